@@ -38,6 +38,9 @@ MUTANTS ?=
 # make logs LEVEL=trace4: access and error lines beside apache2's (docs/logs.md)
 LEVEL ?= trace1
 
+# modules that were not compiled cost each started program a second
+unexport PYTHONDONTWRITEBYTECODE
+
 .DEFAULT_GOAL := help
 .PHONY: help serve test static check conformance upgrade-check upgrade-access starts bench hostile logs crawl \
 	differential specialized explained fuzz verify verify-live fleet mutants grammar lock coverage audit dist sbom docs manual packages \

@@ -7,7 +7,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 
-from bench import stock
+from bench import stock, wsgi
 
 MANY = 10_000
 THOUSAND = 1_000
@@ -221,6 +221,24 @@ SITES = {
         ),
         php=True,
     ),
+    # WordPress by its own .htaccess, with compression.
+    "wordpress": Site(
+        (*stock.MODULES, "deflate", "proxy", "proxy_fcgi", "rewrite"),
+        lambda root: (
+            stock.httpd(f"{root}/wordpress")
+            + stock.DEFLATE
+            + f"""<Directory "{root}/wordpress">
+    AllowOverride All
+</Directory>
+<FilesMatch "\\.php$">
+    SetHandler "proxy:unix:{root}/fpm.sock|fcgi://localhost"
+</FilesMatch>
+"""
+        ),
+        documents="wordpress",
+        php=True,
+    ),
+    "wsgi": Site(("wsgi",), wsgi.httpd),
     # Defaults of distributions: MaxKeepAliveRequests, patterns for old browsers, sizes in the log.
     "defaults": Site(
         ("setenvif",),

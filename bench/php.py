@@ -12,6 +12,27 @@ from bench.process import NotStarted
 
 PAGE = "<?php header('Content-Type: text/html'); echo str_repeat('whimbrel', 128);"
 LENGTH = 1024
+# A front page of 55 KB as that of WordPress: a front controller, fields, pieces of a few hundred bytes.
+FRONT = """<?php
+header('Content-Type: text/html; charset=UTF-8');
+header('Link: </index.php/wp-json/>; rel="https://api.w.org/"');
+echo "<!DOCTYPE html>\\n<html lang=\\"en\\">\\n";
+for ($n = 0; $n < 212; $n++) {
+    $id = md5((string) $n);
+    echo "<article class=\\"post-$n\\" id=\\"$id\\"><h2><a href=\\"/2026/11/$id/\\">", strrev($id), '</a></h2>';
+    echo '<p>', str_repeat(substr($id, 0, 7) . ' ', 10), "</p></article>\\n";
+}
+echo "</html>\\n";
+"""
+FRONT_RULES = """DirectoryIndex index.php
+RewriteEngine On
+RewriteRule .* - [E=HTTP_AUTHORIZATION:%{HTTP:Authorization}]
+RewriteBase /
+RewriteRule ^index\\.php$ - [L]
+RewriteCond %{REQUEST_FILENAME} !-f
+RewriteCond %{REQUEST_FILENAME} !-d
+RewriteRule . /index.php [L]
+"""
 _CONF = """[global]
 error_log = {root}/fpm.log
 daemonize = no

@@ -126,21 +126,18 @@ def test_wrk_sends_the_requests_in_order_and_then_with_other_agents(tmp_path: Pa
 
 
 @pytest.mark.parametrize("name", ["whimbrel", "apache", "nginx"])
-def test_servers_answer_as_the_tree_requires(name: str, tmp_path: Path) -> None:
+def test_servers_answer_as_the_tree_requires(name: str, open_path: Path) -> None:
     if program(name) is None:
         pytest.skip(f"{name} is not on this machine")
-    (tmp_path / "log").write_text(LOG)
-    requests, _summary = prepare(tmp_path / "log", tmp_path)
-    for path in tmp_path.parents:
-        if path.owner() == tmp_path.owner() and path.name.startswith(("pytest", "popen")):
-            path.chmod(0o755)
-    for path in [tmp_path, *tmp_path.rglob("*")]:
+    (open_path / "log").write_text(LOG)
+    requests, _summary = prepare(open_path / "log", open_path)
+    for path in [open_path, *open_path.rglob("*")]:
         path.chmod(0o755 if path.is_dir() else 0o644)
         os.utime(path, (1_600_000_000, 1_600_000_000))
-    server = prepare_server(name, tmp_path, free_port(), "replay")
+    server = prepare_server(name, open_path, free_port(), "replay")
     with Running(server, None):
         check(requests, server)
-        (tmp_path / DOCUMENTS / "a" / "page.html").write_text("shorter")
+        (open_path / DOCUMENTS / "a" / "page.html").write_text("shorter")
         with pytest.raises(WrongResponse, match=r"/a/page.html: 200, 7 bytes; expected 200, 500"):
             check(requests[:1], server)
 

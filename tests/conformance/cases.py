@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import json
 import lzma
+import os
+import random
 import re
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cache
 from pathlib import Path
 from typing import TypeVar
@@ -18,6 +20,12 @@ PACKED = DIRECTORY / "cases"
 EXEMPTIONS = DIRECTORY / "EXCEPTIONS.tsv"
 FLOORS = DIRECTORY / "FLOORS.tsv"
 PACKED_SUFFIX = ".jsonl.xz"
+REQUESTS = int(os.environ.get("WHIMBREL_REQUESTS", "60"))
+"""Requests of a thinned case."""
+LONG_CASE = 200
+"""Requests of a case that is thinned, at least."""
+UNEVEN = ("authz-pw",)
+"""Families whose few exceptions are a larger part of a sample than of the whole."""
 T = TypeVar("T")
 
 
@@ -79,6 +87,21 @@ def spread(cases: list[T], count: int) -> list[T]:
     return cases[step // 2 :: step][:count]
 
 
+def thinned(case: Case, count: int = REQUESTS) -> Case:
+    """Return a long case of access control with *count* of its requests and no logs, any other one as it is.
+
+    Such a case asks for each of a hundred generated sections, as several users from several addresses. No
+    request depends on earlier ones. Each run makes the same choice; `make conformance` sends all.
+    """
+    responses = case.answer.get("responses", ())
+    is_long = len(responses) >= max(LONG_CASE, count)
+    if not is_long or not case.family.startswith("authz-") or case.family in UNEVEN:
+        return case
+    chosen = sorted(random.Random(case.id).sample(range(len(responses)), count))
+    answer = {**case.answer, "responses": [responses[at] for at in chosen], "error_log": [], "access_log": []}
+    return replace(case, requests=tuple(case.requests[at] for at in chosen), answer=answer)
+
+
 def rows(path: Path) -> list[str]:
     """The lines of a table that are neither empty nor comments."""
     return [
@@ -88,9 +111,10 @@ def rows(path: Path) -> list[str]:
     ]
 
 
-def exempt(path: Path = EXEMPTIONS) -> list[Exempt]:
+@cache
+def exempt(path: Path = EXEMPTIONS) -> tuple[Exempt, ...]:
     """The lines of a list of exemptions; one without a tab has an empty reason."""
-    return [Exempt(*line.partition("\t")[::2]) for line in rows(path)]
+    return tuple(Exempt(*line.partition("\t")[::2]) for line in rows(path))
 
 
 def covered(entry: Exempt) -> Iterator[Record]:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 import shlex
-import time
 from dataclasses import dataclass, field
 from typing import Any, Protocol
 
@@ -61,14 +60,13 @@ class Result:
 class Server(Protocol):
     """A server at a site: a process, or an engine in this process."""
 
-    log_delay: float
-
     @property
     def site(self) -> RecordedSite: ...
     @property
     def client(self) -> Client: ...
     def start(self) -> bool: ...
     def stop(self) -> None: ...
+    def wait_for_logs(self, lines: int) -> None: ...
 
 
 def evaluate(case: Case, program: Program, utilities: str = "{}") -> Result:
@@ -164,7 +162,7 @@ def evaluate_site(server: Server) -> Result:
             result.add(
                 levels, response, None if levels.full else describe(reply, mask), request=request.record
             )
-        time.sleep(server.log_delay)
+        server.wait_for_logs(len(expected.get("access_log") or []))
     if not result.levels:
         output = site.mask()(site.read("stderr.txt"))[-2000:]
         result.add(

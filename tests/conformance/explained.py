@@ -9,7 +9,6 @@ the one that is served.
 from __future__ import annotations
 
 import argparse
-import asyncio
 import contextlib
 import copy
 import sys
@@ -23,6 +22,7 @@ from tests.conformance.in_process import (
     EngineClient,
     EnginePipe,
     EngineServer,
+    event_loop,
     is_possible,
     modules,
 )
@@ -58,14 +58,14 @@ class ExplainingClient(TestClient):
     def __init__(
         self, engine: Engine, connection: Connection, explainer: Explainer, case: Case, tally: Tally
     ) -> None:
-        super().__init__(engine, connection)
+        super().__init__(engine, connection, event_loop())
         self.explainer, self.case, self.tally = explainer, case, tally
 
     def _cached_responses(self) -> bytes:
         return b""
 
     def _response(self, head: Head, body: RequestBody) -> bytes:
-        explained = asyncio.run(self._explain(copy.deepcopy(head), _copied(body)))
+        explained = self.run(self._explain(copy.deepcopy(head), _copied(body)))
         out = super()._response(head, body)
         explanation = explanation_of(explained, head.line or "", "")
         self.tally.explanations.append(explanation)

@@ -6,9 +6,11 @@ of a request go through `whimbrel.testing.client.Client` instead of a socket.
 
 from __future__ import annotations
 
+import asyncio
 import contextlib
 import os
 import socket
+from functools import cache
 from pathlib import Path
 from unittest import mock
 
@@ -30,6 +32,12 @@ from whimbrel.testing.client import TestClient
 from whimbrel.testing.fake_runtime import FakeRuntime
 
 CLIENT_PORT = 50000
+
+
+@cache
+def event_loop() -> asyncio.AbstractEventLoop:
+    """The event loop of all requests of this process."""
+    return asyncio.new_event_loop()
 
 
 class EnginePipe:
@@ -74,15 +82,13 @@ class EngineClient(RecordedClient):
         self.connections_opened += 1
         source, port = request.source or "127.0.0.1", CLIENT_PORT + self.connections_opened % 10000
         connection = Connection(source, port, request.addr, int(self.site.expand(request.port)))
-        return EnginePipe(TestClient(self.engine, connection))
+        return EnginePipe(TestClient(self.engine, connection, event_loop()))
 
     def wait(self, seconds: float) -> None: ...
 
 
 class EngineServer:
     """A site that is served by an engine in this process."""
-
-    log_delay = 0.0
 
     def __init__(self, site: RecordedSite, *, origins: bool = False) -> None:
         self.site, self.client, self.origins = site, EngineClient(site), origins
@@ -97,6 +103,9 @@ class EngineServer:
             Path(self.site.path("stderr.txt")).write_text(text, encoding="latin-1")
             return False
         return True
+
+    def wait_for_logs(self, lines: int) -> None:
+        """Return at once: `stop` writes the logs."""
 
     def stop(self) -> None:
         """Write the logs of the engine to the files that they name below the server root."""

@@ -101,6 +101,8 @@ def has_product(text: str) -> bool:
 
 def matches(expected: str, actual: str) -> bool:
     """Return True if *actual* equals *expected*, where a placeholder of *expected* matches any text."""
+    if expected == actual:
+        return True
     expected, actual = mask_product(expected), mask_product(actual)
     return expected == actual or _matches_literals(_literals(expected), actual)
 

@@ -20,6 +20,7 @@ from tests.conformance.site import BUILT_IN, Modules, RecordedSite
 START_TIMEOUT = 20.0
 STOP_TIMEOUT = 8.0
 COMMAND_TIMEOUT = 60.0
+LOG_TIMEOUT = 0.2
 APACHE = Path("/usr/sbin/apache2")
 APACHE_MODULES = Path("/usr/lib/apache2/modules")
 MODULE_DIRECTORY = "/usr/lib/whimbrel/modules"
@@ -66,11 +67,8 @@ class ProgramServer:
     """A program that serves a site.
 
     Attributes:
-        log_delay: seconds that the last log lines may take after the last response.
         process: the started process, which leads its own process group.
     """
-
-    log_delay = 0.2
 
     def __init__(self, program: Program, site: RecordedSite) -> None:
         self.program, self.site = program, site
@@ -133,6 +131,10 @@ class ProgramServer:
         self._wait(lambda: os.path.exists(self.site.path(PID_FILE)), 3.0)
         time.sleep(0.1)
         return self.is_running()
+
+    def wait_for_logs(self, lines: int) -> None:
+        """Wait for the last of *lines* lines of the access log, `LOG_TIMEOUT` at most."""
+        self._wait(lambda: 0 < lines <= self.site.read("logs/access_log").count("\n"), LOG_TIMEOUT)
 
     def is_running(self) -> bool:
         """Return True if the started process has not ended."""

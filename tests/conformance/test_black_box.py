@@ -10,7 +10,7 @@ import os
 import pytest
 
 from tests.conformance.case import Version
-from tests.conformance.cases import exempt, floors, load_cases, spread
+from tests.conformance.cases import exempt, floors, load_cases, spread, thinned
 from tests.conformance.judge import evaluate_checkout
 from tests.conformance.report import tally, total
 
@@ -22,9 +22,11 @@ def test_recorded_answers(family: str, version: Version) -> None:
     possible = [
         case for case in load_cases(family, version) if not any(entry.covers(case.id) for entry in exempt())
     ]
-    results = [evaluate_checkout(case) for case in spread(possible, CASES)]
+    results = [evaluate_checkout(thinned(case)) for case in spread(possible, CASES)]
     overall = total(map(tally, results))
-    first = [difference for result in results for difference in result.differences][:3]
+    first = [each for result in results for each in result.differences if "log" not in each.get("about", "")][
+        :3
+    ]
     assert overall.percent >= floors()[family, version], (
         f"{overall.full} of {overall.answers} answers agree; first differences: {first}"
     )

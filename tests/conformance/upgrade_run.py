@@ -20,9 +20,10 @@ import re
 import subprocess
 import sys
 from collections import Counter
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -51,6 +52,7 @@ exit codes:
 example:
   python -m tests.conformance.upgrade_run --upgrade ".venv/bin/whimbrel upgrade --write" --every 40
 """
+Upgrade = Callable[[RecordedSite], subprocess.CompletedProcess[bytes]]
 Seen = tuple[int, str | None, str | None]
 """What a client must find unchanged: status, redirect target, password challenge."""
 
@@ -113,18 +115,23 @@ def seen(status: int, headers: Iterable[Sequence[str]], mask: Mask) -> Seen:
     return status, values.get("location"), challenge and re.sub(r'(nonce|opaque)="[^"]*"', "", challenge)
 
 
-def upgrade_and_compare(case: Case, command: Sequence[str]) -> Outcome:
+def run_program(command: Sequence[str], site: RecordedSite) -> subprocess.CompletedProcess[bytes]:
+    """The result of a command that upgrades the site; its messages are in the output."""
+    return subprocess.run(
+        [*command, "-d", site.root, "-f", "conf/httpd.conf"],
+        stdin=subprocess.DEVNULL,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+        timeout=UPGRADE_TIMEOUT,
+        cwd=site.root,
+        check=False,
+    )
+
+
+def upgrade_and_compare(case: Case, upgrade: Upgrade) -> Outcome:
     """Upgrade a case, start apache2 on the result, and compare its answers."""
     with merged_site(case) as site, running_backends(site), UpgradedServer(site) as server:
-        done = subprocess.run(
-            [*command, "-d", site.root, "-f", "conf/httpd.conf"],
-            stdin=subprocess.DEVNULL,
-            stdout=subprocess.PIPE,
-            stderr=subprocess.STDOUT,
-            timeout=UPGRADE_TIMEOUT,
-            cwd=site.root,
-            check=False,
-        )
+        done = upgrade(site)
         output = done.stdout.decode("utf-8", "replace")
         reported = done.returncode == REVIEW_CODE or "needs review" in output.lower()
         remove_built_in(site)
@@ -165,12 +172,12 @@ def _send(server: ProgramServer, request: Request, mask: Mask) -> Seen:
     return seen(reply.status, reply.headers, mask)
 
 
-def upgrade_all(cases: Sequence[Case], command: Sequence[str], jobs: int) -> Iterator[Outcome]:
+def upgrade_all(cases: Sequence[Case], upgrade: Upgrade, jobs: int) -> Iterator[Outcome]:
     """Upgrade the cases, *jobs* at a time; yield the outcomes in the order of the cases."""
 
     def attempt(case: Case) -> Outcome:
         try:
-            return upgrade_and_compare(case, command)
+            return upgrade_and_compare(case, upgrade)
         except Exception as error:  # a failing case does not end the run
             return Outcome(case, "broken", facts={"why": repr(error)})
 
@@ -237,7 +244,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     ][:: options.every]
     if not cases:
         parser.error("no case is selected")
-    outcomes = list(upgrade_all(cases, absolute(options.upgrade), options.jobs))
+    outcomes = list(upgrade_all(cases, partial(run_program, absolute(options.upgrade)), options.jobs))
     if options.details:
         lines = (
             json.dumps(detail(one), ensure_ascii=False) + "\n" for one in outcomes if one.verdict != SAME

@@ -11,6 +11,7 @@ from pathlib import Path
 
 import pytest
 
+from tests.support import warm_command
 from whimbrel.catalogue import catalogue
 
 APACHE = Path("/usr/sbin/apache2")
@@ -58,8 +59,18 @@ def copy_tree(root: Path, main: str, to: Path) -> Path:
     return where
 
 
+def whimbrel() -> None:
+    """Run whimbrel-httpd as Debian's binary, which has modules built in and refuses to load them."""
+    from whimbrel.cli.httpd import run
+
+    sys.exit(run(["apache2", "--builtin", "debian", *sys.argv[1:]]))
+
+
 def run_check(command: list[str], root: Path, main: str) -> tuple[int, str]:
-    """Return the status and the output of -t, without times and process numbers."""
+    """Return the status and the output of -t, without times and process numbers.
+
+    A command without a program, which begins with an option, is one of Whimbrel.
+    """
     logs = str(root.parent / "logs")
     environment = {
         "PATH": "/usr/sbin:/usr/bin:/sbin:/bin",
@@ -71,10 +82,12 @@ def run_check(command: list[str], root: Path, main: str) -> tuple[int, str]:
         "APACHE_LOCK_DIR": logs,
         "APACHE_LOG_DIR": logs,
         "APACHE_CONFDIR": str(root),
-        "PYTHONPATH": os.pathsep.join(sys.path),
     }
     argv = [*command, "-d", str(root), "-f", str(root / main), "-t"]
-    done = subprocess.run(argv, capture_output=True, env=environment, cwd=root, timeout=60, check=False)
+    if argv[0].startswith("-"):
+        done = warm_command.run(argv, cwd=root, environment=environment, entry=whimbrel)
+    else:
+        done = subprocess.run(argv, capture_output=True, env=environment, cwd=root, timeout=60, check=False)
     text = (done.stdout + done.stderr).decode("utf-8", "replace")
     text = re.sub(r"(?m)^\[(Mon|Tue|Wed|Thu|Fri|Sat|Sun) [^\]]*\] ", "", text)
     return done.returncode, re.sub(r"\[pid \d+(:tid \d+)?\] ", "", text)

@@ -31,19 +31,23 @@ TEXTS = {  # name, what the password file holds, what the group file holds
     "crlf": (f"\r\n{ALICE}\r\n".encode(), b"wardens: alice\r\n"),
     "longline": (b"x" * 20_000 + f":y\n{ALICE}\n".encode(), b"x: " + b"y " * 20_000 + b"\nwardens: alice\n"),
     "nohash": (b"alice:\nbob:plain\n", b"wardens:\n"),
-    "huge": (
-        b"".join(b"u%d:{SHA}x\n" % n for n in range(LINES)) + f"{ALICE}\n".encode(),
-        b"".join(b"g%d: u%d\n" % (n, n) for n in range(LINES)) + b"wardens: alice\n",
-    ),
 }
-PLACES = (*TEXTS, "missing", "folder", "closed", "looped")
+PLACES = (*TEXTS, "huge", "missing", "folder", "closed", "looped")
 DBM = ("good", "cutpag", "noise", "nodir", "nopag", "emptypag", "closedpag")
 USERS = ("", "alice:curlew", "alice:wrong", "alice:", "bob:dunlin", "eve:x", ":", "u7:x")
 
 
+def huge() -> tuple[bytes, bytes]:
+    """Return a password file and a group file of many lines."""
+    return (
+        b"".join(b"u%d:{SHA}x\n" % n for n in range(LINES)) + f"{ALICE}\n".encode(),
+        b"".join(b"g%d: u%d\n" % (n, n) for n in range(LINES)) + b"wardens: alice\n",
+    )
+
+
 def spoiled(root: Path) -> None:
-    """Writes the files, each kind of damage once for passwords (.pw) and once for groups (.gr)."""
-    for name, (passwords, groups) in TEXTS.items():
+    """Write the files, each kind of damage once for passwords (.pw) and once for groups (.gr)."""
+    for name, (passwords, groups) in {**TEXTS, "huge": huge()}.items():
         (root / f"{name}.pw").write_bytes(passwords)
         (root / f"{name}.gr").write_bytes(groups)
     for kind in ("pw", "gr"):

@@ -67,12 +67,10 @@ def answers(program: Program, root: Path, conf: str) -> list[Answer]:
 
 @pytest.mark.parametrize("store", ["disk", "socache"])
 @pytest.mark.parametrize("line", ["", "CacheQuickHandler Off", "CacheReadSize 10\nCacheSocacheReadSize 10"])
-def test_ranges_and_head(store: str, line: str, tmp_path: Path) -> None:
-    for directory in (tmp_path, *tmp_path.parents[:2]):
-        directory.chmod(0o755)
-    (tmp_path / "htdocs").mkdir()
+def test_ranges_and_head(store: str, line: str, open_path: Path) -> None:
+    (open_path / "htdocs").mkdir()
     for name in ("a.txt", "b.txt"):
-        (tmp_path / "htdocs" / name).write_text("whimbrel")
-        os.utime(tmp_path / "htdocs" / name, (1_600_000_000, 1_600_000_000))
+        (open_path / "htdocs" / name).write_text("whimbrel")
+        os.utime(open_path / "htdocs" / name, (1_600_000_000, 1_600_000_000))
     conf = f"CacheEnable {store} /\n{line}"
-    assert answers(WHIMBREL, tmp_path, conf) == answers(APACHE, tmp_path, conf)
+    assert answers(WHIMBREL, open_path, conf) == answers(APACHE, open_path, conf)

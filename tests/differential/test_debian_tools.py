@@ -103,7 +103,8 @@ def transcript(program: Program, envvars: str = "", path: str = APACHE2) -> dict
             done = machine.run("apache2ctl", *action.split())
             text = _VARIES.sub("-", done.stdout).replace(path, APACHE2)
             text = text.replace(f"{Path(path).name}: ", "apache2: ")
-            shown = [line for line in text.splitlines() if not line.startswith("build: ")]  # Whimbrel's own
+            own = ("build: ", "Next: ")  # Whimbrel's own
+            shown = [line for line in text.splitlines() if not line.startswith(own)]
             lines = _LABEL.findall(text) if "status" in action else sorted(shown)
             found[f"{action} {note}".strip()] = done.returncode, lines
 

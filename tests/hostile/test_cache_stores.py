@@ -105,11 +105,9 @@ def served(
 
 
 @pytest.fixture
-def cache(tmp_path: Path) -> Path:
+def cache(open_path: Path) -> Path:
     """A directory that the server's user may write."""
-    for directory in (tmp_path, *tmp_path.parents[:3]):
-        directory.chmod(directory.stat().st_mode & 0o7777 | 0o055)
-    found = tmp_path / "cache"
+    found = open_path / "cache"
     found.mkdir()
     found.chmod(0o777)
     return found

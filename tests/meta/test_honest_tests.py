@@ -55,6 +55,12 @@ def test_nothing_is_expected_to_fail() -> None:
     assert_none([s.name for s in sources("tests") if re.search(rf"\b{word}\b", s.text)])
 
 
+def test_no_test_opens_what_other_runs_close() -> None:
+    """The directory above those of all runs is closed by each pytest that starts (`open_path` is not)."""
+    above = re.compile(r"\btmp_path\.parent(s|\.parent)\b")
+    assert_none([s.name for s in sources("tests") if above.search(s.text)])
+
+
 def test_an_empty_test_is_found() -> None:
     tree = ast.parse(
         "def test_a():\n    run()\ndef test_b():\n    check_it()\n"

@@ -14,11 +14,17 @@ CASES = Path(__file__).parents[1] / "conformance" / "cases" / "modules-ssl.jsonl
 
 
 @cache
+def recordings() -> tuple[str, ...]:
+    """Return the recorded cases of mod_ssl, each as a line of JSON."""
+    with lzma.open(CASES, "rt") as lines:
+        return tuple(lines)
+
+
+@cache
 def case(number: int) -> dict[str, Any]:
     """Return the recorded case modules-ssl-NUMBER."""
     wanted = f'"modules-ssl-{number:04}"'
-    with lzma.open(CASES, "rt") as lines:
-        found: dict[str, Any] = next(json.loads(line) for line in lines if wanted in line[:60])
+    found: dict[str, Any] = next(json.loads(line) for line in recordings() if wanted in line[:60])
     return found
 
 

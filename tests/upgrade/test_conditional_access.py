@@ -21,11 +21,8 @@ SECTIONS = 48
 
 @needs_apache
 @pytest.mark.parametrize("seed", [1, 2])
-def test_no_answer_differs_without_a_mark_and_none_is_opened(tmp_path: Path, seed: int) -> None:
-    tmp_path.chmod(0o755)
-    for folder in tmp_path.parents[:3]:
-        folder.chmod(folder.stat().st_mode | 0o755)
-    found = run(SECTIONS, seed, tmp_path)
+def test_no_answer_differs_without_a_mark_and_none_is_opened(open_path: Path, seed: int) -> None:
+    found = run(SECTIONS, seed, open_path)
     assert found.asked > 10_000
     assert {200, 401, 403} <= found.statuses.keys()
     assert found.opened == []

@@ -26,7 +26,7 @@ class AddressSet:
     def networks(self) -> Networks:
         """The set as `Networks`, for membership tests."""
         return Networks(
-            [network for address_range in self.ranges for network in _networks(address_range)]
+            [network for address_range in self.ranges for network in networks_of(address_range)]
             + list(self.holes)
         )
 
@@ -168,7 +168,7 @@ def _joined(ranges: list[Range]) -> Iterator[Range]:
         yield last
 
 
-def _networks(address_range: Range) -> Iterator[Network]:
+def networks_of(address_range: Range) -> Iterator[Network]:
     """Yield the range as networks; each is the largest one that begins after the previous one."""
     v6, low, high = address_range
     while low <= high:

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Final
 from whimbrel.api.conversion import finding_of, path_of, text_of, unknown_of
 from whimbrel.api.errors import ConfigurationError
 from whimbrel.api.findings import CheckReport, FileChange, UpgradePlan
+from whimbrel.base.dialect import V24
 from whimbrel.base.latin1 import from_system
 from whimbrel.report.entries import as_report, entry_of
 from whimbrel.report.model import Report
@@ -24,6 +25,7 @@ from whimbrel.upgrade.check.check import (
 from whimbrel.upgrade.check.diffs import diffs
 from whimbrel.upgrade.check.fixpoint import DecideCallback, UpgradeResult, upgrade
 from whimbrel.upgrade.check.load_errors import add_load_errors
+from whimbrel.upgrade.edits.diff import display_path
 from whimbrel.upgrade.model import NEWEST, Finding, Style, UpgradeOptions
 from whimbrel.upgrade.rules import all_rules, rule_names
 from whimbrel.upgrade.source.config_tree import ConfigTree, ReportProgress, no_progress
@@ -32,7 +34,11 @@ from whimbrel.utilities.usage_error import UsageError
 
 if TYPE_CHECKING:
     from whimbrel.api.named_files import NamedInput
+    from whimbrel.config.options import LoadOptions
 
+MAX_REFUSAL: Final = 200
+"""Characters of the message of a start that fails."""
+_PREFIX: Final = re.compile(r"^(?:\S+: )?(?:Syntax error on line \d+ of [^:]+: ?)*")
 _RELEASE: Final = re.compile(r"2\.4(?:\.(\d{1,3}))?")
 
 
@@ -89,6 +95,23 @@ def check_parts(
     if not report.files:
         raise UsageError("; ".join(f"{finding.place}: {finding.message}" for finding in unread) or "no files")
     return report
+
+
+def first_refusal(options: LoadOptions, directory: str) -> str:
+    """Return the line at which 2.4 ends its start with the text as it stands, and its message; "" if it does
+    not.
+    """
+    from whimbrel.verify.loading import load_side
+
+    side = load_side(options, V24.name, origins=False)
+    if not side.errors:
+        return ""
+    error = side.errors[0]
+    message = _PREFIX.sub("", error.text.replace("\n", " ")).strip()
+    place = ""
+    if error.place is not None and error.place.path:
+        place = f"at {display_path(error.place.path, directory)}:{error.place.line}, "
+    return f"2.4 ends its start {place}with this text: {message[:MAX_REFUSAL]}"
 
 
 def upgrade_sources(

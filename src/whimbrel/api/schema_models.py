@@ -173,6 +173,7 @@ class ExampleDocument(Document):
 
     request: ProbeDocument
     client: str | None
+    clients: str | None
     parts: list[DifferingPart]
     old: AnswerDocument
     new: AnswerDocument
@@ -246,6 +247,7 @@ class ExplainDocument(SideDocument):
     """whimbrel explain URL --json"""
 
     because: CauseDocument
+    notice: str = Field("", description="about the answer that a given log line has; absent without one")
     knowledge: Knowledge
 
 
@@ -256,12 +258,21 @@ class ChangedStep(Document):
     new: StepDocument | None
 
 
+class ResponsePart(Document):
+    """A header field, or the body, of two responses that differ; "" where a response lacks the field."""
+
+    name: str
+    old: str
+    new: str
+
+
 class ExplainDiffDocument(Document):
     """whimbrel explain URL --diff OTHER --json"""
 
     old: SideDocument
     new: SideDocument
     changes: list[ChangedStep]
+    differences: list[ResponsePart]
     knowledge: Knowledge
 
 

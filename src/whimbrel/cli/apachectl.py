@@ -55,6 +55,9 @@ def run(program: UtilityProgram) -> int:
         sys.stdout.write(
             f"Action '{' '.join(given)}' failed.\nThe Apache error log may have more information.\n"
         )
+    if action == "configtest":
+        sys.stdout.flush()
+        os.write(2, _following([*added, *options], is_valid=not status).encode("latin-1"))
     return status
 
 
@@ -111,6 +114,16 @@ def _run_action(action: str, options: list[str], words: list[str]) -> int:
         sys.stdout.write(NO_SSL)
         return 2
     return _httpd(words)
+
+
+def _following(options: list[str], *, is_valid: bool) -> str:
+    """Return the line with the command behind a test; "" for options that are no command line of httpd."""
+    from whimbrel.cli.next_commands import after_configtest
+
+    try:
+        return after_configtest(parse(HTTPD, options), is_valid=is_valid)
+    except UsageError:
+        return ""
 
 
 def _httpd(words: list[str]) -> int:

@@ -33,7 +33,7 @@ from whimbrel.cli.fleet import (
 )
 from whimbrel.cli.fleet import NOTE as FLEET_NOTE
 from whimbrel.cli.help import HelpCommand, epilog
-from whimbrel.cli.next_commands import command_line
+from whimbrel.cli.next_commands import NAMED, READ, command_line
 from whimbrel.cli.options import (
     CARRIED,
     EXIT_FINDINGS,
@@ -235,6 +235,7 @@ def check(
         baselined = baselines.load(baseline) if baseline is not None else None
         given = {name: path for name, path in extra.items() if path is not None}
         report = check_sources.files_report(given)
+        parts = []
         if conf or root is not None or file is not None or not given:
             parts = _parts(named)
             report.add(_run_check(parts, wanted, jobs or os.cpu_count() or 1, options))
@@ -246,7 +247,9 @@ def check(
         os.write(2, encoded(f"{problem}\n"))
         raise typer.Exit(EXIT_USAGE) from None
     arguments = given_words(context, CARRIED)
-    _print_report(report, shape, _TextOutput(color, summary, not no_pager, arguments))
+    is_one_server = not given and len(conf or []) < 2 and all(part.options for part, _ in parts)
+    compared = command_line("verify", *given_words(context, READ | NAMED)) if is_one_server else ""
+    _print_report(report, shape, _TextOutput(color, summary, not no_pager, arguments, compared))
     if not report.files:
         raise typer.Exit(EXIT_USAGE)
     if report.findings and write_baseline is None:
@@ -280,12 +283,19 @@ def _run_check(
 ) -> Report:
     import gc
 
-    from whimbrel.api.checking import check_parts
+    from whimbrel.api.checking import check_parts, first_refusal
     from whimbrel.cli.progress import ProgressBar
+    from whimbrel.upgrade.model import Risk
 
     gc.disable()  # a configuration tree is a million live objects, which each collection would traverse
     with ProgressBar() as bar:
-        return check_parts(parts, wanted, jobs, bar.on_file, bar.on_step, options)
+        report = check_parts(parts, wanted, jobs, bar.on_file, bar.on_step, options)
+        found = parts[0][0].options if len(parts) == 1 else None
+        if found is not None and report.by_risk().get(Risk.BREAKS):
+            bar.on_step("loading the text under 2.4", 0, 0)
+            refusal = first_refusal(found, report.directory)
+            report.inputs += [refusal] if refusal else []
+        return report
 
 
 def _print_report(report: Report, shape: Format, output: _TextOutput) -> None:
@@ -324,12 +334,14 @@ class _TextOutput(NamedTuple):
 
     Attributes:
         arguments: those of the command line that name the configuration.
+        compared: the command that compares both versions of it, "" for what is no server.
     """
 
     color: ColorMode
     summary_first: bool
     may_page: bool
     arguments: list[str]
+    compared: str
 
     def next_command(self, report: Report) -> str:
         """Return the command that follows this report, "" for none."""
@@ -337,4 +349,4 @@ class _TextOutput(NamedTuple):
             return command_line("upgrade", *self.arguments)
         if report.findings:
             return f"whimbrel explain {report.findings[0].rule}"
-        return ""
+        return self.compared

@@ -10,19 +10,21 @@ from __future__ import annotations
 import json
 import os
 import re
-import shlex
 import sys
 from dataclasses import asdict
+from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
 import typer
 
 from whimbrel.base.builds import AUTO
+from whimbrel.base.latin1 import from_system
 from whimbrel.cli.explain_options import (
     AccessLine,
     AllSteps,
     AsJson,
     ClientCert,
+    ClientHost,
     DialectName,
     Diff,
     ErrorLine,
@@ -39,6 +41,7 @@ from whimbrel.cli.explain_options import (
     What,
 )
 from whimbrel.cli.help import HelpCommand, epilog
+from whimbrel.cli.next_commands import command_line
 from whimbrel.cli.options import (
     After,
     Before,
@@ -49,6 +52,7 @@ from whimbrel.cli.options import (
     File,
     Root,
     build_name,
+    encoded,
     given_names,
 )
 from whimbrel.cli.terminal import NoPager
@@ -74,6 +78,7 @@ _HOST_AND_PATH = re.compile(
 )
 _ACCESS_LINE = re.compile(r'"[A-Z]+ \S+(?: HTTP/\d\.\d)?" \d{3}\b')
 """The request and the status of a line of an access log."""
+_ERROR_LINE = re.compile(r"\[client [0-9a-fA-F.:]+\] ")
 _PATH = re.compile(r"[^\s/<][^\s/]*/\S*")
 _URL = re.compile(r"(?:https?://|/)\S*", re.IGNORECASE)
 
@@ -89,6 +94,7 @@ def explain(
     no_pager: NoPager = False,
     host: Host = "",
     source: From = "",
+    client_host: ClientHost = "",
     address: To = "",
     user: User = "",
     method: Method = "GET",
@@ -109,9 +115,13 @@ def explain(
     builtin: Build = AUTO,
 ) -> None:
     """Explain a request (URL or log line), a change from 2.2 to 2.4, a message, a directive or a module."""
-    words = " ".join(query or [])
-    if _ACCESS_LINE.search(words) and not (access_line or error_line or listing):
-        access_line, words = words, ""
+    paths = _paths_behind_url(query or [])
+    words = " ".join((query or [])[: 1 if paths else None])
+    if not (access_line or error_line or listing):
+        if _ERROR_LINE.search(words):
+            error_line, words = words, ""
+        elif _ACCESS_LINE.search(words):
+            access_line, words = words, ""
     if access_line or error_line or (not listing and _URL.fullmatch(words)):
         from whimbrel.cli.explain_request import (
             ConfigurationChoice,
@@ -123,9 +133,20 @@ def explain(
 
         try:
             lines = before or (), after or (), defines or ()
-            named = ConfigArguments((), root, file, *lines, envvars, build=build_name(builtin))
+            named = ConfigArguments(
+                paths, root, file, *lines, envvars, as_server=bool(paths), build=build_name(builtin)
+            )
             described = RequestDescription(
-                words, host, source, address, user, method, tuple(map(_field, header or [])), tls, client_cert
+                words,
+                host,
+                source,
+                address,
+                user,
+                method,
+                tuple(map(_field, header or [])),
+                tls,
+                client_cert,
+                client_host,
             )
             code = explain_request(
                 ConfigurationChoice(named, dialect, is_default="dialect" not in given_names(context)),
@@ -147,6 +168,12 @@ def explain(
         raise typer.BadParameter("say what is to be explained, or --list")
     if not _explain_words(words, as_json):
         _fail_unknown(words)
+
+
+def _paths_behind_url(words: list[str]) -> tuple[Path, ...]:
+    """Return the path of a server that stands behind a URL, as check, upgrade and verify take it."""
+    is_pair = len(words) == 2 and _URL.fullmatch(words[0]) is not None
+    return (Path(words[1]),) if is_pair and os.path.exists(words[1]) else ()
 
 
 def _explain_words(words: str, as_json: bool) -> bool:
@@ -200,13 +227,14 @@ def _fail_unknown(words: str) -> None:
     from whimbrel.upgrade.documents.explain import suggestions
 
     if _HOST_AND_PATH.fullmatch(words):
-        typer.echo(f"{words!r} is no URL: it has no scheme\nhint: whimbrel explain http://{words}", err=True)
+        hint = command_line("explain", f"http://{words}")
+        typer.echo(encoded(f"{words!r} is no URL: it has no scheme\nhint: {hint}"), err=True)
         raise typer.Exit(2)
     if _PATH.fullmatch(words):
         path = words.partition("://")[2].partition("/")[2] if "://" in words else words
         url = f"http:/{words[5:]}" if words.lower().startswith("http:/") else f"/{path}"
         fault = f"{words!r} is no URL: it begins with none of http://, https:// and /"
-        typer.echo(f"{fault}\nhint: whimbrel explain {shlex.quote(url)}", err=True)
+        typer.echo(encoded(f"{from_system(fault)}\nhint: {command_line('explain', url)}"), err=True)
         raise typer.Exit(2)
     close = suggestions(words)
     hint = f"; did you mean {', '.join(close)}?" if close else "; `whimbrel explain --list` shows what is"

@@ -31,7 +31,9 @@ from whimbrel.cli.terminal import write_text
 from whimbrel.utilities.usage_error import UsageError
 
 if TYPE_CHECKING:
+    from whimbrel.api.loaded_site import LoadedSite
     from whimbrel.config.options import LoadOptions
+    from whimbrel.explain.logged_answers import LoggedAnswer
     from whimbrel.explain.request_description import RequestDescription
     from whimbrel.explain.step import RequestExplanation
     from whimbrel.upgrade.knowledge.scope import KnowledgeScope
@@ -56,7 +58,7 @@ class ConfigurationChoice:
             named = replace(named, paths=[conf], root=None, file=None, as_server=True)
         found = sources(named)[0].options
         if found is None:
-            raise UsageError(f"{conf}: not the configuration of a server")
+            raise UsageError(f"{named.paths[0]}: not the configuration of a server")
         return found
 
 
@@ -99,25 +101,41 @@ def explain_request(
         raise UsageError(f"--dialect {choice.dialect}: not one of {', '.join(DIALECTS)}")
     options = choice.options()
     new = load_side(options, choice.dialect)
-    probe = _probe(new, request)
+    probe, logged = _probe(new, request)
     if not diff:
-        explanation, scope = LoadedSite(new).explain(probe)
+        site = LoadedSite(new)
+        explanation, scope, about_log = _explained(site, probe, logged)
         if output.as_json:
             document = {
                 **explanation.as_dict(),
                 "because": cause_of(explanation).as_dict(),
+                **({"notice": about_log} if about_log else {}),
                 "knowledge": as_json_scope(scope, options.server_root),
             }
             typer.echo(json.dumps(document, indent=1))
         else:
             notice = version_notice(new, options.server_root) if choice.is_default else ""
-            _print_one(explanation, scope, options.server_root, output, notice)
+            notices = list(filter(None, (notice, about_log)))
+            _print_one(explanation, scope, options.server_root, output, notices, logged.code)
         if explanation.errors:
             return EXIT_FINDINGS
         return EXIT_REVIEW if explanation.status is None else scope.exit_code(EXIT_OK)
     other = _other_side(choice, options, diff)
     sides = (new, other) if is_reversed(new, other) else (other, new)
     return _print_both(*sides, probe, _names(*sides), output)
+
+
+def _explained(
+    site: LoadedSite, probe: Probe, logged: LoggedAnswer
+) -> tuple[RequestExplanation, KnowledgeScope, str]:
+    """Return the explanation with what is not known, and a sentence about an answer that a log has."""
+    from whimbrel.explain.logged_answers import notice_of, probes_of
+
+    probes = probes_of(probe, logged, site.knowledge.has_user)
+    explained = [site.explain(one) for one in probes]
+    shown = next((n for n, (found, _) in enumerate(explained) if logged.agrees(found)), 0)
+    explanation, scope = explained[shown]
+    return explanation, scope, notice_of(logged, probes[shown], explained[0][0], explanation)
 
 
 def is_reversed(new: Side, other: Side) -> bool:
@@ -134,7 +152,11 @@ def _other_side(choice: ConfigurationChoice, options: LoadOptions, diff: str) ->
     path, _, dialect = (
         diff.rpartition("@") if diff.endswith(tuple(f"@{d}" for d in DIALECTS)) else (diff, "", "")
     )
-    return load_side(choice.options(Path(path)), dialect or choice.dialect)
+    below = Path(options.server_root, path)  # as -f, which is relative to -d
+    return load_side(
+        choice.options(below if below.exists() and not Path(path).exists() else Path(path)),
+        dialect or choice.dialect,
+    )
 
 
 def _names(old: Side, new: Side) -> tuple[str, str]:
@@ -146,14 +168,23 @@ def _names(old: Side, new: Side) -> tuple[str, str]:
 
 
 def _print_one(
-    explanation: RequestExplanation, scope: KnowledgeScope, root: str, output: OutputChoice, notice: str
+    explanation: RequestExplanation,
+    scope: KnowledgeScope,
+    root: str,
+    output: OutputChoice,
+    notices: Iterable[str],
+    code: str,
 ) -> None:
-    from whimbrel.explain.text import OutputStyle, notice_lines, short_lines
+    """Print the explanation below *notices*, and the meaning of the message with *code* that asked for it."""
+    from whimbrel.explain.text import OutputStyle, TextRow, notice_lines, short_lines
+    from whimbrel.upgrade.documents.explain import meaning_of
 
     style = OutputStyle(root, terminal_width(), is_colored(ColorMode.auto))
-    first = notice_lines(notice, style)
+    first = [line for notice in notices for line in notice_lines(notice, style)]
     if not output.is_verbose:
-        _write((*first, *short_lines(explanation, scope, style)), output)
+        meaning = meaning_of(code)
+        rows = [TextRow(code, meaning)] if meaning else []
+        _write((*first, *short_lines(explanation, scope, style, rows)), output)
         return
     from whimbrel.explain.trees import rendered, tree
 
@@ -166,13 +197,17 @@ def _print_one(
 def _print_both(old: Side, new: Side, probe: Probe, names: tuple[str, str], output: OutputChoice) -> int:
     from whimbrel.api.loaded_site import LoadedSite
     from whimbrel.explain.changes import changed_steps
+    from whimbrel.explain.response_differences import response_differences
     from whimbrel.explain.text import OutputStyle, difference_lines, have_equal_answers
     from whimbrel.report.knowledge import as_json as as_json_scope
 
-    before, old_scope = LoadedSite(old).explain(probe)
-    after, new_scope = LoadedSite(new).explain(probe)
-    scope = old_scope.merge(new_scope)
+    old_site = LoadedSite(old)
+    new_site = LoadedSite(new)
+    before, old_scope = old_site.explain(probe)
+    after, new_scope = new_site.explain(probe)
+    scope = old_scope.merge_version(new_scope)
     changes = list(changed_steps(before, after))
+    parts = response_differences(old, new, probe)
     if output.as_json:
         steps = [
             {
@@ -185,6 +220,7 @@ def _print_both(old: Side, new: Side, probe: Probe, names: tuple[str, str], outp
             "old": before.as_dict(),
             "new": after.as_dict(),
             "changes": steps,
+            "differences": [{"name": part.name, "old": part.old, "new": part.new} for part in parts],
             "knowledge": as_json_scope(scope, new.options.server_root),
         }
         typer.echo(json.dumps(document, indent=1))
@@ -198,8 +234,9 @@ def _print_both(old: Side, new: Side, probe: Probe, names: tuple[str, str], outp
             drawing = rendered(both, style.width, is_colored=style.is_colored)
             _write((drawing.rstrip("\n"), *_scope_lines(scope, root)), output)
         else:
-            _write(difference_lines((before, after), changes, names, scope, style), output)
-    return scope.exit_code(EXIT_OK) if have_equal_answers(before, after, changes) else EXIT_FINDINGS
+            _write(difference_lines((before, after), changes, parts, names, scope, style), output)
+    is_same = have_equal_answers(before, after, changes) and not parts
+    return scope.exit_code(EXIT_OK) if is_same else EXIT_FINDINGS
 
 
 def _scope_lines(scope: KnowledgeScope, root: str) -> Iterator[str]:
@@ -212,24 +249,39 @@ def _write(lines: Iterable[str], output: OutputChoice) -> None:
     write_text("".join(f"{line}\n" for line in lines), may_page=output.may_page)
 
 
-def _probe(side: Side, request: RequestChoice) -> Probe:
-    """Return the probe of the command line or of a log line."""
-    from whimbrel.explain.request_description import BadRequest, probe_of, read_error_line, url_of_file
+def _probe(side: Side, request: RequestChoice) -> tuple[Probe, LoggedAnswer]:
+    """Return the probe of the command line or of a log line, and the answer that the line has."""
+    from whimbrel.explain.error_lines import read_error_line, url_of_file
+    from whimbrel.explain.logged_answers import LoggedAnswer, of_error_line
+    from whimbrel.explain.request_description import BadRequest, probe_of
 
     described = request.described
     try:
         if request.access_line:
-            described = _of_access_line(side, request)
-        elif request.error_line:
-            logged = read_error_line(from_system(request.error_line))
-            host, path = url_of_file(side.configuration, logged.path, described.host)
-            described = replace(described, url=path, host=host, client=described.client or logged.client)
-        return probe_of(described, side.configuration)
+            described, status = _of_access_line(side, request)
+            return probe_of(described, side.configuration), LoggedAnswer(status)
+        if not request.error_line:
+            return probe_of(described, side.configuration), LoggedAnswer()
+        logged = read_error_line(from_system(request.error_line))
+        found = url_of_file(side.configuration, logged.path, described.host)
+        is_tls = described.tls or found.is_tls
+        origin = f"{'https' if is_tls else 'http'}://{found.host}" if found.host else ""
+        described = replace(
+            described,
+            url=f"{origin}{found.path}",
+            client=described.client or logged.client,
+            tls=is_tls,
+        )
+        probe = probe_of(described, side.configuration)
+        if logged.user is not None and not described.user:
+            probe = replace(probe, user=logged.user)
+        return probe, of_error_line(logged)
     except BadRequest as problem:
         raise UsageError(str(problem)) from None
 
 
-def _of_access_line(side: Side, request: RequestChoice) -> RequestDescription:
+def _of_access_line(side: Side, request: RequestChoice) -> tuple[RequestDescription, int]:
+    """Return the request of an access line with its status, 0 if the format has none."""
     from whimbrel.replay.configured_formats import formats_of
     from whimbrel.replay.log_format import best_format
 
@@ -249,7 +301,7 @@ def _of_access_line(side: Side, request: RequestChoice) -> RequestDescription:
     is_tls = described.tls or logged.port == 443
     is_named = bool(logged.host) and not described.host and logged.target.startswith("/")
     origin = f"{'https' if is_tls else 'http'}://{logged.host}{port}" if is_named else ""
-    return replace(
+    found = replace(
         described,
         url=f"{origin}{logged.target}",
         client=described.client or logged.client,
@@ -258,3 +310,4 @@ def _of_access_line(side: Side, request: RequestChoice) -> RequestDescription:
         fields=(*logged.fields, *described.fields),
         tls=is_tls,
     )
+    return found, logged.status

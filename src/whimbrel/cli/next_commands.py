@@ -1,36 +1,57 @@
-"""The command that follows an upgrade or a verification, with the words that name the same configuration."""
+"""The command that follows a check, an upgrade, a comparison or a test, with the words that name the same
+configuration: check, upgrade, verify, configtest, and apachectl of httpd 2.4.
+"""
 
 from __future__ import annotations
 
 import os
 import shlex
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
 from whimbrel.base.dialect import V22
 from whimbrel.base.latin1 import from_system, to_bytes
-from whimbrel.cli.options import given_words
+from whimbrel.base.lazy_re import compile
+from whimbrel.cli.options import given_names, given_words
+from whimbrel.config.detected_build import main_text, server_root_of
+from whimbrel.config.servers import FoundServer, server_of
+from whimbrel.config.service_settings import envvars_of
 
 if TYPE_CHECKING:
     import typer
 
+    from whimbrel.cli.arguments import Arguments
     from whimbrel.config.options import LoadOptions
     from whimbrel.verify.verification import VerifyResult
 
-_READ: Final = frozenset(("before", "after", "defines", "envvars"))
+READ: Final = frozenset(("before", "after", "defines", "envvars", "builtin"))
 """The parameters that `verify` and `ctl` have too, beside those that name the server."""
-_NAMED: Final = frozenset(("conf", "root", "file", "envvars"))
+_CHECKED: Final = READ - {"builtin"}
+"""Those of them that `check` and `upgrade` have."""
+NAMED: Final = frozenset(("conf", "root", "file", "envvars"))
 """The parameters that `--undo` needs."""
-_COMPARED: Final = frozenset(("old", "new", "old_dialect", "new_dialect"))
+_COMPARED: Final = frozenset(("old", "new", "old_dialect", "new_dialect", "backups"))
 """The parameters that name the sides of a comparison."""
+_LOADS_BELOW: Final = compile(rb'(?im)^[ \t]*LoadModule[ \t]+\S+[ \t]+"?modules/')
+_MODULES: Final = (
+    *("/usr/lib/apache2/modules", "/usr/lib64/httpd/modules", "/usr/lib/httpd/modules"),
+    "/usr/lib64/apache2",
+)
+"""Where packages of httpd 2.4 have their modules."""
 MORE_REQUESTS: Final = 200_000
 """The number of requests that is offered where they ended before every line was asked for."""
 
 
 def command_line(*words: str) -> str:
     """Return a command line of `whimbrel` with one character per byte; a terminal shows all of it."""
-    return " ".join(["whimbrel", *map(_quoted, words)])
+    return quoted_words("whimbrel", *words)
+
+
+def quoted_words(*words: str) -> str:
+    """Return *words* quoted for a shell, with one character per byte."""
+    return " ".join(map(_quoted, words))
 
 
 def _quoted(word: str) -> str:
@@ -53,14 +74,20 @@ def after_upgrade(
     file was written.
     """
     lines: list[str] = []
+    build = context.params.get("target_build")
+    builtin = ["--builtin", "debian"] if build is not None and build.value == "debian" else []
     if options is not None and out is not None:
         old, new = _sides(options, out)
-        lines.append(command_line("verify", *given_words(context, _READ), old, new))
+        lines.append(command_line("verify", *builtin, *given_words(context, READ), old, new))
+    elif options is not None and is_changed:
+        words = [*builtin, *given_words(context, READ | NAMED)]
+        lines.append(command_line("verify", "--backups", *words))
     elif options is not None and _is_in_place(options):
-        lines.append(configtest(options.server_root, options.file, given_words(context, _READ)))
+        words = [*builtin, *given_words(context, READ)]
+        lines.append(configtest(options.server_root, options.file, words))
     lines = [f"Next: {line}" for line in lines]
     if is_changed and out is None:
-        lines.append(f"Undo: {command_line('upgrade', '--undo', *given_words(context, _NAMED))}")
+        lines.append(f"Undo: {command_line('upgrade', '--undo', *given_words(context, NAMED))}")
     return lines
 
 
@@ -81,7 +108,7 @@ def after_fleet(
         return command_line("upgrade", "--fleet", *given_words(context, names), "--out", "upgraded")
     if len(paths) != 1:  # verify has one OLD
         return ""
-    return command_line("verify", "--fleet", *given_words(context, _READ), str(paths[0]), str(out))
+    return command_line("verify", "--fleet", *given_words(context, READ), str(paths[0]), str(out))
 
 
 def after_verify(
@@ -90,39 +117,95 @@ def after_verify(
     result: VerifyResult,
     dialects: tuple[str, str],
 ) -> str:
-    """Return the line behind a verification: how to look at its first difference, what upgrades the text, or
-    the check of the new server; "" for none.
+    """Return the lines behind a verification: what upgrades the text, what decides the rest, how to look at
+    the first difference, or the test of the new server; "" for none.
     """
-    words = given_words(context, _READ)
+    from whimbrel.verify.verification import Verdict  # most commands do without the engine
+
+    words = given_words(context, READ)
+    repeated = given_words(context, READ | NAMED | _COMPARED)
     old, new = both
-    if old is new and dialects[0] == V22.name != dialects[1] and (result.groups or result.errors[1]):
-        return f"Next: {command_line('upgrade', *given_words(context, _READ | _NAMED | {'old'}))}\n"
-    if not result.groups and result.has_ended:
-        named = given_words(context, _READ | _NAMED | _COMPARED)
-        return f"Next: {command_line('verify', *named, '--limit', str(MORE_REQUESTS))}\n"
-    if any(result.errors) or not (_is_in_place(old) and _is_in_place(new)):
+    is_one_text = old is new and dialects[0] == V22.name != dialects[1]
+    test = ""
+    if dialects[1] != V22.name and _is_in_place(new, result.files):
+        test = configtest(new.server_root, new.file, words)
+    if is_one_text and (result.groups or result.errors[1]):
+        return _next(command_line("upgrade", *given_words(context, _CHECKED | NAMED | {"old"})))
+    if result.errors[1]:
+        return _next(command_line("check", *_named(new), *given_words(context, _CHECKED)))
+    if result.errors[0]:
         return ""
-    if result.groups or result.not_decided:
+    if result.groups:
         request = _request_words(result)
+        if not request or not _is_in_place(new, result.files):
+            return _next(f"{command_line('verify', *repeated, '--format', 'html')} > differences.html")
         place = os.path.join(old.server_root, old.file)
         other = dialects[0] if old is new else f"{place}@{dialects[0]}"
+        if "backups" in given_names(context):
+            return _next(command_line("explain", *request, *_named(new), *words, "--dialect", dialects[1]))
         sides = ["--dialect", dialects[1], "--diff", other]
-        return f"Next: {command_line('explain', *request, *_named(new), *words, *sides)}\n" if request else ""
-    if dialects[1] == V22.name or result.scope.deciding:
+        return _next(command_line("explain", *request, *_named(new), *words, *sides))
+    if result.verdict is Verdict.NOT_DECIDED:
+        more = ["--limit", str(MORE_REQUESTS)] if result.has_ended else []
+        decided = _next(command_line("verify", *repeated, *more))
+        if not more:
+            decided = f"Give or decide what is named above, and compare again.\n{decided}"
+        return decided + (f"Or, as it is: {test}\n" if test else "")
+    return _next(test) if test else ""
+
+
+def _next(line: str) -> str:
+    return f"Next: {line}\n"
+
+
+def after_configtest(arguments: Arguments, *, is_valid: bool) -> str:
+    """Return the line behind a test: the commands of httpd 2.4 that test and start or reload the server, or
+    what explains the failure; "" for a text that is read by the rules of 2.2.
+    """
+    if arguments.dialect == V22.name:
         return ""
-    return f"Next: {configtest(new.server_root, new.file, words)}\n"
+    server = server_of(arguments.root, arguments.file, arguments.named_build)
+    named = [word for pair in _pairs(arguments) for word in pair]
+    given = [*_named_by(server.root, server.file), *named]
+    if not is_valid:
+        return _next(command_line("check", *given))
+    if server.path == server_of("", "").path and not named:
+        return _next("apachectl configtest && apachectl graceful")
+    file = os.path.relpath(server.path, server.root) if server.path.startswith(server.root) else server.path
+    words = ["apachectl", "-d", server.root, "-f", file, *named]
+    envvars = arguments.envvars or envvars_of(server)
+    start = f"APACHE_ENVVARS={_quoted(os.path.abspath(envvars))} " if envvars else ""
+    line = f"{start}{quoted_words(*words)}"
+    return _next(f"{_modules_link(server)}{line} -t && {line} -k graceful")
+
+
+def _modules_link(server: FoundServer) -> str:
+    """Return the command that gives a copy the modules of this machine, if its text loads them below its root
+    and has none there; "" else.
+    """
+    link = os.path.join(server.root, "modules")
+    if os.path.lexists(link) or not _LOADS_BELOW.search(main_text(from_system(server.path))):
+        return ""
+    found = next(filter(os.path.isdir, _MODULES), "")
+    return f"{quoted_words('ln', '-s', found, link)} && " if found else ""
+
+
+def _pairs(arguments: Arguments) -> list[tuple[str, str]]:
+    lines = ("-C", arguments.before), ("-c", arguments.after), ("-D", arguments.defines)
+    return [(option, word) for option, words in lines for word in words]
 
 
 def _request_words(result: VerifyResult) -> list[str]:
     """Return the words of `explain` for the first request that differs, or is not decided, and that needs no
-    variable and no name of a client.
+    variable.
     """
     examples = [example.probe for group in result.groups for example in group.examples]
     for probe in (*examples, *(one.probe for one in result.not_decided if one.probe is not None)):
-        if probe.environment or probe.client_host or (probe.tls and probe.tls.peer_certificate):
+        if probe.environment or (probe.tls and probe.tls.peer_certificate):
             continue
         words = [probe.request_text.partition(" ")[2], "--from", probe.client]
-        words += ["--host", probe.host] if probe.host else []
+        words += ["--client-host", probe.client_host] if probe.client_host else []
+        words += ["--host", probe.host] if probe.host and f"/{probe.host}/" not in words[0] else []
         words += ["--method", probe.method] if probe.method != "GET" else []
         words += ["--user", probe.user.name] if probe.user is not None else []
         return words + [word for pair in probe.fields for word in ("--header", ": ".join(pair))]
@@ -152,18 +235,28 @@ def _sides(options: LoadOptions, out: Path) -> tuple[str, str]:
     return old, os.path.join(str(out), below if not below.startswith("..") else old.lstrip("/"))
 
 
-def _is_in_place(options: LoadOptions) -> bool:
-    """Return True if -d and -f read the same: it is no copy whose text names another ServerRoot."""
+def _is_in_place(options: LoadOptions, files: Iterable[str] = ()) -> bool:
+    """Return True if -d and -f read the same: it is no copy whose text names the places of the original.
+
+    *files*: those that were read, which show whether a copy does.
+    """
     from whimbrel.base.real_paths import without_links
-    from whimbrel.config.detected_build import main_text, server_root_of
 
     root = options.server_root
     declared = server_root_of(main_text(os.path.join(root, options.file)))
-    return not options.copied and without_links(declared or root) == without_links(root)
+    if without_links(declared or root) != without_links(root):
+        return False
+    originals = [to_bytes(original) for original, _ in options.copied]
+    texts = [main_text(path) for path in files if path.startswith(f"{root}/")]
+    return not originals or bool(texts) and not any(map(partial(_names, originals), texts))
+
+
+def _names(paths: list[bytes], text: bytes) -> bool:
+    """Return True if a line of *text* that is no comment has one of *paths*."""
+    lines = (line for line in text.splitlines() if not line.lstrip().startswith(b"#"))
+    return any(path in line for line in lines for path in paths)
 
 
 def _is_found(root: str, file: str) -> bool:
     """Return True if *file* is the main file that every command finds below *root*."""
-    from whimbrel.config.servers import server_of
-
     return server_of(root, "").path == os.path.join(root, file)

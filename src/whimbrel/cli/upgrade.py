@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Annotated, Final, NamedTuple
 
 import typer
 
-from whimbrel.base.latin1 import to_bytes
+from whimbrel.base.latin1 import from_system, to_bytes, to_system
 from whimbrel.base.lazy_dataclasses import replace
 from whimbrel.cli.fleet import (
     MEGABYTES,
@@ -67,6 +67,8 @@ from whimbrel.cli.terminal import NoPager
 from whimbrel.utilities.usage_error import UsageError
 
 if TYPE_CHECKING:
+    from collections.abc import Iterable
+
     from whimbrel.cli.progress import ProgressBar
     from whimbrel.upgrade.check.check import Selection
     from whimbrel.upgrade.check.fixpoint import DecideCallback, UpgradeResult
@@ -289,6 +291,7 @@ def upgrade(
         options = _options(style, target, target_build, assume or [], flags=(also_22, exact, unsafe_flags))
         wanted = parse_selection(select, ignore)
         if fleet:
+            _refuse_inside(out, named.paths)
             next_command = after_fleet(context, named.paths, out, CARRIED | HOW, is_written=write)
             choice = FleetChoice(
                 jobs, cluster, pages, seconds, memory, shape.value, color, not no_pager, next_command
@@ -296,6 +299,8 @@ def upgrade(
             flags = write, is_open, verify
             raise typer.Exit(_upgrade_fleet(named, wanted, options, out, choice, flags=flags))
         what, directory = sources(named)
+        if what.options is not None:
+            _refuse_inside(out, [Path(to_system(directory))])
         if undo:
             with uninterrupted():
                 raise typer.Exit(_undo(directory))
@@ -316,12 +321,26 @@ def upgrade(
         else:
             following = [f"Next: {command_line('upgrade', '--write', *arguments)}"] * bool(result.files)
         output = _Output(
-            shape, color, is_written, words, arguments, following, not no_pager, is_copy=out is not None
+            shape, color, is_written, words, arguments, following, not no_pager, from_system(str(out or ""))
         )
         raise typer.Exit(_print_result(result, directory, output))
     except (UsageError, RuleError, UnknownRule, WriteError) as problem:
         _write_stderr(str(problem))
         raise typer.Exit(EXIT_USAGE) from None
+
+
+def _refuse_inside(out: Path | None, read: Iterable[Path]) -> None:
+    """Raise UsageError if a copy would lie in what is read: the next reading would find it there."""
+    if out is None:
+        return
+    copy = Path(os.path.realpath(out))
+    for path in read:
+        top = Path(os.path.realpath(path))
+        if copy != top and copy.is_relative_to(top):
+            raise UsageError(
+                f"{from_system(str(out))} lies in {from_system(str(path))}, which is read: "
+                "name a directory outside of it with --out"
+            )
 
 
 def _upgrade_fleet(
@@ -419,7 +438,7 @@ class _Output(NamedTuple):
         verified: a sentence about the comparison of answers, "" for none.
         arguments: those of the command line that the next command repeats.
         following: lines with the commands that come next.
-        is_copy: the result was written to another directory.
+        copy: the directory that the result was written to, "" for none.
     """
 
     shape: OutputFormat
@@ -429,7 +448,7 @@ class _Output(NamedTuple):
     arguments: list[str]
     following: list[str]
     may_page: bool
-    is_copy: bool = False
+    copy: str = ""
 
 
 def _print_result(result: UpgradeResult, directory: str, output: _Output) -> int:
@@ -455,7 +474,7 @@ def _print_result(result: UpgradeResult, directory: str, output: _Output) -> int
         stream,
         output.color,
         following=output.following,
-        is_copy=output.is_copy,
+        copy=output.copy,
     )
     if result.files and not is_written:
         return EXIT_FINDINGS

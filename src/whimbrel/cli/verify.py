@@ -60,7 +60,7 @@ if TYPE_CHECKING:
     from whimbrel.verify.side import Side
     from whimbrel.verify.verification import VerifyResult
 
-SINGLE: Final = {"root": "-d", "file": "-f", "with_httpd": "--with-httpd"}
+SINGLE: Final = {"root": "-d", "file": "-f", "with_httpd": "--with-httpd", "backups": "--backups"}
 """Parameters that a fleet does not take, with their options."""
 app = typer.Typer(add_completion=False, rich_markup_mode=None, pretty_exceptions_enable=False)
 EPILOG: Final = epilog(
@@ -114,6 +114,14 @@ WithHttpd = Annotated[
         "Example: --with-httpd /usr/sbin/apache2",
     ),
 ]
+Backups = Annotated[
+    bool,
+    typer.Option(
+        "--backups",
+        help="Compare what `upgrade --write` replaced, as OLD, with what is there, as NEW. "
+        "Default: compare OLD and NEW. Example: --backups -d /etc/httpd",
+    ),
+]
 Shape = Annotated[
     ReportFormat, typer.Option("--format", help="Print in this format. Default: text. Example: --format json")
 ]
@@ -142,6 +150,7 @@ def verify(
     old_dialect: OldDialect = DialectName.v22,
     new_dialect: NewDialect = DialectName.v24,
     with_httpd: WithHttpd = None,
+    backups: Backups = False,
     shape: Shape = ReportFormat.text,
     limit: Limit = None,
     color: Color = ColorMode.auto,
@@ -154,6 +163,9 @@ def verify(
     memory: Memory = MEGABYTES,
 ) -> None:
     """Compare the answers of two configurations: access control exactly, everything else by requests."""
+    from whimbrel.upgrade.apply.journal import WriteError
+    from whimbrel.upgrade.apply.transaction import saved
+
     try:
         refuse(context, is_fleet=fleet, single=SINGLE)
         named = ConfigArguments(
@@ -163,10 +175,14 @@ def verify(
         if fleet:
             choice = FleetChoice(jobs, cluster, pages, seconds, memory, shape.value, color, not no_pager)
             raise typer.Exit(_verify_fleet(old, new, named, dialects, limit, choice))
-        first = _options(old, named)
-        second = first if new is None else _options(new, named)
+        first, directory = _options(old, named)
+        second = first if new is None else _options(new, named)[0]
+        if backups and new is not None:
+            raise UsageError("--backups takes no NEW: it is what the upgrade wrote")
+        if backups:
+            first = replace(first, overlay={**first.overlay, **saved(directory)})
         result = _run(first, second, dialects, with_httpd, limit)
-    except (UsageError, OSError) as problem:
+    except (UsageError, WriteError, OSError) as problem:
         os.write(2, encoded(f"{problem}\n"))
         raise typer.Exit(2) from None
     following = after_verify(context, (first, second), result, (old_dialect.value, new_dialect.value))
@@ -194,16 +210,18 @@ def _verify_fleet(
     return run_fleet(task, servers, choice)
 
 
-def _options(path: Path | None, named: ConfigArguments) -> LoadOptions:
-    """Return what is read for *path*; raises UsageError for fragments and missing files."""
+def _options(path: Path | None, named: ConfigArguments) -> tuple[LoadOptions, str]:
+    """Return what is read for *path*, and the directory that it belongs to; raises UsageError for fragments
+    and missing files.
+    """
     if path is not None:
         root = None if path.is_dir() else named.root
         file = path if named.root is not None and path.is_file() else None
         named = replace(named, paths=[path], root=root, file=file)
-    what, _ = sources(named)
+    what, directory = sources(named)
     if what.options is None:
         raise UsageError(why_no_server(str(path)) if path is not None else "no main file of a server")
-    return what.options
+    return what.options, directory
 
 
 def _run(

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
+from whimbrel.base.lazy_dataclasses import replace
 from whimbrel.config.core_config import CoreDirConfig, CoreServerConfig
 from whimbrel.config.origins import Origin
 from whimbrel.engine.explain.decisions import RequestTrace
@@ -12,7 +13,9 @@ from whimbrel.engine.output.media_type import content_type
 from whimbrel.engine.plan.plan import Plan
 from whimbrel.engine.request import Request
 from whimbrel.engine.response import Response
+from whimbrel.explain.circles import circle_of
 from whimbrel.explain.reasons import lines_of
+from whimbrel.explain.refusals import refusal_of
 from whimbrel.explain.request_steps import (
     MAPPING,
     access_steps,
@@ -21,10 +24,15 @@ from whimbrel.explain.request_steps import (
     section_steps,
     virtual_host,
 )
-from whimbrel.explain.step import ExplanationStep, RequestExplanation
+from whimbrel.explain.step import REASON, ExplanationStep, RequestExplanation
 from whimbrel.http.semantics.status import reason
 from whimbrel.modules.metadata.mod_headers.lines import HeadersDirConfig
 from whimbrel.verify.deciding_lines import explain
+from whimbrel.verify.digest_user import DIGEST, authorization
+from whimbrel.verify.probe import HIDDEN, secrets_of
+
+_TYPES: Final = ("addtype", "forcetype", "typesconfig", "rewriterule", "mimemagicfile")
+"""Beginnings of lines that give files their type."""
 
 if TYPE_CHECKING:
     from whimbrel.verify.probe import Probe
@@ -33,16 +41,46 @@ if TYPE_CHECKING:
 
 def explain_probe(side: Side, probe: Probe) -> RequestExplanation:
     """Return the explanation of the answer to *probe*; one that does not load gives errors."""
+
+    def explained(followed: Probe) -> RequestExplanation:
+        return _explained(side, followed)
+
+    explanation = explained(probe)
+    explanation = replace(explanation, circle=circle_of(probe, explanation, explained))
+    secrets = secrets_of(probe)
+    return explanation.without(secrets, HIDDEN) if secrets else explanation
+
+
+def _explained(side: Side, probe: Probe) -> RequestExplanation:
     if not side.is_loaded:
         return RequestExplanation(
-            probe.answered_text, side.dialect.name, errors=tuple(error.text for error in side.errors)
+            str(probe), side.dialect.name, errors=tuple(error.text for error in side.errors)
         )
     explained = explain(side, probe, is_dry=True)
+    if explained is not None and probe.user is not None and _wants_digest(explained):
+        explained = explain(side, _with_digest(side, probe), is_dry=True)
     if explained is None:
         return RequestExplanation(
-            probe.answered_text, side.dialect.name, 400, steps=(ExplanationStep("request", "not a request"),)
+            str(probe), side.dialect.name, 400, steps=(ExplanationStep("request", "not a request"),)
         )
-    return explanation_of(explained, probe.answered_text, side.dialect.name)
+    return explanation_of(explained, str(probe), side.dialect.name)
+
+
+def _wants_digest(explained: Explained) -> bool:
+    """Return True if the credentials of Basic were refused because the place asks for those of Digest."""
+    final = explained.final
+    fields = (*final.headers_out, *final.err_headers_out)
+    challenges = [value.lower() for name, value in fields if name.lower() == "www-authenticate"]
+    return bool(challenges) and all(value.startswith("digest ") for value in challenges)
+
+
+def _with_digest(side: Side, probe: Probe) -> Probe:
+    """Return *probe* with the answer of its user to the challenge of Digest, as a browser gives it."""
+    if probe.user is None:
+        return probe
+    asking = replace(probe, user=replace(probe.user, scheme=DIGEST))
+    challenged = side.answer(replace(asking, user=None))
+    return replace(asking, fields=(*probe.fields, ("Authorization", authorization(asking, challenged))))
 
 
 def explanation_of(explained: Explained, request: str, dialect: str) -> RequestExplanation:
@@ -57,7 +95,7 @@ def explanation_of(explained: Explained, request: str, dialect: str) -> RequestE
         if trace.kind == "request":
             steps += inner
         else:
-            what = f"{trace.method} {trace.uri}{_query_of(trace)}"
+            what = f"{trace.method} {_target_of(trace)}"
             steps.append(ExplanationStep(trace.kind, what, trace.filename, (), "", inner))
     status = None if explained.answer is None else _sent_status(explained.answer)
     location = final.headers_out.get("Location") or final.err_headers_out.get("Location") or ""
@@ -65,10 +103,15 @@ def explanation_of(explained: Explained, request: str, dialect: str) -> RequestE
     return RequestExplanation(request, dialect, status, location, tuple(steps))
 
 
-def _query_of(trace: RequestTrace) -> str:
-    """Return the query that a redirected request begins with, with its mark; "" without one."""
-    query = trace.hooks[0].before["untracked_args"] if trace.kind == "redirect" and trace.hooks else ""
-    return f"?{query}" if query else ""
+def _target_of(trace: RequestTrace) -> str:
+    """Return the path that a request begins with, before a rule gives it another one, and for a redirected
+    request the query.
+    """
+    if not trace.hooks:
+        return trace.uri
+    before = trace.hooks[0].before
+    query = before["untracked_args"] if trace.kind == "redirect" else ""
+    return f"{before['uri']}?{query}" if query else before["uri"]
 
 
 def _sent_status(response: Response) -> int:
@@ -111,7 +154,11 @@ def _response(explained: Explained, r: Request, status: int | None, location: st
         text = f"{explained.not_run} would run {what}, which explain does not do"
         return ExplanationStep("response", r.filename or r.uri, "not known", (), text)
     plan: Plan = r.plan
-    children = [ExplanationStep("log", line) for line in explained.log]
+    is_new = plan.dialect.messages_24
+    children = [ExplanationStep("log", line.message(new=is_new), detail=line.level) for line in explained.log]
+    refusal = refusal_of(explained, status) if status >= 400 else None
+    if refusal is not None:
+        children.append(ExplanationStep(REASON, refusal.sentence, lines=refusal.lines))
     names = {name.lower() for name, _value in (*r.headers_out, *r.err_headers_out)}
     children += [
         ExplanationStep("header", line.text, "", (line,))
@@ -123,9 +170,11 @@ def _response(explained: Explained, r: Request, status: int | None, location: st
         original = r
         while original.prev is not None:
             original = original.prev
-        lines = original.plan.origin(CoreDirConfig, "error_documents", status)
+        lines = original.plan.origin(CoreDirConfig, "error_documents", status)[-1:]
+    elif location:
+        lines = _error_redirect(explained, plan)
     if not location and status == 301:
-        lines += plan.origin(CoreServerConfig, "use_canonical_name")
+        lines += plan.origin(CoreServerConfig, "use_canonical_name")[-1:]
     result = " ".join(filter(None, (str(status), reason(status), f"to {location}" if location else "")))
     kind = content_type(r) if status < 300 else None
     detail = f"type {kind}" if kind else ""
@@ -137,7 +186,7 @@ def _type_step(explained: Explained, r: Request, plan: Plan) -> ExplanationStep:
     lines: tuple[Origin, ...] = ()
     detail = ""
     if r.content_type is None:
-        lines = plan.origin(CoreDirConfig, "default_type")
+        lines = plan.origin(CoreDirConfig, "default_type")[-1:]
         detail = "" if lines else "the default of 2.2, as no DefaultType applies"
     else:
         setting = [
@@ -146,8 +195,24 @@ def _type_step(explained: Explained, r: Request, plan: Plan) -> ExplanationStep:
             for hook in trace.hooks
             if hook.changes.get("content_type", ("", ""))[1] == r.content_type
         ]
-        lines = lines_of(setting[-1]) if setting else ()
+        lines = tuple(filter(_sets_type, lines_of(setting[-1]))) if setting else ()
     return ExplanationStep("header", "Content-Type", content_type(r) or "", lines[:1], detail)
+
+
+def _error_redirect(explained: Explained, plan: Plan) -> tuple[Origin, ...]:
+    """Return the ErrorDocument line that sends a client elsewhere in the place of an error."""
+    statuses = [
+        status
+        for trace in explained.requests
+        for status in (trace.status, *(hook.status for hook in trace.hooks))
+        if status is not None and status >= 400
+    ]
+    return plan.origin(CoreDirConfig, "error_documents", statuses[-1])[-1:] if statuses else ()
+
+
+def _sets_type(line: Origin) -> bool:
+    """Return True for a line that gives files their type; others chose the handler that did."""
+    return line.text.lower().startswith(_TYPES)
 
 
 def header_lines(plan: Plan, names: set[str], *, is_error: bool) -> list[Origin]:

@@ -48,18 +48,21 @@ class RequestKnowledge:
                 items.append(item)
         return KnowledgeScope(self.scope.files_read, tuple(items)).with_items(self._unknown_user(probe))
 
+    def has_user(self, name: str) -> bool | None:
+        """Return True if a password file of the configuration has the user, None if no such file is here."""
+        texts = [f"\n{text}" for text, _, _ in password_files(self._lines)] if self._lines is not None else []
+        return any(f"\n{name}:" in text for text in texts) if texts else None
+
     def _unknown_user(self, probe: Probe) -> Iterator[UnknownItem]:
         """Yield an item for a user that no password file of the configuration has, and for a stored password
         whose check was not ended.
         """
         if self._lines is not None:
             yield from undecided_passwords(self._lines)
-        if probe.user is None or self._lines is None:
+        if probe.user is None or not probe.user.is_assumed or self._lines is None:
             return
-        files = list(password_files(self._lines))
-        texts = [f"\n{text}" for text, _, _ in files]
-        if texts and not any(f"\n{probe.user.name}:" in text for text in texts):
-            line = files[0][2]
+        if self.has_user(probe.user.name) is False:
+            line = next(password_files(self._lines))[2]
             yield UnknownItem(
                 UnknownKind.USERS_UNKNOWN,
                 SourceLocation(line.path, line.line),

@@ -6,7 +6,7 @@ the state of the request before the hook ran.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Hashable, Iterable, Iterator, Sequence
 from typing import TYPE_CHECKING, Any, Final
 
 from whimbrel.config.core_config import CoreDirConfig, CoreServerConfig
@@ -24,13 +24,13 @@ from whimbrel.modules.proxy.mod_proxy.proxy_pass import map_path
 from whimbrel.modules.proxy.mod_proxy.settings import ProxyDirConfig, ProxyServerConfig
 
 if TYPE_CHECKING:
-    pass
+    from whimbrel.engine.plan.plan import Plan
 
 _LINKS_OFF: Final = "FollowSymLinks"
 """A part of the message of mod_rewrite about Options, which has a code in 2.4 alone."""
 
-Lines = Iterable[Origin]
-Reason = Callable[[HookTrace], Lines]
+Lines = Sequence[Origin]
+Reason = Callable[[HookTrace], Iterable[Origin]]
 
 
 def lines_of(trace: HookTrace) -> tuple[Origin, ...]:
@@ -56,20 +56,29 @@ def settings_of(trace: HookTrace, name: str = "") -> tuple[Origin, ...]:
     return tuple(found)
 
 
+def _last(trace: HookTrace, record: type[Any], field: str, item: Hashable = ENTIRE) -> Lines:
+    """Return the innermost line that sets a field with one value: it replaces those of outer sections."""
+    return trace.plan.origin(record, field, item)[-1:]
+
+
 def _core(trace: HookTrace) -> Iterator[Origin]:
     plan = trace.plan
     changes = trace.changes
     if trace.phase == "translate_name":
-        yield from plan.origin(CoreServerConfig, "document_root")[-1:]
+        yield from _last(trace, CoreServerConfig, "document_root")
     if "content_type" in changes:
-        yield from plan.origin(CoreDirConfig, "forced_type")
+        yield from _last(trace, CoreDirConfig, "forced_type")
     if "handler" in changes:
-        yield from plan.origin(CoreDirConfig, "handler_expr") or plan.origin(CoreDirConfig, "handler")
+        yield from _last(trace, CoreDirConfig, "handler_expr") or _last(trace, CoreDirConfig, "handler")
     if "filters" in changes:
         yield from plan.origin(CoreDirConfig, "output_filters")
         yield from plan.origin(CoreDirConfig, "filters_by_type")
-    if trace.status == 405 and trace.phase == "handler":
-        yield from plan.origin(CoreServerConfig, "trace_enable")
+
+
+def _http_core(trace: HookTrace) -> Iterator[Origin]:
+    """TRACE is answered before the walks."""
+    if trace.status == 405:
+        yield from _last(trace, CoreServerConfig, "trace_enable")
 
 
 def _alias(trace: HookTrace) -> Iterator[Origin]:
@@ -78,7 +87,7 @@ def _alias(trace: HookTrace) -> Iterator[Origin]:
     server = plan.server_config(AliasServerConfig)
     section = plan.dir_config(AliasDirConfig)
     if section.redirect is not None:
-        yield from plan.origin(AliasDirConfig, "redirect")
+        yield from _last(trace, AliasDirConfig, "redirect")
         return
     if trace.phase == "fixups":
         yield from _first(trace, AliasDirConfig, "redirects", first_match(section.redirects, uri, True))
@@ -87,27 +96,27 @@ def _alias(trace: HookTrace) -> Iterator[Origin]:
     if redirect is not None:
         yield from _first(trace, AliasServerConfig, "redirects", redirect)
     elif section.alias is not None:
-        yield from plan.origin(AliasDirConfig, "alias")
+        yield from _last(trace, AliasDirConfig, "alias")
     else:
         yield from _first(trace, AliasServerConfig, "aliases", first_match(server.aliases, uri, False))
 
 
 def _first(trace: HookTrace, record: type[Any], field: str, found: tuple[Any, str] | None) -> Lines:
-    return trace.plan.origin(record, field, item_key(found[0])) if found is not None else ()
+    return _last(trace, record, field, item_key(found[0])) if found is not None else ()
 
 
 def _proxy(trace: HookTrace) -> Iterator[Origin]:
     plan = trace.plan
     uri = trace.before["uri"]
     if trace.phase not in ("translate_name", "pre_translate_name"):
-        yield from plan.origin(ProxyServerConfig, "requests") if trace.before["proxy"] == 1 else ()
+        yield from _last(trace, ProxyServerConfig, "requests") if trace.before["proxy"] == 1 else ()
         return
     if plan.dir_config(ProxyDirConfig).alias is not None:
-        yield from plan.origin(ProxyDirConfig, "alias")
+        yield from _last(trace, ProxyDirConfig, "alias")
         return
     for line in plan.server_config(ProxyServerConfig).aliases:
         if map_path(line, uri, "", ampersand=plan.dialect.proxy_22) is not None:
-            yield from plan.origin(ProxyServerConfig, "aliases", item_key(line))
+            yield from _last(trace, ProxyServerConfig, "aliases", item_key(line))
             return
 
 
@@ -115,32 +124,31 @@ def _mime(trace: HookTrace) -> Iterator[Origin]:
     name = (trace.before["filename"] or "").rpartition("/")[2].lower()
     is_found = False
     for extension in reversed(name.split(".")[1:]):
-        for line in trace.plan.origin(MimeDirConfig, "extensions", extension):
+        for line in reversed(trace.plan.origin(MimeDirConfig, "extensions", extension)):
             is_found = True
             yield line
     if "content_type" in trace.changes and not is_found:
-        yield from trace.plan.origin(MimeServerConfig, "types_config")
+        yield from _last(trace, MimeServerConfig, "types_config")
     if "languages" in trace.changes:
-        yield from trace.plan.origin(MimeDirConfig, "default_language")
+        yield from _last(trace, MimeDirConfig, "default_language")
 
 
 def _dir(trace: HookTrace) -> Iterator[Origin]:
-    plan = trace.plan
     changes = trace.changes
     if trace.before["kind"] is None:
-        yield from plan.origin(DirDirConfig, "fallback")
+        yield from _last(trace, DirDirConfig, "fallback")
     elif not trace.before["uri"].endswith("/"):
-        yield from plan.origin(DirDirConfig, "add_slash")
+        yield from _last(trace, DirDirConfig, "add_slash")
     else:
         name = (changes.get("filename", ("", ""))[1] or "").rpartition("/")[2]
-        yield from plan.origin(DirDirConfig, "names", name) or plan.origin(DirDirConfig, "names")
+        yield from _last(trace, DirDirConfig, "names", name) or _last(trace, DirDirConfig, "names")
         if trace.status is not None and 300 <= trace.status < 400:
-            yield from plan.origin(DirDirConfig, "redirect")
+            yield from _last(trace, DirDirConfig, "redirect")
 
 
 def _env(trace: HookTrace) -> Iterator[Origin]:
     for name in _variables(trace):
-        yield from trace.plan.origin(EnvDirConfig, "values", name)
+        yield from _last(trace, EnvDirConfig, "values", name)
 
 
 def _setenvif(trace: HookTrace) -> Iterator[Origin]:
@@ -162,25 +170,37 @@ def _variables(trace: HookTrace) -> list[str]:
 
 def _actions(trace: HookTrace) -> Iterator[Origin]:
     handler = (trace.before["handler"] or "").lower()
-    found = trace.plan.origin(ActionsDirConfig, "types", handler)
-    yield from found or trace.plan.origin(ActionsDirConfig, "methods")
+    found = _last(trace, ActionsDirConfig, "types", handler)
+    yield from found or _last(trace, ActionsDirConfig, "methods")
 
 
 def _expires(trace: HookTrace) -> Iterator[Origin]:
     kind = (trace.before["content_type"] or "").partition(";")[0]
-    found = trace.plan.origin(ExpiresDirConfig, "types", kind)
-    yield from found or trace.plan.origin(ExpiresDirConfig, "default")
-    yield from trace.plan.origin(ExpiresDirConfig, "active")
+    found = _last(trace, ExpiresDirConfig, "types", kind)
+    yield from found or _last(trace, ExpiresDirConfig, "default")
+    yield from _last(trace, ExpiresDirConfig, "active")
 
 
-def _options(trace: HookTrace) -> Iterator[Origin]:
-    """Lines of modules that one Options keyword switches on, and their own."""
-    yield from trace.plan.origin(CoreDirConfig, "options", ENTIRE)
+def _option(*keywords: str) -> Reason:
+    """Return the function for a module that one of *keywords* of Options switches on."""
+    return lambda trace: option_lines(trace.plan, keywords)
+
+
+def option_lines(plan: Plan, keywords: Iterable[str]) -> tuple[Origin, ...]:
+    """Return the innermost Options line that decides about *keywords*: it names one of them, or it replaces
+    the lines of outer sections because a word of it has no sign.
+    """
+    wanted = {*keywords, "all", "none"}
+    for line in reversed(plan.origin(CoreDirConfig, "options", ENTIRE)):
+        words = line.text.lower().split()[1:]
+        if any(word[:1] not in "+-" or word[1:] in wanted for word in words):
+            return (line,)
+    return ()
 
 
 def _rewrite(trace: HookTrace) -> Iterator[Origin]:
     if any(_LINKS_OFF in line.text for line in trace.log):
-        yield from _options(trace)
+        yield from option_lines(trace.plan, ("followsymlinks", "symlinksifownermatch"))
     for step in trace.rewriting:
         if step.applied and step.place is not None:
             yield rule_origin(trace, step)
@@ -197,7 +217,7 @@ def rule_origin(trace: HookTrace, step: Any) -> Origin:
 
 REASONS: Final[dict[str, Reason]] = {
     "core": _core,
-    "http_core": _core,
+    "http_core": _http_core,
     "mod_alias": _alias,
     "mod_proxy": _proxy,
     "mod_mime": _mime,
@@ -206,9 +226,9 @@ REASONS: Final[dict[str, Reason]] = {
     "mod_setenvif": _setenvif,
     "mod_actions": _actions,
     "mod_expires": _expires,
-    "mod_negotiation": _options,
-    "mod_autoindex": _options,
-    "mod_cgi": _options,
-    "mod_cgid": _options,
+    "mod_negotiation": _option("multiviews"),
+    "mod_autoindex": _option("indexes"),
+    "mod_cgi": _option("execcgi"),
+    "mod_cgid": _option("execcgi"),
     "mod_rewrite": _rewrite,
 }

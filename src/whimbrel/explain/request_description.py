@@ -1,29 +1,24 @@
-"""From what a user knows about a request (URL, log line) to a probe of a configuration."""
+"""From what a user knows about a request (URL, address, user) to a probe of a configuration."""
 
 from __future__ import annotations
 
 import re
 from base64 import b64encode
 from collections.abc import Mapping
-from typing import Final, NamedTuple
-from urllib.parse import urlsplit
+from typing import Final
+from urllib.parse import unquote, urlsplit
 
 from whimbrel.base.extras import not_installed
 from whimbrel.base.latin1 import to_bytes
 from whimbrel.base.lazy_dataclasses import dataclass
 from whimbrel.base.numbers import lower
 from whimbrel.config.configuration import Configuration
-from whimbrel.config.core_config import CoreServerConfig
 from whimbrel.config.model import Server
 from whimbrel.verify.probe import Probe, ProbeUser, TlsFacts
 
 CLIENT: Final = "192.0.2.1"  # an address for documentation (RFC 5737): in no configured network
 LOCAL: Final = "127.0.0.1"
-_IN_ERROR_LOG: Final = re.compile(
-    r"\[client (?P<client>[0-9a-fA-F.:]+?)(?::\d+)?\] (?P<text>.*?)(?:, referer: (?P<referer>.*))?$"
-)
 _HAS_PORT: Final = re.compile(r":\d*\Z")
-_PATH: Final = re.compile(r"(?:'|\"|\s|^)(/[^\s'\",]*)")
 _ANY: Final = ("*", "_default_", "", "0.0.0.0", "::")
 
 
@@ -36,9 +31,11 @@ class RequestDescription:
     """A request as a user gives it; "" and 0 stand for what was not given.
 
     Attributes:
-        client: address. `address`: of the server. `user`: NAME, or NAME:PASSWORD.
+        client: address. `address`: of the server.
+        user: NAME, or NAME:PASSWORD; that of the URL if it is empty.
         fields: header fields.
         certificate: the client's certificate, see `client_certificates`; TLS is then implied.
+        client_host: the name of the client's address.
     """
 
     url: str
@@ -50,6 +47,7 @@ class RequestDescription:
     fields: tuple[tuple[str, str], ...] = ()
     tls: bool = False
     certificate: str = ""
+    client_host: str = ""
 
 
 def probe_of(described: RequestDescription, configuration: Configuration | None) -> Probe:
@@ -84,12 +82,13 @@ def probe_of(described: RequestDescription, configuration: Configuration | None)
     if host and not described.host and port != (443 if is_tls else 80) and not _HAS_PORT.search(host):
         host = f"{host}:{port}"  # as a client sends it that asks this port
     fields = described.fields
+    given = described.user or unquote(parts.netloc.rpartition("@")[0], "latin-1")
     user = None
-    if ":" in described.user:
-        credentials = b64encode(to_bytes(described.user)).decode("ascii")
+    if ":" in given:
+        credentials = b64encode(to_bytes(given)).decode("ascii")
         fields = (("Authorization", f"Basic {credentials}"), *fields)
-    elif described.user:
-        user = ProbeUser(described.user, is_assumed=True, has_file_groups=True)
+    elif given:
+        user = ProbeUser(given, is_assumed=True, has_file_groups=True)
     return Probe(
         target,
         described.method,
@@ -97,6 +96,7 @@ def probe_of(described: RequestDescription, configuration: Configuration | None)
         described.address or address,
         port,
         described.client or CLIENT,
+        described.client_host,
         user=user,
         fields=fields,
         tls=(
@@ -163,38 +163,3 @@ def host_table(configuration: Configuration) -> dict[str, Server]:
         for name in (server.name, *server.names):
             table.setdefault(lower(name), server)
     return table
-
-
-class LoggedError(NamedTuple):
-    """What a line of the error log says about its request."""
-
-    client: str
-    path: str
-
-
-def read_error_line(line: str) -> LoggedError:
-    """Return client and path of a line of the error log; raises BadRequest."""
-    found = _IN_ERROR_LOG.search(line.strip())
-    if found is None:
-        raise BadRequest("the line has no [client ADDRESS]")
-    path = next((one for one in reversed(_PATH.findall(found["text"])) if one), "")
-    if not path:
-        raise BadRequest("the line names no URL and no file")
-    return LoggedError(found["client"], path)
-
-
-def url_of_file(configuration: Configuration | None, path: str, host: str) -> tuple[str, str]:
-    """Return (host, URL path) of a file below a document root, that of *host* first; the path itself if it is
-    below none.
-    """
-    if configuration is None:
-        return host, path
-    named = host_table(configuration).get(lower(host)) if host else None
-    servers = [named] if named is not None else [configuration.main, *configuration.virtual_hosts]
-    best = ("", host)
-    for server in servers:
-        root = server.value(CoreServerConfig, "document_root") or configuration.default_document_root
-        root = root.rstrip("/")
-        if (path == root or path.startswith(f"{root}/")) and len(root) > len(best[0]):
-            best = (root, host or server.name)
-    return best[1], path[len(best[0]) :] or "/"

@@ -10,17 +10,20 @@ from whimbrel.config.core_config import CoreDirConfig, CoreServerConfig
 from whimbrel.config.model import SectionKind, Server
 from whimbrel.config.origins import Origin
 from whimbrel.config.vhosts import matcher
-from whimbrel.engine.explain.decisions import Decision, RequestTrace
+from whimbrel.engine.explain.decisions import DENIED, Decision, RequestTrace
 from whimbrel.engine.explain.hook_traces import HookTrace
 from whimbrel.engine.plan.plan import Plan
 from whimbrel.engine.request import Request
 from whimbrel.explain.reasons import lines_of, rule_origin, settings_of
-from whimbrel.explain.step import ExplanationStep
-from whimbrel.modules.aaa.allow_deny import AllowDenyDirConfig
+from whimbrel.explain.rewriting import replaced_rules
+from whimbrel.explain.step import ExplanationStep, is_reason
+from whimbrel.explain.void_lines import unread_htaccess, void_rules
 from whimbrel.modules.aaa.mod_authz_core.settings import AuthzCoreDirConfig
+from whimbrel.modules.mappers.mod_rewrite.settings import RewriteDirConfig
 from whimbrel.modules.mappers.mod_rewrite.trace import ConditionTrace
 from whimbrel.modules.support.auth.auth_api import AuthnCoreDirConfig
 from whimbrel.registry.phases import DECLINED, DONE, OK
+from whimbrel.verify.deciding_lines import satisfy_lines
 
 if TYPE_CHECKING:
     from whimbrel.modules.mappers.mod_rewrite.trace import Step
@@ -38,6 +41,10 @@ KINDS: Final = {
     "insert_error_filter": "filters",
     "handler": "handler",
 }
+RULES_REPLACED: Final = (
+    "its RewriteRules are not tried: without RewriteOptions Inherit, the lines of mod_rewrite replace them in"
+)
+"""What an inner section or .htaccess file does to the rules of an outer one."""
 MAPPING: Final = ("request", "mapping")
 SHOWN: Final = {
     "uri": "path",
@@ -133,7 +140,9 @@ def _text(value: object) -> str:
 
 
 def _log(hook: HookTrace) -> str:
-    return "; ".join(line.message(new=hook.plan.dialect.messages_24) for line in hook.log)
+    """Return the messages that may be a reason; those of lower levels only follow what happens."""
+    is_new = hook.plan.dialect.messages_24
+    return "; ".join(line.message(new=is_new) for line in hook.log if is_reason(line.level))
 
 
 def _condition(condition: ConditionTrace) -> ExplanationStep:
@@ -163,11 +172,17 @@ def section_steps(trace: RequestTrace) -> Iterator[ExplanationStep]:
     """Iterate over the sections and .htaccess files that apply, in the order of merging."""
     has_htaccess = False
     plan = trace.plan
+    rewriting = plan.dir_config(RewriteDirConfig)
+    replaced = replaced_rules(plan.cache.layers_of(plan), rewriting.rules) if rewriting.engine else {}
     for section in trace.sections:
         is_file = section.kind == SectionKind.HTACCESS.value
         has_htaccess |= is_file
-        line = () if section.place is None else (Origin(section.place, "" if is_file else section.written),)
-        yield ExplanationStep(".htaccess" if is_file else "sections", section.written, "applies", line)
+        place = section.place
+        line = () if place is None else (Origin(place, "" if is_file else section.written),)
+        inner = None if place is None else replaced.get((place.path, place.line))
+        detail = f"{RULES_REPLACED} {inner}" if inner is not None else ""
+        kind = ".htaccess" if is_file else "sections"
+        yield ExplanationStep(kind, section.written, "applies", line, detail)
     if trace.refused is not None and (place := trace.refused.place) is not None:
         name = place.path.rpartition("/")[2]
         yield ExplanationStep(name, place.path, "refused", (Origin(place, ""),), trace.refused.reason)
@@ -178,6 +193,8 @@ def section_steps(trace: RequestTrace) -> Iterator[ExplanationStep]:
         names = plan.origin(CoreServerConfig, "access_names")
         reason = "AllowOverride None" if plan.core.override == 0 else "there is none"
         yield ExplanationStep(".htaccess", "no file", "", (*override, *names), reason)
+        yield from unread_htaccess(plan, trace.filename)
+    yield from void_rules(trace)
 
 
 def access_steps(trace: RequestTrace) -> Iterator[ExplanationStep]:
@@ -194,8 +211,8 @@ def access_steps(trace: RequestTrace) -> Iterator[ExplanationStep]:
             (CoreDirConfig, "auth_name"),
         ):
             lines += plan.origin(record, field)
-    step = _decision(trace.decision, {hook.module: hook for hook in trace.hooks})
-    satisfy = tuple(_satisfy_lines(trace))
+    step = _decision(trace.decision, [hook for hook in trace.hooks if hook.phase in ACCESS])
+    satisfy = tuple(satisfy_lines(trace))
     lines += satisfy
     users = [hook.changes["user"][1] for hook in trace.hooks if hook.changes.get("user", ("", ""))[1]]
     detail = ", ".join((step.detail, *(f"user {user}" for user in users[:1]))).strip(", ")
@@ -203,13 +220,6 @@ def access_steps(trace: RequestTrace) -> Iterator[ExplanationStep]:
     if satisfy and trace.status == OK and not any(hook.phase == "check_user_id" for hook in trace.hooks):
         children += tuple(_void_requirements(trace))
     yield ExplanationStep("access", step.what, step.result, lines, detail, children)
-
-
-def _satisfy_lines(trace: RequestTrace) -> Iterator[Origin]:
-    """Iterate over the Satisfy lines that apply, of either version."""
-    if trace.decision is not None and "Satisfy" in trace.decision.detail:
-        yield from trace.plan.origin(CoreDirConfig, "satisfy")
-        yield from trace.plan.origin(AllowDenyDirConfig, "satisfy")
 
 
 def _void_requirements(trace: RequestTrace) -> Iterator[ExplanationStep]:
@@ -222,16 +232,19 @@ def _void_requirements(trace: RequestTrace) -> Iterator[ExplanationStep]:
         )
 
 
-def _decision(decision: Decision, hooks: dict[str, HookTrace]) -> ExplanationStep:
+def _decision(decision: Decision, hooks: list[HookTrace]) -> ExplanationStep:
     """Return the step of a decision; one without place has the settings of its module or provider."""
     place = decision.place
     what = decision.what
     lines: tuple[Origin, ...] = () if place is None else (Origin(place, what),)
     module, _, phase = what.partition(" ")
-    if phase == "(check_user_id)" and module in hooks:
-        lines = settings_of(hooks[module])
+    hook = next((hook for hook in hooks if f"{hook.module} ({hook.phase})" == what), None)
+    is_single = phase in ("(access_checker)", "(access_checker_ex)") and not decision.children
+    is_single &= decision.verdict == DENIED
+    if hook is not None and (phase == "(check_user_id)" or is_single):
+        lines = settings_of(hook)
     elif module == "provider" and hooks:
-        lines += settings_of(next(iter(hooks.values())), f"mod_authn_{phase}")
+        lines += settings_of(hooks[-1], f"mod_authn_{phase}") or settings_of(hooks[-1], f"mod_authnz_{phase}")
     children = tuple(_decision(child, hooks) for child in decision.children)
     return ExplanationStep("access", decision.what, decision.verdict, lines, decision.detail, children)
 
@@ -246,5 +259,6 @@ def file_step(hooks: Iterable[HookTrace], plan: Plan) -> Iterator[ExplanationSte
     yield ExplanationStep("file", state["filename"], kind or "does not exist", (), detail)
 
 
+ACCESS: Final = ("access_checker", "access_checker_ex", "check_user_id", "auth_checker")
 LATER: Final = ("access_checker", "access_checker_ex", "type_checker", "fixups", "insert_filter", "handler")
 """Phases that follow the walks."""

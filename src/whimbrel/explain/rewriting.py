@@ -2,35 +2,80 @@
 
 from __future__ import annotations
 
-from collections import Counter
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
+from itertools import pairwise
 from typing import Final
 
+from whimbrel.base.errors import SourceLocation
+from whimbrel.config.model import Layer
 from whimbrel.config.origins import Origin
 from whimbrel.explain.step import ExplanationStep
+from whimbrel.modules.mappers.mod_rewrite.settings import RewriteDirConfig, Rule, given
 
 _NEGOTIATION: Final = "mod_negotiation"
-_MULTIVIEWS: Final = ("multiviews", "+multiviews")
+_LEADING: Final = ("action ", "script ", "fallbackresource ")
+_RESULT: Final = "-> "
 
 
 def rewriting_lines(blocks: Iterable[Iterable[ExplanationStep]]) -> list[Origin]:
     """Return the lines of the rules that gave the request of *blocks* another path, in their order, each as
     often as it did."""
+    return [line for block in blocks for step in block for line, _path in rewritten_paths(step)]
+
+
+def leading_lines(blocks: Iterable[Iterable[ExplanationStep]]) -> list[Origin]:
+    """Return the lines that made one request of *blocks* lead to another file or request: rules, and those of
+    Action and FallbackResource.
+    """
     return [
         line
         for block in blocks
         for step in block
+        for line in (
+            *(line for line, _path in rewritten_paths(step)),
+            *(line for line in step.lines if line.text.lower().startswith(_LEADING)),
+        )
+    ]
+
+
+def rewritten_paths(step: ExplanationStep) -> list[tuple[Origin, str]]:
+    """Return the lines of the rules of *step* that gave the request another path, each with the path."""
+    return [
+        (line, rule.result.removeprefix(_RESULT))
         for rule in step.children
-        if rule.kind == "rule" and rule.result.startswith("->")
+        if rule.kind == "rule" and rule.result.startswith(_RESULT)
         for line in rule.lines
     ]
 
 
+def replaced_rules(layers: Sequence[Layer], used: Iterable[Rule]) -> dict[tuple[str, int], SourceLocation]:
+    """Return the sections and .htaccess files, by file and line, whose rules are not among those *used*, each
+    with the section or file whose lines of mod_rewrite take their place.
+    """
+    found: dict[tuple[str, int], SourceLocation] = {}
+    known = {rule.place for rule in used}
+    setting = [layer for layer in layers if RewriteDirConfig in layer.records and layer.place is not None]
+    for outer, inner in pairwise(setting):
+        rules = given(outer.records[RewriteDirConfig].rules, ())
+        if rules and known.isdisjoint(rule.place for rule in rules):
+            assert outer.place is not None and inner.place is not None
+            found[outer.place.path, outer.place.line] = inner.place
+    return found
+
+
 def looping_lines(blocks: Iterable[Iterable[ExplanationStep]]) -> tuple[Origin, ...]:
-    """Return the lines of the rules that were applied most often, if more than once: to their own results."""
-    counts = Counter(rewriting_lines(blocks))
-    most = max(counts.values(), default=0)
-    return tuple(line for line, count in counts.items() if count == most and most > 1)
+    """Return the lines of the rules that feed each other, in the order of their first use; () if none was
+    applied twice.
+
+    The circle ends with the rules of the last request, and begins behind the request before it that had the
+    same ones.
+    """
+    rules = [found for block in blocks if (found := tuple(rewriting_lines([block])))]
+    for length in range(1, len(rules)):
+        if rules[-1 - length] == rules[-1]:
+            circle = {line for found in rules[-length:] for line in found}
+            return tuple(dict.fromkeys(line for found in rules for line in found if line in circle))
+    return ()
 
 
 def negotiations(block: Iterable[ExplanationStep]) -> Iterator[tuple[ExplanationStep, str]]:
@@ -39,12 +84,6 @@ def negotiations(block: Iterable[ExplanationStep]) -> Iterator[tuple[Explanation
         path = file_of(step) if step.what == _NEGOTIATION else ""
         if path:
             yield step, path
-
-
-def multiviews_lines(step: ExplanationStep) -> tuple[Origin, ...]:
-    """Return the last of the lines of *step* that names MultiViews, else the last one."""
-    named = [line for line in step.lines if not set(_MULTIVIEWS).isdisjoint(line.text.lower().split())]
-    return tuple((named or list(step.lines))[-1:])
 
 
 def file_of(step: ExplanationStep) -> str:

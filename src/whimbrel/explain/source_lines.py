@@ -33,9 +33,9 @@ class SourceLines:
         The text of the directive stands in where the file has another one there, as for -C and macros.
         """
         words = line.text.split(None, 1)
-        if not words:
-            return ""
         written = self._written(line)
+        if not words:
+            return written
         return written if written.lower().startswith(words[0].lower()) else line.text
 
     def _written(self, line: Origin) -> str:

@@ -2,11 +2,28 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from typing import Any
+from collections.abc import Iterable, Iterator
+from typing import Any, Final
 
-from whimbrel.base.lazy_dataclasses import dataclass
+from whimbrel.base.lazy_dataclasses import dataclass, replace
 from whimbrel.config.origins import Origin
+from whimbrel.engine.log.error_log_line import LEVELS
+
+REASON: Final = "reason"
+"""The kind of the step that has the core's reason for a status."""
+LEAST_REASON: Final = LEVELS["notice"]
+"""The lowest level of log messages that may be the reason for an answer; lower ones follow every request."""
+
+
+def _hidden(text: str, secrets: Iterable[str], word: str) -> str:
+    for secret in secrets:
+        text = text.replace(secret, word)
+    return text
+
+
+def is_reason(level: str) -> bool:
+    """Return True if a message of *level* may be the reason for an answer."""
+    return LEVELS[level] <= LEAST_REASON
 
 
 def line_as_dict(line: Origin) -> dict[str, str | int]:
@@ -38,6 +55,16 @@ class ExplanationStep:
         for child in self.children:
             yield from child.all()
 
+    def without(self, secrets: Iterable[str], word: str) -> ExplanationStep:
+        """Return the step with *word* in the place of each secret, also below it."""
+        return replace(
+            self,
+            what=_hidden(self.what, secrets, word),
+            result=_hidden(self.result, secrets, word),
+            detail=_hidden(self.detail, secrets, word),
+            children=tuple(child.without(secrets, word) for child in self.children),
+        )
+
     def as_dict(self) -> dict[str, Any]:
         """Return the step for JSON; empty parts are left out."""
         parts: dict[str, Any] = {
@@ -60,6 +87,7 @@ class RequestExplanation:
         status: of the response; None if a handler decides it that was not run.
         location: the target of a redirect, "" without one.
         errors: why the configuration does not load; the other attributes are then empty.
+        circle: a sentence about redirects without end that the answer begins, "" without them.
     """
 
     request: str
@@ -68,11 +96,26 @@ class RequestExplanation:
     location: str = ""
     steps: tuple[ExplanationStep, ...] = ()
     errors: tuple[str, ...] = ()
+    circle: str = ""
 
     def all(self) -> Iterator[ExplanationStep]:
         """Iterate over all steps."""
         for step in self.steps:
             yield from step.all()
+
+    def without(self, secrets: Iterable[str], word: str) -> RequestExplanation:
+        """Return the explanation with *word* in the place of each secret."""
+        return replace(
+            self,
+            location=_hidden(self.location, secrets, word),
+            circle=_hidden(self.circle, secrets, word),
+            steps=tuple(step.without(secrets, word) for step in self.steps),
+        )
+
+    def log_lines(self) -> list[ExplanationStep]:
+        """Return the lines of the error log, with their levels as details: the most severe ones first."""
+        lines = [step for step in self.all() if step.kind == "log"]
+        return sorted(lines, key=lambda line: LEVELS[line.detail])
 
     def as_dict(self) -> dict[str, Any]:
         """Return the explanation for JSON."""

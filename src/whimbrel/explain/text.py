@@ -4,19 +4,22 @@ from __future__ import annotations
 
 import os
 from collections import Counter
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from typing import Final
 
 from whimbrel.base.lazy_dataclasses import dataclass
 from whimbrel.base.terminal_text import UNBOUNDED, columns_of, padded, paint, shown, wrapped
 from whimbrel.config.origins import Origin
-from whimbrel.explain.cause import admitting_lines, cause_of, deciding_block, handler_lines, log_lines
+from whimbrel.explain.cause import admitting_lines, cause_of, choosing_lines, deciding_block, handler_lines
 from whimbrel.explain.changes import ChangedStep, innermost
-from whimbrel.explain.rewriting import multiviews_lines, negotiations
+from whimbrel.explain.response_differences import part_texts
+from whimbrel.explain.rewriting import negotiations, rewriting_lines, rewritten_paths
 from whimbrel.explain.source_lines import SourceLines
-from whimbrel.explain.step import ExplanationStep, RequestExplanation
+from whimbrel.explain.step import ExplanationStep, RequestExplanation, is_reason
+from whimbrel.explain.void_lines import UNREAD, VOID
 from whimbrel.http.semantics.status import reason
 from whimbrel.upgrade.knowledge.scope import KnowledgeScope, UnknownItem
+from whimbrel.verify.difference import FieldDifference
 
 LABEL_WIDTH: Final = 15
 CAUSE_WIDTH: Final = 9
@@ -83,13 +86,19 @@ def answer_of(explanation: RequestExplanation) -> str:
     return " ".join(filter(None, words)) + (f" to {explanation.location}" if explanation.location else "")
 
 
-def short_lines(explanation: RequestExplanation, scope: KnowledgeScope, style: OutputStyle) -> Iterator[str]:
-    """Yield the answer, its cause, the main steps, and what is not known about them."""
+def short_lines(
+    explanation: RequestExplanation,
+    scope: KnowledgeScope,
+    style: OutputStyle,
+    last_rows: Iterable[TextRow] = (),
+) -> Iterator[str]:
+    """Yield the answer, its cause, the main steps, *last_rows*, and what is not known about them."""
     sources = SourceLines()
     yield from _head(explanation, style)
     yield from row_lines(_cause_rows("because", explanation, sources, style.root), style, CAUSE_WIDTH)
     yield from _doubt(scope, style)
-    rows = [*main_rows(explanation, sources, style.root), *_unknown_rows(scope, style.root)]
+    rows = [*main_rows(explanation, sources, style.root), *last_rows]
+    rows += _unknown_rows(scope, style.root)
     if rows:
         yield ""
         yield from row_lines(rows, style)
@@ -134,10 +143,15 @@ def _cause_rows(
 ) -> Iterator[TextRow]:
     cause = cause_of(explanation)
     for line in cause.lines:
-        yield TextRow(label, sources.text(line) or place_of(line, root), place_of(line, root))
+        yield _row(label, line, sources, root)
         label = ""
     if cause.sentence:
         yield TextRow(label, without_root(cause.sentence, root))
+        label = ""
+    granted = "granted" if cause.lines or cause.sentence else label
+    for line in cause.granting:
+        yield _row(granted, line, sources, root)
+        granted = ""
 
 
 def without_root(text: str, root: str) -> str:
@@ -153,36 +167,84 @@ def main_rows(explanation: RequestExplanation, sources: SourceLines, root: str) 
             name = step.result if step.what != "main server" else f"main server ({step.detail})"
             yield TextRow("virtual host", name, place)
     block = deciding_block(explanation)
-    yield from _limited("redirected to", _redirect_rows(explanation))
+    yield from _way_rows(explanation, sources, root)
     for step in block:
         is_line = step.kind == "mapping" and step.what != "core" and step.lines
-        if is_line and step.result != "declined":
+        if is_line and step.result != "declined" and not rewriting_lines([[step]]):
             yield _row("mapping", step.lines[0], sources, root)
     yield from (row for step in block for row in _file_row(step, root))
     for step, path in negotiations(block):
-        found = multiviews_lines(step)
-        yield TextRow("negotiated", relative(path, root), place_of(found[0], root) if found else "")
+        place = place_of(step.lines[0], root) if step.lines else ""
+        yield TextRow("negotiated", relative(path, root), place)
     yield from _limited("sections", _section_rows(block, sources, root))
+    for step in block:
+        if step.result in (VOID, UNREAD):
+            place = place_of(step.lines[0], root) if step.lines else ""
+            yield TextRow(
+                step.result, f"{without_root(step.what, root)}: {without_root(step.detail, root)}", place
+            )
     yield from _limited("access", _access_rows(block, sources, root))
     for step in block:
         if step.kind == "handler" and step.what != "core":
-            found = handler_lines(step)
+            found = choosing_lines(block) or handler_lines(step)
             yield TextRow("handler", step.what, place_of(found[0], root) if found else "")
+    for step in explanation.all():
+        is_type = step.kind == "header" and step.what == "Content-Type" and step.lines
+        if is_type and not step.lines[0].text.lower().startswith("typesconfig"):
+            yield TextRow("type", step.result, place_of(step.lines[0], root))
     counts = Counter(step.kind for step in explanation.all())
     if counts["sub-request"]:
         yield TextRow("sub-requests", f"{counts['sub-request']:,}")
-    for line in list(dict.fromkeys(log_lines(explanation)))[:MAX_ROWS]:
-        yield TextRow("error log", line)
+    yield from _log_rows(explanation)
 
 
 def _row(label: str, line: Origin, sources: SourceLines, root: str) -> TextRow:
-    return TextRow(label, sources.text(line) or line.text, place_of(line, root))
+    """Return a row of a line; the place alone, once, if the line has no text."""
+    text = sources.text(line) or line.text
+    place = place_of(line, root)
+    return TextRow(label, text, place) if text else TextRow(label, place)
 
 
-def _redirect_rows(explanation: RequestExplanation) -> Iterator[TextRow]:
+def _way_rows(explanation: RequestExplanation, sources: SourceLines, root: str) -> Iterator[TextRow]:
+    """Yield the rules that gave the request another path, and the internal redirects, each once, in their
+    order.
+    """
+    rows = []
     for step in explanation.steps:
         if step.kind == "redirect":
-            yield TextRow("", step.what)
+            rows.append(TextRow("redirected to", step.what))
+        for inner in step.children if step.kind == "redirect" else (step,):
+            rows += [
+                TextRow(
+                    "rewritten to",
+                    f"{relative(path, root)}  by {sources.text(line) or line.text}",
+                    place_of(line, root),
+                )
+                for line, path in rewritten_paths(inner)
+                if path != explanation.location
+            ]
+    shown_rows = list(dict.fromkeys(rows))[: MAX_ROWS if len(rows) <= MAX_ROWS else MAX_ROWS // 2]
+    label = ""
+    for row in shown_rows:
+        yield TextRow(row.label if row.label != label else "", row.text, row.place)
+        label = row.label
+    if len(shown_rows) < len(rows):
+        count = sum(row.label == "redirected to" for row in rows)
+        total = f"{count} internal redirects" if count else f"{len(rows)} times"
+        yield TextRow("", f"and so on: {total} in all")
+
+
+def _log_rows(explanation: RequestExplanation) -> Iterator[TextRow]:
+    """Yield the lines of the error log that may be a reason, and the count of the others."""
+    lines = explanation.log_lines()
+    label = "error log"
+    texts = [line.what for line in lines if is_reason(line.detail)][:MAX_ROWS]
+    for text in dict.fromkeys(texts):
+        yield TextRow(label, text)
+        label = ""
+    others = len(lines) - len(texts)
+    if others:
+        yield TextRow(label, f"{others} {'line' if others == 1 else 'lines'} of level info and below (-v)")
 
 
 def _file_row(step: ExplanationStep, root: str) -> Iterator[TextRow]:
@@ -202,6 +264,8 @@ def _section_rows(block: Iterable[ExplanationStep], sources: SourceLines, root: 
                 yield TextRow("", text)
             else:
                 yield TextRow("", sources.text(line) or text, place_of(line, root))
+            if step.detail:
+                yield TextRow("", without_root(step.detail, root))
 
 
 def _access_rows(block: Iterable[ExplanationStep], sources: SourceLines, root: str) -> Iterator[TextRow]:
@@ -294,15 +358,18 @@ def row_lines(rows: Iterable[TextRow], style: OutputStyle, label_width: int = LA
 def difference_lines(
     sides: tuple[RequestExplanation, RequestExplanation],
     changes: list[ChangedStep],
+    parts: Sequence[FieldDifference],
     names: tuple[str, str],
     scope: KnowledgeScope,
     style: OutputStyle,
 ) -> Iterator[str]:
-    """Yield whether both sides answer alike, the cause on each side, and the steps that make a difference."""
+    """Yield whether both sides answer alike, the cause on each side, and the steps that make a difference;
+    *parts*: what differs in the responses themselves.
+    """
     old, new = sides
     sources = SourceLines()
     causes = [list(_cause_rows("because", side, sources, style.root)) for side in sides]
-    if have_equal_answers(old, new, changes):
+    if have_equal_answers(old, new, changes) and not parts:
         yield from _equal_head(old, names, changes, style)
         yield from _doubt(scope, style)
         for name, cause in zip(names, causes, strict=True):
@@ -316,7 +383,8 @@ def difference_lines(
         for text in wrapped(shown(", ".join(answers)), style.width):
             yield paint(text, _YELLOW, style.is_colored)
         yield from wrapped(shown(new.request), style.width)
-        yield from row_lines(_field_rows(changes, style.root), style, SIGN_WIDTH)
+        fields = (*_field_rows(changes, style.root), *_part_rows(parts))
+        yield from row_lines(fields, style, SIGN_WIDTH)
         yield from _doubt(scope, style)
         for name, sign, cause in zip(names, SIGNS, causes, strict=True):
             yield paint(f"{sign} {shown(name)}", _BOLD, style.is_colored)
@@ -329,6 +397,13 @@ def difference_lines(
         yield ""
         yield from row_lines(unknown, style)
     yield from _hint("-v shows the steps of both sides", style)
+
+
+def _part_rows(parts: Iterable[FieldDifference]) -> Iterator[TextRow]:
+    """Yield the fields and the body that differ, however they came about."""
+    for part in parts:
+        for sign, text in zip(SIGNS, part_texts(part), strict=True):
+            yield TextRow(sign, text)
 
 
 def _field_rows(changes: Iterable[ChangedStep], root: str) -> Iterator[TextRow]:

@@ -16,6 +16,7 @@ from whimbrel.syntax.tree import Directive, parse
 from whimbrel.upgrade.source.access_compat import DIRECTIVES
 from whimbrel.verify.side import Side
 
+_COMPAT: Final = "access_compat_module"
 _OF_22: Final = frozenset((*DIRECTIVES, "namevirtualhost"))
 """Directives that 2.4 still reads, and that no text written for it has."""
 _OF_24: Final = frozenset(("<requireall", "<requireany", "<requirenone", "includeoptional", "mutex"))
@@ -25,47 +26,63 @@ _REQUIRED_24: Final = frozenset(("all", "ip", "host", "forward-dns", "local", "e
 
 
 def version_notice(side: Side, root: str) -> str:
-    """Return a line that names the version of the answer, if a line of the text is of 2.2; else ""."""
-    sign = _sign(side)
-    if sign is None:
+    """Return a line that names the version of the answer, if the text is of 2.2, or more of it is than is of
+    2.4; else ""."""
+    signs = _Signs(side)
+    old, new = signs.of_22, signs.of_24
+    if not old or (new and len(old) <= len(new)):
         return ""
-    name = (SourceLines().text(sign) or sign.text).split(maxsplit=1)[0]
-    return (
-        f"answered as httpd {side.dialect.name}, the default; the text looks like 2.2: {name} at "
-        f"{place_of(sign, root)}; --dialect 2.2 answers as 2.2"
-    )
+    begin = f"answered as httpd {side.dialect.name}, the default; the text"
+    first = f"{(SourceLines().text(old[0]) or old[0].text).split(maxsplit=1)[0]} at {place_of(old[0], root)}"
+    if not new:
+        return f"{begin} looks like 2.2: {first}; --dialect 2.2 answers as 2.2"
+    lines = f"{len(old)} lines of 2.2, first {first}, and {len(new)} of 2.4, first {new[0]}"
+    return f"{begin} mixes versions: {lines}, with which no 2.2 starts"
 
 
-def _sign(side: Side) -> Origin | None:
-    """Return the first line that shows 2.2, None for a text that loads modules of 2.4; of a text that does
-    not load, in the main file alone."""
-    found: list[Origin] = []
+class _Signs:
+    """The lines of a text that show its version; of one that does not load, those of the main file alone.
 
-    is_of_24 = False
+    Attributes:
+        of_22: lines that 2.4 does not read, or reads with mod_access_compat; beside that module and a line of
+            2.4 they are meant for 2.4.
+        of_24: lines that 2.2 refuses, as text.
+    """
 
-    def visit(name: str, args: str, place: SourceLocation) -> None:
-        nonlocal is_of_24
-        is_of_24 |= _is_of_24(name, args)
-        if not found and _is_of_22(name):
-            found.append(Origin(place, name))
+    def __init__(self, side: Side) -> None:
+        self.of_22: list[Origin] = []
+        self.of_24: list[str] = []
+        self._is_compat = False
+        side.each_node(lambda node: self._visit(node.name, node.args, node.place))
+        if side.is_loaded:
+            for name, _ in side.loaded.loaded_by_directive:
+                self._load(name)
+        else:
+            path = os.path.join(side.options.server_root, side.options.file)
+            for node in parse(main_text(path), V22_LINES).walk():
+                if isinstance(node, Directive):
+                    self._visit(node.name, node.args, SourceLocation(path, node.number))
+        if self.of_24 and self._is_compat:
+            self.of_22 = [sign for sign in self.of_22 if sign.text.lower() not in DIRECTIVES]
 
-    side.each_node(lambda node: visit(node.name, node.args, node.place))
-    if side.is_loaded:
-        static = side.loaded.built_in
-        loaded = [module for module in side.loaded.modules.modules if module.source not in static]
-        is_of_24 |= any(_loads_module_of_24(module.name) for module in loaded)
-    else:
-        path = os.path.join(side.options.server_root, side.options.file)
-        for node in parse(main_text(path), V22_LINES).walk():
-            if isinstance(node, Directive):
-                visit(node.name, node.args, SourceLocation(path, node.number))
-    return found[0] if found and not is_of_24 else None
+    def _visit(self, name: str, args: str, place: SourceLocation) -> None:
+        if name.lower() == "loadmodule":
+            self._load("".join(args.lower().split()[:1]))
+        elif _is_of_24(name, args):
+            self.of_24.append(f"{name} {args}".strip())
+        elif _is_of_22(name):
+            self.of_22.append(Origin(place, name))
+
+    def _load(self, module: str) -> None:
+        self._is_compat |= module == _COMPAT
+        if _loads_module_of_24(module):
+            self.of_24.append(f"LoadModule {module}")
 
 
 def _loads_module_of_24(name: str) -> bool:
     """Return True for a module that 2.2 cannot load: a new one, or an MPM, which 2.2 has compiled in. One
     that is there for texts of 2.2 says nothing."""
-    if name == "access_compat_module":
+    if name == _COMPAT:
         return False
     of_24 = catalogue("2.4").module(name)
     return of_24 is not None and (name.startswith("mpm_") or catalogue("2.2").module(name) is None)
@@ -74,11 +91,8 @@ def _loads_module_of_24(name: str) -> bool:
 def _is_of_24(name: str, args: str) -> bool:
     """Return True for a line that 2.2 refuses and 2.4 reads."""
     low = name.lower()
-    words = args.lower().split() if low == "loadmodule" or low == "require" else []
-    if low == "loadmodule":
-        return bool(words) and _loads_module_of_24(words[0])
     if low == "require":
-        return bool(words) and words[0] in _REQUIRED_24
+        return "".join(args.lower().split()[:1]) in _REQUIRED_24
     return low in _OF_24
 
 

@@ -2,14 +2,28 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator
+from collections.abc import Collection, Iterable, Iterator
 from typing import Any, Final
 
 from whimbrel.upgrade.edits.diff import display_path
-from whimbrel.upgrade.knowledge.scope import KnowledgeScope, UnknownItem
+from whimbrel.upgrade.knowledge.scope import KnowledgeScope, UnknownItem, UnknownKind
 
 MAX_ITEMS: Final = 40
 """The number of items that text shows; JSON has all."""
+MAX_ALIKE: Final = 3
+"""Lines that are left out for one reason and shown one by one."""
+
+_COPY: Final = "run the command on the server itself, or put what is missing at the places that are named"
+_REMEDIES: Final = {
+    UnknownKind.LEFT_OUT: _COPY,
+    UnknownKind.MISSING: _COPY,
+    UnknownKind.NOT_READ: _COPY,
+    UnknownKind.UNDEFINED_VARIABLE: "--envvars FILE defines variables",
+    UnknownKind.USERS_UNKNOWN: _COPY,
+    UnknownKind.PROGRAM_NOT_RUN: "send these requests to the server itself",
+    UnknownKind.NO_BEHAVIOUR: "send requests for these lines to the server itself",
+}
+"""What makes items known that have no advice of their own."""
 
 
 def text_lines(scope: KnowledgeScope, directory: str = "", findings: Collection[str] = ()) -> Iterator[str]:
@@ -24,10 +38,39 @@ def text_lines(scope: KnowledgeScope, directory: str = "", findings: Collection[
     shown = len(scope.items) - len(items)
     head = f"not known: {deciding} that may matter, {len(scope.items) - deciding} that no answer depends on"
     yield f"{head}; {shown} of them are findings" if shown else head
-    for item in items[:MAX_ITEMS]:
-        yield f"  {_line(item, directory)}"
-    if len(items) > MAX_ITEMS:
-        yield f"  and {len(items) - MAX_ITEMS} more (JSON names all)"
+    yield from _items(items, directory)
+    remedies = {
+        _REMEDIES[item.kind]: None for item in scope.deciding if not item.advice and item.kind in _REMEDIES
+    }
+    if remedies:
+        yield f"  to know it: {'; '.join(remedies)}"
+
+
+def _items(items: list[UnknownItem], directory: str) -> Iterator[str]:
+    rows = _rows(items, directory)
+    for row in rows[:MAX_ITEMS]:
+        yield f"  {row}"
+    if len(rows) > MAX_ITEMS:
+        yield f"  and {len(rows) - MAX_ITEMS} more (JSON names all)"
+
+
+def _rows(items: Iterable[UnknownItem], directory: str) -> list[str]:
+    """Return a line for each item; of more than `MAX_ALIKE` lines with one reason the first, and a count."""
+    alike: dict[object, list[UnknownItem]] = {}
+    for item in items:
+        reason = item.subject.partition(": ")[2] if item.place is not None else ""
+        is_counted = item.kind in (UnknownKind.LEFT_OUT, UnknownKind.NO_BEHAVIOUR) and bool(reason)
+        key = (item.kind, reason, item.consequence, item.matters) if is_counted else item
+        alike.setdefault(key, []).append(item)
+    rows = []
+    for found in alike.values():
+        if len(found) <= MAX_ALIKE:
+            rows += [_line(item, directory) for item in found]
+        else:
+            files = {item.place.path for item in found if item.place is not None}
+            more = f"; {len(found) - 1:,} more lines alike, in {len(files)} file{'s' * (len(files) != 1)}"
+            rows.append(f"{_line(found[0], directory)}{more}")
+    return rows
 
 
 def ordered(scope: KnowledgeScope) -> list[UnknownItem]:

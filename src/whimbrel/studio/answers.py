@@ -9,10 +9,11 @@ from whimbrel.base.lazy_dataclasses import dataclass
 from whimbrel.config.options import LoadOptions
 from whimbrel.config.origins import Origin
 from whimbrel.explain.cause import cause_of
-from whimbrel.explain.changes import changed_steps, innermost
+from whimbrel.explain.changes import ChangedStep, changed_steps, innermost
 from whimbrel.explain.explanation import explain_probe
 from whimbrel.explain.knowledge import RequestKnowledge
 from whimbrel.explain.request_description import BadRequest, RequestDescription, probe_of
+from whimbrel.explain.response_differences import part_texts, response_differences
 from whimbrel.explain.source_lines import SourceLines
 from whimbrel.explain.step import ExplanationStep, RequestExplanation
 from whimbrel.explain.text import (
@@ -111,13 +112,16 @@ class Answers:
         described = description_of(request)
         old, new = (self._answered(described, edits, dialect, is_quick=is_quick) for edits, dialect in sides)
         changes = list(changed_steps(old.explanation, new.explanation))
-        is_equal = have_equal_answers(old.explanation, new.explanation, changes)
+        parts = response_differences(old.side, new.side, old.probe)
+        is_equal = have_equal_answers(old.explanation, new.explanation, changes) and not parts
+        pairs = [[ExplanationStep("header", text) for text in part_texts(part)] for part in parts]
+        fields = [ChangedStep(*pair) for pair in pairs]
         steps = [
             {
                 "old": None if change.old is None else self._step(change.old, []),
                 "new": None if change.new is None else self._step(change.new, []),
             }
-            for change in innermost(changes)[:MAX_CHANGES]
+            for change in [*fields, *innermost(changes)][:MAX_CHANGES]
         ]
         return {
             "old": self._document(old, sides[0][0]),
@@ -163,7 +167,7 @@ class Answers:
             "is_complete": answered.is_complete,
             "errors": [error[:MAX_TEXT] for error in explanation.errors[:10]],
             "error_place": None if place is None else self._place(place.path, place.line),
-            "because": [self._line(line, sources) for line in cause.lines],
+            "because": [self._line(line, sources) for line in cause.all_lines],
             "sentence": self._relative(cause.sentence),
             "rows": [
                 self._row(row.label, row.text, row.place)

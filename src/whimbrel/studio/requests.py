@@ -5,15 +5,16 @@ from __future__ import annotations
 from typing import Final
 
 from whimbrel.base.latin1 import to_bytes
-from whimbrel.explain.request_description import BadRequest, read_error_line, url_of_file
+from whimbrel.explain.error_lines import TLS_PORT, is_error_line, read_error_line, url_of_file
+from whimbrel.explain.request_description import BadRequest
 from whimbrel.replay.configured_formats import formats_of
 from whimbrel.replay.log_format import best_format
 from whimbrel.studio.documents import Refused
+from whimbrel.verify.probe import WRONG_PASSWORD, ProbeUser
 from whimbrel.verify.side import Side
 
 MAX_LOG_LINE: Final = 64 << 10
 """Bytes of a log line that is read."""
-TLS_PORT: Final = 443
 
 
 def form_of_log_line(line: str, side: Side) -> dict[str, object]:
@@ -27,7 +28,7 @@ def form_of_log_line(line: str, side: Side) -> dict[str, object]:
         raise Refused(
             f"the line has {len(text):,} bytes; lines of at most {MAX_LOG_LINE:,} bytes are read", 413
         )
-    if text.startswith("[") and "[client " in text:
+    if is_error_line(text):
         return _of_error_line(text, side)
     data = to_bytes(text)
     form = best_format(formats_of(side), [data])
@@ -49,15 +50,21 @@ def form_of_log_line(line: str, side: Side) -> dict[str, object]:
 def _of_error_line(text: str, side: Side) -> dict[str, object]:
     try:
         logged = read_error_line(text)
+        found = url_of_file(side.configuration, logged.path, "")
     except BadRequest as problem:
         raise Refused(str(problem)) from None
-    host, path = url_of_file(side.configuration, logged.path, "")
     return {
-        "url": path,
-        "host": host,
+        "url": found.path,
+        "host": found.host,
         "client": logged.client,
-        "user": "",
+        "user": "" if logged.user is None else _credentials(logged.user),
         "method": "GET",
         "fields": [],
-        "tls": False,
+        "tls": found.is_tls,
     }
+
+
+def _credentials(user: ProbeUser) -> str:
+    """Return a user as the form has it: the name alone counts as one with the right password."""
+    is_admitted = user.is_password_valid and user.is_assumed
+    return user.name if is_admitted else f"{user.name}:{WRONG_PASSWORD}"

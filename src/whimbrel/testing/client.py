@@ -24,9 +24,13 @@ class TestClient:
 
     __test__ = False  # the name does not make it a test class of pytest
 
-    def __init__(self, engine: Engine, connection: Connection) -> None:
+    def __init__(
+        self, engine: Engine, connection: Connection, loop: asyncio.AbstractEventLoop | None = None
+    ) -> None:
+        """Without *loop*, each request has an event loop of its own, which costs a quarter of its time."""
         self.engine = engine
         self.connection = connection
+        self.run = asyncio.run if loop is None else loop.run_until_complete
         self.buffer = b""
         self.closed = False
         server = engine.main.config(CoreServerConfig)
@@ -113,7 +117,7 @@ class TestClient:
         return body, reader.rest
 
     def _response(self, head: Head, body: RequestBody) -> bytes:
-        response, payload = asyncio.run(self._complete(head, body))
+        response, payload = self.run(self._complete(head, body))
         sent = len(payload)
         if response.framing is Framing.CHUNKED:
             payload = (b"%x\r\n%b\r\n" % (sent, payload) if sent else b"") + (
@@ -142,7 +146,10 @@ class TestClient:
             await source.aclose()
         other_tasks = asyncio.all_tasks() - {asyncio.current_task()}
         if other_tasks:
-            await asyncio.wait(other_tasks, timeout=1)
+            _, unfinished = await asyncio.wait(other_tasks, timeout=1)
+            for task in unfinished:  # as the end of a loop does; the next request may have the same loop
+                task.cancel()
+            await asyncio.gather(*unfinished, return_exceptions=True)
         return response, b"".join(parts)
 
 

@@ -2,7 +2,12 @@
 
 from __future__ import annotations
 
+from typing import Final
+
 from whimbrel.base.lazy_dataclasses import dataclass
+
+DECIDES: Final = "decides"
+"""The role of a line that the result of a request rests on."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -7,14 +7,24 @@ from typing import TYPE_CHECKING, Any
 
 from whimbrel.base.errors import SourceLocation
 from whimbrel.base.programs import without_programs
-from whimbrel.config.core_config import CoreServerConfig
+from whimbrel.config.core_config import CoreDirConfig, CoreServerConfig
+from whimbrel.config.origins import Origin
 from whimbrel.engine.connection import Connection
-from whimbrel.engine.explain.decisions import DENIED, GRANTED, NOT_EVALUATED, Decision
+from whimbrel.engine.explain.decisions import (
+    DECLINES,
+    DENIED,
+    GRANTED,
+    NOT_EVALUATED,
+    Decision,
+    RequestTrace,
+)
 from whimbrel.engine.explain.explainer import Explained, Explainer
 from whimbrel.engine.input.body import RequestBody
 from whimbrel.engine.parser_limits import head_limits, head_rules
 from whimbrel.http.syntax.head import Head, InputState, read_head
-from whimbrel.verify.answer import DecidingLine
+from whimbrel.modules.aaa.allow_deny import AllowDenyDirConfig
+from whimbrel.registry.phases import HookStatus
+from whimbrel.verify.answer import DECIDES, DecidingLine
 from whimbrel.verify.answering import connection_of, release_body
 from whimbrel.verify.assumptions import USER_KEY
 from whimbrel.verify.probe import Probe
@@ -22,6 +32,8 @@ from whimbrel.verify.probe import Probe
 if TYPE_CHECKING:
     from whimbrel.verify.side import Side
 
+_OF_USER = ("(check_user_id)", "(auth_checker)")
+"""Ends of the names of steps about the user."""
 _APPLYING = ("applies", "matches")
 """Verdicts of Order, and of Allow and Deny."""
 
@@ -36,8 +48,13 @@ def deciding_lines(side: Side, probe: Probe) -> tuple[DecidingLine, ...]:
     access: dict[tuple[str, int, str], DecidingLine] = {}
     for trace in explained.requests if explained is not None else ():
         if trace.decision is not None:
-            result = GRANTED if not trace.status else DENIED
-            found = _decisions(trace.decision, result if not access else "")
+            found = list(_decisions(trace.decision, trace.status, is_first=not access))
+            if not access and any(one.role == DECIDES for one in found):
+                found += [
+                    DecidingLine(line.place.path, line.place.line, line.text, DECIDES)
+                    for line in satisfy_lines(trace)
+                    if line.place is not None
+                ]
             access.update(((one.path, one.line, one.text), one) for one in found)
     lines.update(dict.fromkeys(access.values()))
     for trace in explained.requests if explained is not None else ():
@@ -82,10 +99,30 @@ async def _explained(explainer: Explainer, connection: Connection, head: Head) -
     return explained
 
 
-def _decisions(decision: Decision, result: str) -> Iterator[DecidingLine]:
-    """Yield the lines of *decision* that were asked; those that decide led a step to *result*."""
+def satisfy_lines(trace: RequestTrace) -> Iterator[Origin]:
+    """Yield the Satisfy lines that apply, of either version."""
+    if trace.decision is not None and "Satisfy" in trace.decision.detail:
+        yield from trace.plan.origin(CoreDirConfig, "satisfy")
+        yield from trace.plan.origin(AllowDenyDirConfig, "satisfy")
+
+
+def _decisions(decision: Decision, status: HookStatus | None, *, is_first: bool) -> Iterator[DecidingLine]:
+    """Yield the lines of *decision* that were asked; those that decide led a step to the result *status*.
+
+    Where a user is asked for, the Require lines decide, before the lines about addresses.
+    """
+    result = DENIED if status else GRANTED
+    is_of_user = any(
+        step.verdict == result and step.what.endswith(_OF_USER) and not step.children
+        for step in decision.children
+    )
     for step in decision.children:
-        yield from _of_step(step, (result, *_APPLYING) if result and step.verdict.startswith(result) else ())
+        wanted: tuple[str, ...] = ()
+        if is_first and step.verdict.startswith(result):
+            wanted = (result, *_APPLYING)
+        elif is_first and is_of_user and (step.place is not None or step.verdict == DECLINES):
+            wanted = (DENIED, *_APPLYING)
+        yield from _of_step(step, wanted)
 
 
 def _of_step(decision: Decision, wanted: tuple[str, ...]) -> Iterator[DecidingLine]:
@@ -95,7 +132,7 @@ def _of_step(decision: Decision, wanted: tuple[str, ...]) -> Iterator[DecidingLi
     place: SourceLocation | None = decision.place
     if place is not None:
         is_deciding = not decision.children and decision.verdict.startswith(wanted)
-        role = "decides" if is_deciding else "access"
+        role = DECIDES if is_deciding else "access"
         yield DecidingLine(place.path, place.line, decision.what, role, decision.verdict)
     for child in decision.children:
         yield from _of_step(child, wanted)

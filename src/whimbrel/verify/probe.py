@@ -6,12 +6,15 @@ import base64
 import re
 from typing import Final
 
-from whimbrel.base.latin1 import to_bytes
+from whimbrel.base.latin1 import to_bytes, to_text
 from whimbrel.base.lazy_dataclasses import dataclass
 
 RIGHT_PASSWORD: Final = "the password of this user"
 """The password that an engine of probes accepts for every user that its files know."""
 WRONG_PASSWORD: Final = "another password"
+CREDENTIALS: Final = ("authorization", "proxy-authorization")
+"""Fields with secrets, in lower case."""
+HIDDEN: Final = "(hidden)"
 _PORT: Final = re.compile(r":\d*\Z")
 
 
@@ -60,6 +63,37 @@ class TlsFacts:
     peer_certificate: bytes = b""
 
 
+def _field_text(name: str, value: str) -> str:
+    """Return a field as texts show it: of credentials the scheme and the user, never the secret."""
+    if name.lower() not in CREDENTIALS:
+        return f"{name}: {value}"
+    scheme, _, token = value.partition(" ")
+    user = user_of_token(token) if scheme.lower() == "basic" else ""
+    return f"{name}: {scheme} of {user}" if user else f"{name}: {scheme} {HIDDEN}"
+
+
+def user_of_token(token: str) -> str:
+    """Return the user of the credentials of Basic, "" if they are none."""
+    try:
+        return to_text(base64.b64decode(token, validate=True)).partition(":")[0]
+    except ValueError:
+        return ""
+
+
+def secrets_of(probe: Probe) -> tuple[str, ...]:
+    """Return the texts of *probe* that no output may have: credentials as sent, and decoded ones of Basic."""
+    found = []
+    for name, value in probe.fields:
+        if name.lower() in CREDENTIALS:
+            token = value.partition(" ")[2].strip() or value
+            found += [token, *(_decoded(token) if user_of_token(token) else ())]
+    return tuple(filter(None, found))
+
+
+def _decoded(token: str) -> tuple[str, ...]:
+    return (to_text(base64.b64decode(token)),)
+
+
 @dataclass(frozen=True, slots=True)
 class Probe:
     """One request; texts have one character per byte.
@@ -88,11 +122,16 @@ class Probe:
     protocol: str = "HTTP/1.1"
 
     def __str__(self) -> str:
-        return f"{self.request_text} from {self.client_text}"
+        text = f"{self.request_text} from {self.client_text}"
+        authority = self.request_text.partition("://")[2].removesuffix(self.target)
+        return f"{text}, Host: {self.host}" if self.host and self.host != authority else text
 
     @property
     def request_text(self) -> str:
-        """Return the method and the URL, with the port unless it is that of the scheme."""
+        """Return the method and the URL, with the port unless it is that of the scheme.
+
+        `__str__` adds the Host field where it is not the one that the URL stands for.
+        """
         scheme, default = ("https", 443) if self.tls is not None else ("http", 80)
         authority = self.host or f"{self.address}:{self.port}"
         if self.port != default and not _PORT.search(authority):
@@ -100,17 +139,11 @@ class Probe:
         return f"{self.method} {scheme}://{authority}{self.target}"
 
     @property
-    def answered_text(self) -> str:
-        """Return the request with its Host field where this is not the one that the URL stands for."""
-        authority = self.request_text.partition("://")[2].removesuffix(self.target)
-        return f"{self}, Host: {self.host}" if self.host and self.host != authority else str(self)
-
-    @property
     def client_text(self) -> str:
         """Return the address with the facts about the client that an answer can depend on."""
         text = f"{self.client} ({self.client_host})" if self.client_host else self.client
         text += f" as {self.user}" if self.user is not None else ""
-        text += "".join(f", {name}: {value}" for name, value in self.fields)
+        text += "".join(f", {_field_text(name, value)}" for name, value in self.fields)
         return text + "".join(f", with {name} set" for name, _ in self.environment)
 
     def head(self) -> bytes:

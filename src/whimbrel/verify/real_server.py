@@ -75,6 +75,7 @@ def compare_with_httpd(program: str, side: Side, result: VerifyResult) -> None:
 def _compare_all(side: Side, result: VerifyResult, ports: dict[int, int]) -> None:
     lines = SideLines(side)
     sent_count = 0
+    unanswered: list[Probe] = []
     groups: dict[str, DifferenceGroup] = {}
     for probe in _sendable(side, lines, result):
         if sent_count >= MAX_REQUESTS:
@@ -82,12 +83,15 @@ def _compare_all(side: Side, result: VerifyResult, ports: dict[int, int]) -> Non
             break
         ours = side.answer(probe)
         is_foreign = ours.file.startswith("proxy:") or ours.handler in PROGRAMS
-        if is_foreign or side.probing.is_assumed(ours.file):
+        if is_foreign or side.probing.is_assumed(ours.file) or probe.port not in ports:
             continue
         sent_count += 1
-        theirs = send(probe, ports, ours, side.runtime.time)
-        difference = None if theirs is None else compare(ours, theirs)
-        if theirs is None or difference is None:
+        theirs = send(probe, ports[probe.port], ours, side.runtime.time)
+        if theirs is None:
+            unanswered.append(probe)
+            continue
+        difference = compare(ours, theirs)
+        if difference is None:
             continue
         key = str(difference.names) + (str(difference) if difference.names[0] == "status" else "")
         group = groups.setdefault(key, DifferenceGroup("httpd", Cause((), ())))
@@ -100,6 +104,9 @@ def _compare_all(side: Side, result: VerifyResult, ports: dict[int, int]) -> Non
         f"the real server got {sent_count} requests: {sum(g.count for g in groups.values())} differ"
     )
     result.groups += groups.values()
+    if unanswered:
+        text = f"the real server answered {len(unanswered)} of {sent_count} requests not at all"
+        result.not_decided.append(NotDecided(text, unanswered[0]))
 
 
 def _sendable(side: Side, lines: SideLines, result: VerifyResult) -> Iterator[Probe]:
@@ -115,12 +122,9 @@ def _sendable(side: Side, lines: SideLines, result: VerifyResult) -> Iterator[Pr
                 yield sent
 
 
-def send(probe: Probe, ports: dict[int, int], ours: Answer, now: float) -> Answer | None:
-    """Return the answer of the real server, None if it gives none; what it does not show is as in *ours*,
-    and times are as of *now*."""
-    port = ports.get(probe.port)
-    if port is None:
-        return None
+def send(probe: Probe, port: int, ours: Answer, now: float) -> Answer | None:
+    """Return the answer of the real server at *port*, None if it gives none; what it does not show is as in
+    *ours*, and times are as of *now*."""
     with socket.socket() as connection:
         connection.settimeout(_TIMEOUT)
         try:
@@ -211,12 +215,17 @@ def _started(program: str, side: Side, directory: str) -> tuple[dict[int, int], 
 
 
 def _wait(process: subprocess.Popen[bytes], port: int, directory: str) -> None:
+    """Wait until the server listens: its PidFile is written after that.
+
+    Before, another program may have taken the free port.
+    """
     ends = time.monotonic() + START_SECONDS
+    pid_file = os.path.join(directory, "pid")
     while time.monotonic() < ends:
         if process.poll() is not None:
             raise NoServer(_reason(directory) or f"ended with status {process.returncode}")
         with socket.socket() as probe:
-            if probe.connect_ex((LOOPBACK, port)) == 0:
+            if os.path.exists(pid_file) and probe.connect_ex((LOOPBACK, port)) == 0:
                 return
         time.sleep(0.05)
     raise NoServer(f"no answer within {START_SECONDS:.0f} seconds")

@@ -7,20 +7,21 @@ bounded, so that an upgrade stays quick.
 
 from __future__ import annotations
 
-import time
 from collections.abc import Container, Iterator
 from typing import Final
 
 from whimbrel.base.dialect import V22, V24
 from whimbrel.base.errors import SourceLocation
+from whimbrel.base.layouts import DEBIAN
 from whimbrel.base.lazy_dataclasses import replace
 from whimbrel.config.options import LoadOptions
 from whimbrel.upgrade.check.fixpoint import UpgradeResult
 from whimbrel.upgrade.knowledge.scope import UnknownItem, UnknownKind
-from whimbrel.upgrade.model import DIFFERENCE, Finding, Risk, Safety
+from whimbrel.upgrade.model import DIFFERENCE, Finding, Risk, Safety, TargetBuild
 from whimbrel.upgrade.source.binary import sources_of
 from whimbrel.upgrade.source.config_tree import ReportProgress, no_progress
 from whimbrel.verify.config_lines import LineScope, SideLines
+from whimbrel.verify.coverage.coverage import TIME_ENDED
 from whimbrel.verify.coverage.without_line import RemovalBudget
 from whimbrel.verify.loading import load_sides
 from whimbrel.verify.verification import (
@@ -29,9 +30,10 @@ from whimbrel.verify.verification import (
     access_differences,
     risk_of_access,
 )
-from whimbrel.verify.verify import Comparison
+from whimbrel.verify.verify import Comparison, processor_time
 
 MAX_SECONDS: Final = 20.0
+"""Processor time for the requests: their number does not depend on what else the machine does."""
 MAX_REQUESTS: Final = 6000
 MAX_HOSTS: Final = 500
 MAX_EVIDENCE: Final = 200
@@ -55,7 +57,8 @@ def verify_upgrade(
         return _not_verified(result, f"more than {MAX_HOSTS} virtual hosts (`whimbrel verify` compares them)")
     report_progress("loading both versions", 0, 0)
     options = replace(options, compiled_in=sources_of(result.tree.built_in))
-    upgraded = replace(options, overlay={**options.overlay, **result.files})
+    build = DEBIAN if result.tree.options.target_build is TargetBuild.DEBIAN else options.build
+    upgraded = replace(options, overlay={**options.overlay, **result.files}, build=build)
     old, new = load_sides((options, upgraded), (V22.name, V24.name), ("2.2", "2.4"))
     for side in (old, new):
         if not side.is_loaded:
@@ -66,15 +69,8 @@ def verify_upgrade(
     verification = VerifyResult((old.name, new.name))
     comparison = Comparison(old, new, verification, MAX_REQUESTS)
     comparison.cover_lines(_REMOVALS)
-    ends = time.monotonic() + MAX_SECONDS
-    for count, probe in enumerate(comparison.source.probes()):
-        report_progress("requests to both versions", count, 0)
-        if time.monotonic() > ends:
-            verification.limits.append(f"stopped after {MAX_SECONDS:.0f} seconds")
-            comparison.source.is_cut = True
-            break
-        comparison.compare_probe(probe)
-    comparison.finish()
+    verification.has_ended = _is_ended(comparison, report_progress)
+    comparison.finish(TIME_ENDED if verification.has_ended else comparison.unreached)
     groups = verification.groups
     result.scope = result.scope.merge(verification.scope).with_items(_unexercised(comparison))
     scopes = _scopes_of(comparison.lines[0])
@@ -85,6 +81,19 @@ def verify_upgrade(
     result.findings = [*lowered, *_other_differences(groups, places, lowered)]
     result.access = tuple(access_differences(groups))
     return _sentence(comparison, count, sum(map(_is_of_access, groups)))
+
+
+def _is_ended(comparison: Comparison, report_progress: ReportProgress) -> bool:
+    """Ask the requests; return True if the time ended before."""
+    ends = processor_time() + MAX_SECONDS
+    for count, probe in enumerate(comparison.source.probes()):
+        report_progress("requests to both versions", count, 0)
+        if processor_time() > ends:
+            comparison.result.limits.append(f"stopped after {MAX_SECONDS:.0f} s of processor time")
+            comparison.source.is_cut = True
+            return True
+        comparison.compare_probe(probe)
+    return False
 
 
 def _not_verified(result: UpgradeResult, why: str, *, matters: bool = True) -> str:
@@ -98,7 +107,18 @@ def _not_verified(result: UpgradeResult, why: str, *, matters: bool = True) -> s
 
 
 def _unexercised(comparison: Comparison) -> Iterator[UnknownItem]:
-    """Yield what was not decided, as one item if not every request was asked."""
+    """Yield what was not decided, as one item if not every request was asked.
+
+    It matters where the time ended: changes may be without a request then.
+    """
+    if comparison.result.has_ended:
+        yield UnknownItem(
+            UnknownKind.NOT_EXERCISED,
+            None,
+            f"not every request was asked: {MAX_SECONDS:.0f} s of processor time ended",
+            "changes may be without a request that confirms them",
+            "compare both texts by `whimbrel verify`",
+        )
     reasons = [one.reason for one in comparison.result.not_decided]
     if comparison.source.is_cut and reasons:
         reasons = [f"{len(reasons)} lines or chains were not decided (`whimbrel verify` names them)"]
@@ -108,7 +128,7 @@ def _unexercised(comparison: Comparison) -> Iterator[UnknownItem]:
 
 
 def _sentence(comparison: Comparison, unconfirmed: int, access: int) -> str:
-    """Return what was compared, and with which result."""
+    """Return what was compared, and with which result; *unconfirmed*: changes that were safe before."""
     verification = comparison.result
     limits = [*verification.limits]
     if comparison.source.is_cut and not limits:
@@ -116,12 +136,18 @@ def _sentence(comparison: Comparison, unconfirmed: int, access: int) -> str:
     if verification.not_decided:
         limits.append(f"{len(verification.not_decided)} not decided")
     cut = f" ({'; '.join(limits)})" if limits else ""
-    count = f"{unconfirmed} change{'s' * (unconfirmed != 1)} not confirmed"
+    found = "no answer contradicts a safe change"
+    if unconfirmed:
+        found = f"answers contradict {_counted(unconfirmed, 'change')}, to review"
     text = (
-        f"verified with {verification.probes} requests and {verification.chains} chains of sections{cut}: "
-        f"{count if unconfirmed else 'all changes confirmed'}"
+        f"verified with {_counted(verification.probes, 'request')} and "
+        f"{_counted(verification.chains, 'chain')} of sections{cut}: {found}"
     )
-    return f"{text}, {access} difference{'s' * (access != 1)} of access" if access else text
+    return f"{text}, {_counted(access, 'difference')} of access" if access else text
+
+
+def _counted(number: int, noun: str) -> str:
+    return f"{number} {noun}{'s' * (number != 1)}"
 
 
 def _scopes_of(lines: SideLines) -> Scopes:
@@ -165,8 +191,6 @@ def _places(group: DifferenceGroup, scopes: Scopes, changed: Container[str]) -> 
     """Iterate over the old lines that *group* comes from; if it is about access, with all lines of their
     sections. New lines have the places of old ones unless their file is among the *changed*.
     """
-    if group.is_of_versions:
-        return
     same_place = (line for line in group.cause.new if line.path not in changed)
     for line in (*group.cause.old, *group.lines[0], *same_place):
         place = line.path, line.line

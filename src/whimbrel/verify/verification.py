@@ -33,7 +33,8 @@ class Verdict(Enum):
 class Example:
     """A request that both sides answer differently; *client* describes it.
 
-    *access*: the results of access control as statuses, 200 for granted.
+    *access*: the results of access control as statuses, 200 for granted. *clients*: all clients for whom the
+    statuses are those, in words; "" if they are not known, or too many to name.
     """
 
     probe: Probe
@@ -42,6 +43,7 @@ class Example:
     new: Answer
     client: str = ""
     access: tuple[int, int] | None = None
+    clients: str = ""
 
     @property
     def statuses(self) -> tuple[int, int]:
@@ -71,7 +73,7 @@ class DifferenceGroup:
         lines: for access: the lines that decided the first example on each side.
         is_assumed: the example needs a user, or a variable, that no file of the configuration has at present.
         reason: why answers differ where no line decides it, "" if lines do.
-        is_of_versions: the versions differ, not the lines; the cause has the lines that decided.
+        is_of_versions: both texts have the lines of the cause, and the versions do not do the same with them.
     """
 
     kind: str
@@ -176,8 +178,7 @@ def access_differences(groups: Iterable[DifferenceGroup]) -> Iterator[AccessDiff
         place = None if line is None else SourceLocation(line.path, line.line)
         for example in group.examples:
             if group.kind == "access" or example.opens or example.closes:
-                probe = example.probe
-                found.append(
-                    AccessDifference(probe.client_text, probe.request_text, *example.statuses, place)
-                )
+                client = example.clients or example.probe.client_text
+                request = example.probe.request_text
+                found.append(AccessDifference(client, request, *example.statuses, place))
     yield from sorted(found, key=lambda one: one.risk.rank)

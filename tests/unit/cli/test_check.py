@@ -5,6 +5,8 @@ from __future__ import annotations
 import json
 import re
 import shlex
+import shutil
+import subprocess
 from pathlib import Path
 from xml.etree import ElementTree
 
@@ -244,3 +246,31 @@ def test_the_advice_about_a_variable_defines_it(tmp_path: Path) -> None:
     (tmp_path / "values").write_text(f"{found[1]}=/srv\n")
     defined = run(tmp_path / "httpd.conf", "--envvars", tmp_path / "values").stdout
     assert "undefined variable" in shown and "undefined variable" not in defined
+
+
+@pytest.mark.parametrize(
+    ("lines", "first"),
+    [
+        (["Order allow,deny", "LoadModule authn_alias_module modules/mod_authn_alias.so"], 5),
+        (["LoadModule alias_module {modules}/mod_alias.so", "<Location /a>", "Order allow,deny"], 6),
+        (["Bogus on", "Order allow,deny"], 4),
+    ],
+)
+def test_the_line_at_which_the_new_version_ends_its_start(
+    lines: list[str], first: int, tmp_path: Path
+) -> None:
+    """The first line that breaks is the one that apache2 names, whatever the order of the findings."""
+    modules = Path("/usr/lib/apache2/modules")
+    mpm = f"LoadModule mpm_event_module {modules}/mod_mpm_event.so"
+    main = tmp_path / "apache2.conf"
+    more = ["</Location>"] * any("<Location" in line for line in lines)
+    text = [f"ServerRoot {tmp_path}", mpm, "Listen 127.0.0.1:8080", *lines, *more]
+    main.write_text("\n".join(text).replace("{modules}", str(modules)) + "\n")
+    assert f"2.4 ends its start at apache2.conf:{first}, with this text: " in run(main).output
+    server = shutil.which("apache2")
+    if server is None or not modules.is_dir():
+        pytest.skip("no apache2")
+    done = subprocess.run(
+        [server, "-d", tmp_path, "-f", main, "-t"], capture_output=True, text=True, timeout=30, check=False
+    )
+    assert f"on line {first} of {main}" in done.stderr, done.stderr

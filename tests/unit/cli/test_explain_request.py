@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from pathlib import Path
 
+import pytest
 from tests.unit.explain.explained_site import CONF, write_site
 from typer.testing import CliRunner, Result
 
@@ -53,7 +54,9 @@ def test_log_lines(tmp_path: Path) -> None:
     here = ("-d", str(tmp_path), "-f", str(write_site(tmp_path)))
     line = '10.1.1.1 - bob [07/Mar/2004:16:05:49 -0800] "GET /private/x.html HTTP/1.1" 401 12846'
     found = run("--access-log-line", line, "--host", "a.example", *here)
-    assert found.stdout.startswith("200 OK   GET http://a.example/private/x.html from 10.1.1.1 as bob ")
+    first, second = found.stdout.split("\n")[:2]
+    assert first.startswith("the log has 401, the configuration as it stands answers 200 OK: ")
+    assert second.startswith("200 OK   GET http://a.example/private/x.html from 10.1.1.1 as bob ")
     denied = "AH01630: client denied by server configuration"
     error = f"[client 10.0.0.8:4711] {denied}: {tmp_path}/htdocs/private/x.html"
     assert "/private/x.html from 10.0.0.8 " in run("--error-log-line", error, *here).stdout
@@ -103,3 +106,49 @@ def test_a_handler_that_was_not_run_is_not_decided(tmp_path: Path) -> None:
     found = run("http://q.example/app/x", *here)
     assert found.exit_code == 3
     assert found.stdout.startswith("not decided here ")
+
+
+def test_a_tree_of_a_server_is_found_as_by_check(tmp_path: Path) -> None:
+    """By -d, and behind the URL."""
+    inner = tmp_path / "copy/etc/httpd"
+    (inner / "conf").mkdir(parents=True)
+    write_site(inner, name="conf/httpd.conf")
+    for words in (("-d", str(tmp_path / "copy")), (str(tmp_path / "copy"),)):
+        found = run("http://q.example/old/x", *words)
+        assert found.stdout.startswith("302 Found to http://q.example/new/x "), (words, found.output)
+
+
+@pytest.mark.parametrize("user", ["--user", "url"])
+def test_no_output_has_a_password(tmp_path: Path, user: str) -> None:
+    """Neither in clear nor as the base64 of Basic, whatever copies the field."""
+    rules = (
+        '<Directory "@ROOT@/htdocs/private">\nRewriteEngine On\nRewriteCond %{HTTP:Authorization} ^(.+)$\n'
+        "RewriteRule .* - [E=CRED:%1]\nRequire all granted\n</Directory>\n"
+        'SetEnvIf Authorization "(.+)" COPY=$1\n'
+    )
+    here = (
+        "-d",
+        str(tmp_path),
+        "-f",
+        str(write_site(tmp_path, CONF.replace("Require valid-user", "Require all granted") + rules)),
+    )
+    words = (
+        ("http://q.example/private/x.html", "--user", "robin:go dwit")
+        if user == "--user"
+        else ("http://robin:go%20dwit@q.example/private/x.html",)
+    )
+    for more in (
+        (),
+        ("-v",),
+        ("--json",),
+        ("--diff", "2.2"),
+        ("--diff", "2.2", "-v"),
+        ("--diff", "2.2", "--json"),
+    ):
+        found = run(*words, *more, *here)
+        assert "robin" in found.output, more
+        for secret in ("dwit", "cm9iaW46Z28gZHdpdA"):
+            assert secret not in found.output, more
+    verbose = run(*words, "-v", *here).output
+    assert "env COPY Basic (hidden)" in verbose and "env CRED Basic (hidden)" in verbose
+    assert "Authorization: Basic of robin" in run(*words, *here).output

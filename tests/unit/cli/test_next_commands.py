@@ -10,6 +10,7 @@ import sys
 from pathlib import Path
 
 import pytest
+from tests.support import warm_command
 
 from whimbrel.cli.next_commands import command_line
 
@@ -36,10 +37,8 @@ MaxRequestsPerChild 10
 
 def run(words: list[str], cwd: Path) -> tuple[int, str]:
     """Return exit status and both outputs of a command of whimbrel."""
-    done = subprocess.run(
-        [*PROGRAM, *words], cwd=cwd, capture_output=True, timeout=120, check=False, text=True
-    )
-    return done.returncode, done.stdout + done.stderr
+    done = warm_command.run(words, cwd=cwd)
+    return done.returncode, (done.stdout + done.stderr).decode()
 
 
 def line_of(output: str, word: str) -> list[str]:
@@ -48,6 +47,16 @@ def line_of(output: str, word: str) -> list[str]:
     program, *words = shlex.split(line.removeprefix(f"{word}: "))
     assert program == "whimbrel"
     return words
+
+
+def assert_is_tested(result: tuple[int, str], root: Path, file: str) -> None:
+    """Assert that the test of the server succeeded, and that those of httpd 2.4 and its start follow."""
+    status, output = result
+    assert status == 0 and "Syntax OK\n" in output, output
+    (line,) = [one.removeprefix("Next: ") for one in output.splitlines() if one.startswith("Next: ")]
+    test, start = [shlex.split(one) for one in line.split(" && ")][-2:]
+    assert test[:5] == ["apachectl", "-d", str(root), "-f", file] and test[-1] == "-t"
+    assert start == [*test[:-1], "-k", "graceful"]
 
 
 @pytest.fixture
@@ -70,10 +79,16 @@ def test_written_in_place(site: Path, file: str) -> None:
     status, output = run(command, site)
     assert status == 0, output
     assert "MaxConnectionsPerChild 10" in (site / file).read_text()
-    assert line_of(output, "Next")[:2] == ["ctl", "configtest"]
-    assert run(line_of(output, "Next"), site.parent) == (0, "Syntax OK\n")
-    assert run(line_of(output, "Undo"), site.parent)[0] == 0
+    command = line_of(output, "Next")
+    assert command[:2] == ["verify", "--backups"]
+    undo = line_of(output, "Undo")
+    status, output = run(command, site.parent)
+    assert status == 0 and "same" in output, output
+    assert_is_tested(run(line_of(output, "Next"), site.parent), site, file)
+    assert run(undo, site.parent)[0] == 0
     assert "MaxRequestsPerChild 10" in (site / file).read_text()
+    status, output = run(command, site.parent)
+    assert status == 2 and "no upgrade was written here" in output
 
 
 @pytest.mark.parametrize("file", ["conf/httpd.conf", "conf/other.conf"])
@@ -86,7 +101,7 @@ def test_written_elsewhere(site: Path, file: str) -> None:
     assert command[0] == "verify"
     status, output = run(command, site)
     assert "same" in output, output
-    assert run(line_of(output, "Next"), site) == (0, "Syntax OK\n")
+    assert_is_tested(run(line_of(output, "Next"), site), site.parent / "new", file)
 
 
 def test_nothing_follows_a_fragment(tmp_path: Path) -> None:
@@ -140,3 +155,46 @@ def test_more_requests_follow_lines_that_were_not_asked_for(site: Path) -> None:
     command = line_of(output, "Next")
     assert command[0] == "verify" and command[-2] == "--limit" and int(command[-1]) > 1
     assert run(command, site)[0] == 0
+
+
+def test_backups_are_the_old_side(site: Path) -> None:
+    """What an upgrade wrote is compared with what it replaced, included files and .htaccess files too."""
+    section = "<Location /a>\nOrder allow,deny\nAllow from 10.0.0.0/8\n</Location>\n"
+    (site / "conf/more.conf").write_text(section)
+    more = "LoadModule authz_host_module modules/mod_authz_host.so\nInclude conf/more.conf\n"
+    (site / "conf/httpd.conf").write_text(f"{TEXT.format(root=site)}{more}")
+    run(["upgrade", "--write", "-d", str(site)], site)
+    written = (site / "conf/more.conf").read_text()
+    assert "Require ip" in written
+    (site / "conf/more.conf").write_text(written.replace("10.0.0.0/8", "11.0.0.0/8"))
+    status, output = run(["verify", "--backups", "-d", str(site)], site)
+    assert status == 1 and "opens access" in output, output
+    assert line_of(output, "Next")[0] == "explain"
+    assert run(["verify", "--backups", str(site), str(site)], site)[0] == 2
+
+
+def test_a_text_without_findings_is_compared(tmp_path: Path) -> None:
+    (tmp_path / "httpd.conf").write_text("Listen 127.0.0.1:8080\nServerName a.example\nDefaultType None\n")
+    status, output = run(["check", "-d", str(tmp_path), "--select", "C17"], tmp_path)
+    assert status == 0, output
+    assert line_of(output, "Next") == ["verify", "-d", str(tmp_path)]
+
+
+def test_a_text_that_fails_is_checked(site: Path) -> None:
+    (site / "conf/httpd.conf").write_text(f"{TEXT.format(root=site)}Bogus on\n")
+    status, output = run(["ctl", "configtest", "-d", str(site)], site)
+    assert status == 1
+    assert line_of(output, "Next") == ["check", "-d", str(site)]
+
+
+def test_the_real_server_takes_the_last_command(site: Path) -> None:
+    """The test of httpd 2.4 runs as it is printed, on this machine's modules."""
+    shell, control = shutil.which("bash"), shutil.which("apachectl")
+    if shell is None or control is None or not os.path.isdir("/usr/lib/apache2/modules"):
+        pytest.skip("no bash, or no apachectl with Debian's modules")
+    status, output = run(["ctl", "configtest", "-d", str(site)], site)
+    assert status == 0, output
+    (line,) = [one.removeprefix("Next: ") for one in output.splitlines() if one.startswith("Next: ")]
+    test = line.rpartition(" && ")[0]
+    done = subprocess.run([shell, "-c", test], capture_output=True, text=True, timeout=60, check=False)
+    assert done.returncode == 0 and "Syntax OK" in done.stderr, done.stderr

@@ -5,23 +5,20 @@ from __future__ import annotations
 import json
 import os
 import re
-import subprocess
-import sys
 from pathlib import Path
 
 import pytest
+from tests.support import warm_command
 
 MAIN = "conf/httpd.conf"
 OLD, NEW = b"Listen 80\r\nMaxRequestsPerChild  10\r\n", b"Listen 80\r\nMaxConnectionsPerChild  10\r\n"
-WHIMBREL = [sys.executable, "-c", "from whimbrel.cli.main import main; main()", "upgrade"]
-WHIMBREL += ["--select", "C07", "--no-verify"]  # the answers change by the rules that are not selected
+WORDS = ["upgrade", "--select", "C07", "--no-verify"]
+"""The answers change by the rules that are not selected."""
 
 
 def upgrade(*arguments: str, cwd: Path, typed: str = "") -> tuple[int, bytes, str]:
     """Return exit status, standard output, standard error."""
-    done = subprocess.run(
-        [*WHIMBREL, *arguments], cwd=cwd, capture_output=True, input=typed.encode(), timeout=60, check=False
-    )
+    done = warm_command.run([*WORDS, *arguments], cwd=cwd, typed=typed.encode())
     assert b"Traceback" not in done.stderr, done.stderr.decode()
     return done.returncode, done.stdout, done.stderr.decode()
 
@@ -53,6 +50,18 @@ def test_a_page_and_nothing_written(site: Path) -> None:
     assert f"whimbrel upgrade --write -d {site} --select C07 --no-verify<" in out.decode()
     assert "1 file read, 1 to change" in err
     assert (site / MAIN).read_bytes() == OLD
+
+
+@pytest.mark.parametrize("words", [("-d", "."), ("--fleet", ".")])
+def test_a_copy_inside_of_what_is_read_is_refused(site: Path, words: tuple[str, ...]) -> None:
+    for out in ("new", "../site/new", "conf/../../site/a/b"):
+        status, _, err = upgrade(*words, "--out", out, cwd=site)
+        assert status == 2
+        assert err.startswith(f"{out} lies in ")
+        assert err.endswith(", which is read: name a directory outside of it with --out\n")
+    assert sorted(path.name for path in site.iterdir()) == ["conf"]
+    if "-d" in words:  # beside it, with a name that only begins alike
+        assert upgrade(*words, "--out", "../site-new", cwd=site)[0] == 0
 
 
 def test_json_by_either_option(site: Path) -> None:
@@ -103,13 +112,37 @@ def test_a_copy(site: Path, tmp_path: Path) -> None:
     assert (status, err) == (2, f"{tmp_path}/new is not empty\n")
 
 
+def test_the_summary_names_what_is_left(site: Path) -> None:
+    """Nothing is left to look at only if no decision is open, and no note is about answers that change."""
+    lines = (
+        f"ServerRoot {site}",
+        "Listen 127.0.0.1:8080",
+        "ServerName a.example",
+        "LoadModule mime_module modules/mod_mime.so",
+        "LoadModule dir_module modules/mod_dir.so",
+        f"DocumentRoot {site}/htdocs",
+    )
+    (site / "htdocs").mkdir(exist_ok=True)
+    (site / MAIN).write_text("\n".join(lines) + "\n")
+    shown = upgrade("-d", str(site), "--select", "C11,C13,X02", cwd=site)[2]
+    (line,) = [one for one in shown.splitlines() if " read, " in one]
+    assert "look at by hand" not in line
+    assert re.search(r"\b[1-9]\d* decisions? to take\b", line) is not None, shown
+    assert "see the notes of `whimbrel check`: C13" in line
+
+
 def test_a_copy_names_the_files_that_no_server_reads_there(site: Path, tmp_path: Path) -> None:
     (site / "htdocs").mkdir(exist_ok=True)
     (site / "htdocs/.htaccess").write_bytes(b"Order deny,allow\nDeny from all\n")
     (site / MAIN).write_bytes(OLD + b"DocumentRoot htdocs\n")
     named = "-d", str(site), "--select", "C17"
-    words = b"changed .htaccess files (1) have no effect in a copy"
-    assert words in b" ".join(upgrade("--out", str(tmp_path / "new"), *named, cwd=site)[1].split())
+    copy = tmp_path / "new"
+    words = f"nothing is changed in {site}: its server reads the old files until those of {copy}".encode()
+    idle = f"{site}/htdocs/.htaccess: the server of the copy reads this old file too".encode()
+    shown = b" ".join(upgrade("--out", str(copy), *named, cwd=site)[1].split())
+    assert words in shown and idle in shown
+    assert f"takes {copy}/htdocs/.htaccess in its place".encode() in shown
+    assert f"changed in {copy}: htdocs/.htaccess".encode() in shown
     assert (site / "htdocs/.htaccess").read_bytes() == b"Order deny,allow\nDeny from all\n"
     assert words not in b" ".join(upgrade("--write", *named, cwd=site)[1].split())
 
@@ -197,8 +230,8 @@ def test_a_planted_journal_is_named_and_ignored(site: Path) -> None:
 
 def test_equal_findings_and_decisions_stand_once(site: Path) -> None:
     (site / MAIN).write_bytes(OLD + b"RewriteRule ^/(.*)$ /b/$1\n" * 3 + b"SSLProxyEngine On\n")
-    whimbrel = [*WHIMBREL[:-2], "-d", str(site), "--select", "R01,C43"]
-    err = subprocess.run(whimbrel, capture_output=True, timeout=60, check=False).stderr.decode()
+    words = ["upgrade", "-d", str(site), "--select", "R01,C43"]
+    err = warm_command.run(words, cwd=site).stderr.decode()
     assert err.startswith(f"input: whole server: {site}/conf/httpd.conf\n")
     assert "conf/httpd.conf:3  R01 unsafe-urls  changes answers · needs review  in 3 places\n" in err
     assert "    3  | RewriteRule ^/(.*)$ /b/$1\n" in err
@@ -215,12 +248,12 @@ def test_the_comparison_of_both_versions_is_a_sentence(tmp_path: Path) -> None:
         f'{loads}ServerRoot "{tmp_path}"\nServerName localhost\nListen 127.0.0.1:8080\n'
         "DefaultType text/plain\n"
     )
-    command = [*WHIMBREL[:4], "-d", str(tmp_path)]
-    err = subprocess.run(command, capture_output=True, timeout=60, check=False).stderr.decode()
+    command = ["upgrade", "-d", str(tmp_path)]
+    err = warm_command.run(command, cwd=tmp_path).stderr.decode()
     assert re.search(
-        r"^verified with \d+ requests and \d+ chains of sections.*: all changes confirmed", err, re.M
+        r"^verified with \d+ requests? and \d+ chains? of sections.*: no answer contradicts a safe change",
+        err,
+        re.M,
     )
-    err = subprocess.run(
-        [*command, "--no-verify"], capture_output=True, timeout=60, check=False
-    ).stderr.decode()
+    err = warm_command.run([*command, "--no-verify"], cwd=tmp_path).stderr.decode()
     assert "verified with" not in err

@@ -34,7 +34,7 @@ ErrorDocument 404 /missing-too.html
 
 
 def texts(cause: AnswerCause) -> list[str]:
-    return [line.text for line in cause.lines]
+    return [line.text for line in cause.all_lines]
 
 
 @pytest.mark.parametrize(
@@ -155,3 +155,28 @@ def test_a_refused_address_is_no_reason_to_ask_for_a_password(tmp_path: Path) ->
     cause = cause_of(explanation)
     assert (explanation.status, texts(cause)) == (401, ["Require valid-user"])
     assert cause.sentence == "no credentials were sent"
+
+
+@pytest.mark.parametrize(
+    "target", ["/closed", "/named", "/old/x", "/left", "/none", "/private", "/private/x.html", "/"]
+)
+def test_the_cause_does_not_depend_on_the_log_level(tmp_path: Path, target: str) -> None:
+    """Lines of levels below notice follow each request, and are the reason of none."""
+    rules = "<Directory @ROOT@/htdocs>\nRewriteEngine On\nRewriteRule ^nothing$ - [F]\n</Directory>\n"
+    closed = "<Location /closed>\nRequire all denied\n</Location>\nRedirect gone /left\n"
+    named = '<Location /named>\nAuthType Basic\nAuthName s\nAuthUserFile "@ROOT@/users"\n' + (
+        "Require user alice\n</Location>\n"
+    )
+    text = CONF + rules + closed + named
+    quiet = cause_of(explained(side_of(tmp_path, text), target))
+    loud = explained(side_of(tmp_path, f"{text}LogLevel trace8\n"), target)
+    assert cause_of(loud).sentence == quiet.sentence
+    assert texts(cause_of(loud)) == texts(quiet)
+    levels = {line.detail for line in loud.log_lines()}
+    assert levels & {"trace1", "trace2", "trace3", "debug", "info"}
+
+
+def test_a_place_without_require_lines_grants_by_none(side: Side) -> None:
+    """apache2 passes such a request on: the sections of directories are not about it."""
+    cause = cause_of(explained(side, "/app/x"))
+    assert texts(cause) == ["ProxyPass /app http://127.0.0.1:9/"]

@@ -11,8 +11,6 @@ from whimbrel.explain.request_description import (
     BadRequest,
     RequestDescription,
     probe_of,
-    read_error_line,
-    url_of_file,
 )
 
 
@@ -44,19 +42,6 @@ def test_the_address_and_the_port_come_from_the_configuration(tmp_path: Path) ->
     probe = probe_of(RequestDescription("/", host="b.example"), configuration)
     assert (probe.address, probe.port) == ("10.0.0.5", 8080)
     assert probe_of(RequestDescription("/"), configuration).port == 8080
-
-
-def test_lines_of_the_error_log(tmp_path: Path) -> None:
-    line = (
-        "[Thu Feb 05 21:10:12.000000 2015] [authz_core:error] [pid 1:tid 2] [client 10.0.0.8:4711] "
-        f"AH01630: client denied by server configuration: {tmp_path}/htdocs/private/x.html, referer: http://r/"
-    )
-    logged = read_error_line(line)
-    assert logged.client == "10.0.0.8"
-    configuration = side_of(tmp_path).configuration
-    assert url_of_file(configuration, logged.path, "") == ("localhost", "/private/x.html")
-    with pytest.raises(BadRequest):
-        read_error_line("no line of a log")
 
 
 @pytest.mark.parametrize(
@@ -98,4 +83,4 @@ def test_the_request_that_is_shown_is_the_one_that_is_answered(
     """A client sends the port of its URL in Host (RFC 9110, section 7.2), and redirects go to that port."""
     configuration = side_of(tmp_path, CONF.replace("Listen 80", "Listen 8080")).configuration
     probe = probe_of(described, configuration)
-    assert (probe.host, probe.answered_text) == (host, answered)
+    assert (probe.host, str(probe)) == (host, answered)

@@ -79,3 +79,71 @@ def test_the_variant_that_multiviews_chose_is_sent(root: Path) -> None:
     assert lines[-1] == "Options +MultiViews"
     assert sentence.endswith("/htdocs/index.html is sent")
     assert "negotiated     htdocs/index.html" in shown(found, root)
+
+
+def test_rules_that_feed_each_other_are_all_named(root: Path) -> None:
+    rules = "RewriteRule ^a$ /loops/b [L]\nRewriteRule ^b$ /loops/c [L]\nRewriteRule ^c$ /loops/a [L]\n"
+    (root / "htdocs/loops/.htaccess").write_text(f"RewriteEngine On\n{rules}")
+    found = explained(side_of(root), "/loops/b")
+    lines, sentence = lines_and_sentence(found)
+    assert lines == [rules.split("\n")[1], rules.split("\n")[2], rules.split("\n")[0]]
+    assert sentence.startswith("each applied to the result of another again and again: AH00124: ")
+    assert "and so on: 10 internal redirects in all\n" in shown(found, root)
+
+
+def test_a_redirect_names_the_path_before_a_rule_of_the_server(root: Path) -> None:
+    """apache2 logs `internal redirect with /index.html`; the rule is applied to that path again."""
+    rules = "RewriteEngine On\nRewriteRule ^/(.*)$ /shop/$1 [PT]\n"
+    (root / "htdocs/shop").mkdir()
+    (root / "htdocs/shop/.htaccess").write_text("RewriteEngine On\nRewriteRule ^cat$ /index.html?c=1\n")
+    found = explained(side_of(root, CONF.split("<VirtualHost")[0] + rules), "/cat")
+    text = shown(found, root)
+    assert "redirected to  GET /index.html?c=1\n" in text
+    assert text.index("redirected to") < text.index("rewritten to   /shop/index.html  by RewriteRule ^/(.*)$")
+
+
+def test_redirects_without_end_are_named(root: Path) -> None:
+    """`curl -L` follows such a redirect until it gives up."""
+    rules = (
+        "RewriteRule ^z.*$ /loops/a [R,L]\nRewriteRule ^a$ /loops/b [R,L]\nRewriteRule ^b$ /loops/a [R,L]\n"
+    )
+    (root / "htdocs/loops/.htaccess").write_text(
+        f"RewriteEngine On\n{rules}RewriteRule ^once$ /index.html [R]\n"
+    )
+    side = side_of(root)
+    lines, sentence = lines_and_sentence(explained(side, "/loops/zz"))
+    assert lines == [rules.split("\n")[0]]
+    assert sentence.endswith(
+        "redirects without end (browsers: too many redirects): /loops/a -> /loops/b -> /loops/a"
+    )
+    assert lines_and_sentence(explained(side, "/loops/once"))[1] == ""
+
+
+def test_a_redirect_to_another_host_is_not_followed(root: Path) -> None:
+    rule = "RewriteEngine On\nRewriteRule ^(.*)$ http://other.example/loops/$1 [R,L]\n"
+    (root / "htdocs/loops/.htaccess").write_text(rule)
+    assert lines_and_sentence(explained(side_of(root), "/loops/a"))[1] == ""
+
+
+@pytest.mark.parametrize(
+    ("inner", "is_replaced"),
+    [
+        ("RewriteEngine On\nRewriteRule ^b$ /index.html\n", True),
+        ("RewriteEngine On\n", True),
+        ("RewriteEngine On\nRewriteOptions Inherit\nRewriteRule ^b$ /index.html\n", False),
+        ("Options -Indexes\n", False),
+    ],
+)
+def test_rules_of_an_outer_file_that_an_inner_one_replaces(root: Path, inner: str, is_replaced: bool) -> None:
+    """The answer of httpd decides: /a is rewritten by the outer file unless its rules are replaced."""
+    (root / "htdocs/loops/in").mkdir()
+    (root / "htdocs/loops/.htaccess").write_text("RewriteEngine On\nRewriteRule a$ /private/y\n")
+    (root / "htdocs/loops/in/.htaccess").write_text(inner)
+    conf = CONF + '<Directory "@ROOT@/htdocs/loops">\nAllowOverride All\n</Directory>\n'
+    found = explained(side_of(root, conf), "/loops/in/a", client="10.0.0.1")
+    was_tried = any(step.kind == "rule" and step.result.startswith("->") for step in found.all())
+    assert was_tried is not is_replaced
+    text = shown(found, root)
+    assert ("its RewriteRules are not tried" in text) is is_replaced, text
+    if is_replaced:
+        assert "replace them in htdocs/loops/in/.htaccess" in " ".join(text.split())

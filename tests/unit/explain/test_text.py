@@ -100,7 +100,7 @@ def test_hostile_text_is_escaped_and_is_no_markup() -> None:
 def test_equal_answers_say_so_and_list_no_step(tmp_path: Path) -> None:
     side = side_of(tmp_path)
     old = explained(side, "/old/x")
-    lines = list(difference_lines((old, old), [], ("2.2", "2.4"), NOTHING, OutputStyle(str(tmp_path))))
+    lines = list(difference_lines((old, old), [], (), ("2.2", "2.4"), NOTHING, OutputStyle(str(tmp_path))))
     assert lines[0] == "same answer: 302 Found to http://q.example/new/x"
     assert lines[1].endswith("in 2.2 and 2.4")
     assert lines[2].startswith("because  Redirect /old /new  httpd.conf:") and len(lines) == 4
@@ -113,7 +113,7 @@ def test_other_answers_list_the_innermost_steps_that_differ(tmp_path: Path) -> N
     new = explained(side_of(other, CONF.replace("Redirect /old", "Redirect /older")), "/old/x")
     changes = list(changed_steps(old, new))
     style = OutputStyle(str(tmp_path))
-    lines = list(difference_lines((old, new), changes, ("before", "after"), NOTHING, style))
+    lines = list(difference_lines((old, new), changes, (), ("before", "after"), NOTHING, style))
     assert lines[0] == "302 Found to http://q.example/new/x in before, 404 Not Found in after"
     assert lines[lines.index("- before") + 1].startswith("because  Redirect /old /new  httpd.conf:")
     assert any(line.startswith("because  DocumentRoot") for line in lines[lines.index("+ after") :])
@@ -126,7 +126,7 @@ def test_a_field_that_differs_is_in_the_first_lines_with_its_line(tmp_path: Path
     typed = f"{CONF}AddType text/x-a .html\nHeader set X-Only yes\n"
     old, new = explained(side_of(tmp_path, typed), "/"), explained(side_of(other), "/")
     changes = list(changed_steps(old, new))
-    lines = list(difference_lines((old, new), changes, ("a", "b"), NOTHING, OutputStyle(str(tmp_path))))
+    lines = list(difference_lines((old, new), changes, (), ("a", "b"), NOTHING, OutputStyle(str(tmp_path))))
     first = [line for line in lines[: lines.index("- a")] if line[:1] in "-+"]
     number = (tmp_path / "httpd.conf").read_text().splitlines().index("AddType text/x-a .html") + 1
     assert any(
@@ -150,7 +150,7 @@ def test_types_of_other_lines_are_no_difference(tmp_path: Path) -> None:
 
 def test_a_side_that_does_not_load_has_no_steps() -> None:
     broken = RequestExplanation("GET http://q/", "2.2", errors=("AH00526: Syntax error\nInvalid",))
-    lines = list(difference_lines((broken, DENIED), [], ("2.2", "2.4"), NOTHING, OutputStyle()))
+    lines = list(difference_lines((broken, DENIED), [], (), ("2.2", "2.4"), NOTHING, OutputStyle()))
     assert lines[0] == "the configuration does not load in 2.2, 403 Forbidden in 2.4"
     assert "because  AH00526: Syntax error Invalid" in lines
     assert not any("steps that differ" in line for line in lines)

@@ -48,6 +48,33 @@ def test_a_text_that_loads_modules_of_24_is_none_of_22(tmp_path: Path, more: str
     assert version_notice(side_of(tmp_path, CONF + more), str(tmp_path)) == ""
 
 
+MIXED = """LoadModule mpm_event_module modules/mod_mpm_event.so
+LoadModule authz_core_module modules/mod_authz_core.so
+LoadModule authz_host_module modules/mod_authz_host.so
+Listen 80
+ServerName localhost
+"""
+SECTION = "<Location /{}>\nOrder deny,allow\nDeny from all\n</Location>\n"
+
+
+def notice_of(root: Path, text: str) -> str:
+    file = root / "httpd.conf"
+    file.write_text(text)
+    return version_notice(load_side(LoadOptions(server_root=str(root), file=str(file)), "2.4"), str(root))
+
+
+def test_a_text_of_22_that_loads_modules_of_24(tmp_path: Path) -> None:
+    """Most lines decide, not one: 2.4 refuses Order without mod_access_compat, and 2.2 the modules."""
+    notice = notice_of(tmp_path, MIXED + "".join(SECTION.format(name) for name in "abc"))
+    assert "the text mixes versions: 6 lines of 2.2, first Order at httpd.conf:7, and 2 of 2.4" in notice
+    assert "first LoadModule mpm_event_module, with which no 2.2 starts" in notice
+    assert "--dialect" not in notice
+
+
+def test_order_beside_mod_access_compat_is_meant_for_24(tmp_path: Path) -> None:
+    assert notice_of(tmp_path, MIXED + COMPAT + "".join(SECTION.format(name) for name in "abc")) == ""
+
+
 @pytest.mark.parametrize("more", ["", "<IfModule !mod_authz_core.c>\nLockFile x\n</IfModule>\n", "Bogus x\n"])
 def test_no_line_of_22(tmp_path: Path, more: str) -> None:
     assert version_notice(side_of(tmp_path, CONF + more), str(tmp_path)) == ""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from itertools import count
 from pathlib import Path
 from unittest.mock import create_autospec
 
@@ -64,7 +65,7 @@ def test_branches_that_decide_otherwise_need_review(
     tmp_path: Path, order: str, word: str, risk: Risk
 ) -> None:
     text, result = verified(tmp_path, BRANCHES.format(order=order, word=word))
-    assert text.endswith("all changes confirmed, 1 difference of access")
+    assert text.endswith("no answer contradicts a safe change, 1 difference of access")
     (found,) = [finding for finding in result.findings if finding.rule == DIFFERENCE]
     assert (found.risk, found.needs_review, found.place.path) == (
         risk,
@@ -77,7 +78,7 @@ def test_branches_that_decide_otherwise_need_review(
 def test_branches_that_decide_alike_are_confirmed(tmp_path: Path) -> None:
     conf = BRANCHES.format(order="allow,deny\nAllow from all", word="granted")
     text, result = verified(tmp_path, conf)
-    assert text.endswith(": all changes confirmed")
+    assert text.endswith(": no answer contradicts a safe change")
     assert not [finding for finding in result.findings if finding.rule == DIFFERENCE]
 
 
@@ -85,7 +86,7 @@ def test_a_difference_that_a_finding_is_about_has_no_other_finding(tmp_path: Pat
     below = PRIVATE.replace("Deny from all", "Allow from all")
     conf = BRANCHES.format(order="allow,deny\nAllow from all", word="denied") + below
     text, result = verified(tmp_path, conf)
-    assert text.endswith("all changes confirmed, 1 difference of access")
+    assert text.endswith("no answer contradicts a safe change, 1 difference of access")
     found = {finding.rule: finding for finding in result.findings if finding.needs_review}
     assert found.keys() == {"C20", DIFFERENCE}
     assert found[DIFFERENCE].place.line < found["C20"].place.line
@@ -95,7 +96,7 @@ def test_branches_that_decide_alike_carry_the_sections_below_them(tmp_path: Path
     below = PRIVATE.replace("Deny from all", "Allow from all")
     conf = BRANCHES.format(order="deny,allow\nDeny from all", word="denied") + below
     text, result = verified(tmp_path, conf)
-    assert text.endswith(": all changes confirmed")
+    assert text.endswith(": no answer contradicts a safe change")
     assert not [finding for finding in result.findings if finding.needs_review]
 
 
@@ -182,6 +183,25 @@ def test_more_hosts_than_are_compared_are_not_loaded(tmp_path: Path, monkeypatch
     assert text.startswith("not verified: more than 1 virtual hosts")
     assert result.scope.deciding
     load_sides.assert_not_called()
+
+
+def test_the_end_of_the_time_is_not_decided(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The changes were asked about in part: the sentence has the time, and the scope is not complete."""
+    monkeypatch.setattr(upgraded, "MAX_SECONDS", -1.0)
+    text, result = verified(tmp_path, PRIVATE)
+    assert text.startswith("verified with 0 requests and 0 chains of sections (stopped after ")
+    assert any("not every request was asked" in item.subject for item in result.scope.deciding)
+    assert result.scope.exit_code(0) == 3
+
+
+def test_the_time_is_that_of_the_processor(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Other programs that keep this one from the processor cut no comparison."""
+    clock = count(0.0, 10.0)
+    monkeypatch.setattr("time.monotonic", lambda: next(clock))
+    monkeypatch.setattr("time.perf_counter", lambda: next(clock))
+    text, result = verified(tmp_path, PRIVATE)
+    assert text.startswith("verified with ") and "stopped" not in text
+    assert not [item for item in result.scope.deciding if "not every request" in item.subject]
 
 
 def test_a_difference_is_shown_once(tmp_path: Path) -> None:

@@ -170,7 +170,7 @@ Require all %s
         side(root, "new", text % "granted", "2.4"),
     )
     result = verify(*sides)
-    assert result.verdict is Verdict.DIFFERENT and access(result)[0].examples[0].probe.host == "a.test"
+    assert result.verdict is Verdict.DIFFERENT and access(result)[0].examples[0].probe.host == "a.test:8080"
     assert [item.subject for item in result.scope.items] == ["directory /nowhere/a/ is not here"]
 
 

@@ -193,5 +193,5 @@ def _is_plain(r: Request, response: Response) -> bool:
         and response.framing is (Framing.CHUNKED if r.chunked else Framing.LENGTH)
         and not response.close
         and len(response.head_suffix) <= MAX_TEMPLATE
-        and all(part.__class__ is bytes for part in response.parts)
+        and all(isinstance(part, bytes) for part in response.parts)
     )

@@ -5,6 +5,7 @@ RFC 8446, 4.1.2; RFC 6066, 3 (server_name); RFC 7301 (ALPN).
 
 from __future__ import annotations
 
+import struct
 from typing import Final, NamedTuple
 
 MAX_HELLO: Final = 64 * 1024  # bytes of a message that is read; OpenSSL accepts some more, no client sends it
@@ -15,8 +16,11 @@ ALPN: Final = 16
 SUPPORTED_VERSIONS: Final = 43
 TLS_1_2: Final = 0x0303
 RECORD_HEAD: Final = 5
+HEADS: Final = RECORD_HEAD + 4  # bytes in front of a message in one record
 MAX_RECORD: Final = 16384 + 256
 MAX_RECEIVED: Final = 128 * 1024  # bytes of records
+_TLS_MAJOR: Final = 3
+_KIND_AND_SIZE: Final = struct.Struct(">HH").unpack_from
 
 
 class ClientHello(NamedTuple):
@@ -57,6 +61,10 @@ class ClientHelloReader:
         Raises:
             NotClientHello: the bytes are something else, malformed, or too many.
         """
+        if not self.received:
+            hello = _whole(data)
+            if hello is not None:
+                return hello
         self.received += len(data)
         records = self._input
         at = 0
@@ -94,38 +102,21 @@ class ClientHelloReader:
         return _parse(bytes(message[4:wanted])) if len(message) >= wanted else None
 
 
-class _Bytes:
-    """Bytes with a position, read as TLS vectors."""
-
-    __slots__ = ("at", "data")
-
-    def __init__(self, data: bytes) -> None:
-        self.data = data
-        self.at = 0
-
-    def take(self, size: int) -> bytes:
-        end = self.at + size
-        if end > len(self.data):
-            raise NotClientHello
-        piece, self.at = self.data[self.at : end], end
-        return piece
-
-    def number(self, size: int) -> int:
-        return int.from_bytes(self.take(size), "big")
-
-    def vector(self, size: int) -> _Bytes:
-        """Return the contents of a vector whose length takes *size* bytes."""
-        return _Bytes(self.take(self.number(size)))
-
-    @property
-    def ended(self) -> bool:
-        return self.at >= len(self.data)
+def _whole(data: bytes) -> ClientHello | None:
+    """Return the message if *data* begin with one record that has all of it, as nearly every client sends."""
+    if len(data) < HEADS or data[0] != RECORD_HANDSHAKE or data[1] != _TLS_MAJOR or data[5] != CLIENT_HELLO:
+        return None
+    size = data[3] << 8 | data[4]
+    end = HEADS + (data[6] << 16 | data[7] << 8 | data[8])
+    if end > RECORD_HEAD + size or not RECORD_HEAD + size <= min(len(data), MAX_RECORD):
+        return None
+    return _parse(data[HEADS:end])
 
 
 def _parse(hello: bytes) -> ClientHello:
     try:
         return _parse_fields(hello)
-    except IndexError:
+    except (IndexError, struct.error):
         raise NotClientHello from None
 
 
@@ -133,7 +124,7 @@ def _parse_fields(hello: bytes) -> ClientHello:
     """Return what a message offers; only three of its extensions are read further.
 
     Raises:
-        IndexError, NotClientHello: a length points beyond the end.
+        IndexError, struct.error, NotClientHello: a length points beyond the end.
     """
     version = hello[0] << 8 | hello[1]
     name = ""
@@ -148,38 +139,61 @@ def _parse_fields(hello: bytes) -> ClientHello:
     at += 2
     if end > len(hello):
         raise NotClientHello
+    kind_and_size = _KIND_AND_SIZE
     while at < end:
-        kind = hello[at] << 8 | hello[at + 1]
+        kind, size = kind_and_size(hello, at)
         begin = at + 4
-        at = begin + (hello[at + 2] << 8 | hello[at + 3])
+        at = begin + size
         if at > end:
             raise NotClientHello
         if kind == SERVER_NAME:
-            name = _server_name(_Bytes(hello[begin:at]))
+            name = _server_name(hello[begin:at])
         elif kind == ALPN:
-            protocols = _protocols(_Bytes(hello[begin:at]))
+            protocols = _protocols(hello[begin:at])
         elif kind == SUPPORTED_VERSIONS:
-            offered = _Bytes(hello[begin:at]).vector(1).data
-            pairs = [int.from_bytes(offered[i : i + 2], "big") for i in range(0, len(offered) - 1, 2)]
-            version = max([v for v in pairs if v & 0x0F0F != 0x0A0A and v >> 8 == 3], default=version)
+            version = _version(hello[begin:at], version)
     return ClientHello(name, protocols, version)
 
 
-def _server_name(body: _Bytes) -> str:
-    names = body.vector(2)
-    while not names.ended:
-        kind = names.number(1)
-        name = names.vector(2).data
+def _server_name(data: bytes) -> str:
+    """Return the first host name of the extension, "" without one."""
+    at = 2
+    end = at + (data[0] << 8 | data[1])
+    if end > len(data):
+        raise NotClientHello
+    while at < end:
+        kind = data[at]
+        begin = at + 3
+        at = begin + (data[at + 1] << 8 | data[at + 2])
+        if at > end:
+            raise NotClientHello
         if kind == 0:
+            name = data[begin:at]
             if b"\0" in name:
                 raise NotClientHello
             return name.decode("latin-1")
     return ""
 
 
-def _protocols(body: _Bytes) -> tuple[bytes, ...]:
-    names = body.vector(2)
+def _protocols(data: bytes) -> tuple[bytes, ...]:
+    at = 2
+    end = at + (data[0] << 8 | data[1])
+    if end > len(data):
+        raise NotClientHello
     out = []
-    while not names.ended:
-        out.append(names.vector(1).data)
+    while at < end:
+        begin = at + 1
+        at = begin + data[at]
+        if at > end:
+            raise NotClientHello
+        out.append(data[begin:at])
     return tuple(out)
+
+
+def _version(data: bytes, before: int) -> int:
+    """Return the highest version of TLS that the extension offers; *before* if it has none."""
+    end = 1 + data[0]
+    if end > len(data):
+        raise NotClientHello
+    minors = [data[at + 1] for at in range(1, end - 1, 2) if data[at] == _TLS_MAJOR]
+    return _TLS_MAJOR << 8 | max(minors) if minors else before

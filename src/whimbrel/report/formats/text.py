@@ -12,6 +12,8 @@ from whimbrel.report.model import EFFECT_CLASSES, Report, ReportEntry, count_nou
 
 _RISK_WIDTH: Final = max(len(effect_class.name) for effect_class in EFFECT_CLASSES)
 PLAIN: Final = FrameStyle()
+MAX_DECISIONS: Final = 4
+"""Decisions that the counts name."""
 MAX_KNOWLEDGE: Final = 1200
 """Characters of a line about something that is not known."""
 
@@ -30,8 +32,8 @@ def render(
     lines += [""] if lines and lines[-1] and report.entries else []
     lines += framed(groups(report.entries), style)
     lines += counts
-    if next_command:
-        lines += wrapped(f"Next: {shown(next_command, MAX_KNOWLEDGE)}", style.width)
+    if next_command:  # whole: a command that is broken between words cannot be pasted
+        lines.append(f"Next: {shown(next_command, MAX_KNOWLEDGE)}")
     return "".join(f"{line}\n" for line in lines)
 
 
@@ -79,7 +81,9 @@ def _left_to_do(entries: list[ReportEntry]) -> str:
         parts.append(f"{review:,} {'needs' if review == 1 else 'need'} review")
     if decisions:
         word = "decision" if len(decisions) == 1 else "decisions"
-        parts.append(f"{len(decisions):,} {word}: {decisions[0].rule} {shown(decisions[0].place)}")
+        places = [f"{entry.rule} {shown(entry.place)}" for entry in decisions[:MAX_DECISIONS]]
+        places += ["..."] * (len(decisions) > MAX_DECISIONS)
+        parts.append(f"{len(decisions):,} {word}: {', '.join(places)}")
     if notes:
         parts.append("nothing to do" if notes == len(entries) else f"{notes:,} with nothing to do")
     return ", ".join(parts)

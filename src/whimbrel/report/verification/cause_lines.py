@@ -6,22 +6,24 @@ from collections.abc import Iterator
 from typing import Final
 
 from whimbrel.base.terminal_text import shown
-from whimbrel.verify.answer import DecidingLine
+from whimbrel.verify.answer import DECIDES, DecidingLine
 
-DECIDES: Final = "decides"
-"""The role of a line that the result of a request rests on."""
 MAX_LINE: Final = 1200
 """Characters of a place with its line."""
+MAX_OTHERS: Final = 4
+"""Lines that do not decide; JSON has all."""
+_INDENT: Final = "    "
 
 
 def cause_lines(
     names: tuple[str, str], sides: tuple[tuple[DecidingLine, ...], tuple[DecidingLine, ...]]
 ) -> Iterator[str]:
-    """Yield the lines of both sides with the name of their side; those of both once.
+    """Yield the lines of both sides below the name of their side; those of both once.
 
-    On a side where some lines decide, the others are those that apply beside them.
+    Where some lines of a side decide about the first request, its others stand in sections of it: those
+    nearest to the deciding ones are shown.
     """
-    old, new = (tuple(_ranked(lines)) for lines in sides)
+    old, new = (_ranked(lines) for lines in sides)
     if [str(line) for line in old] == [str(line) for line in new]:
         yield from _of_side("both", old)
         return
@@ -43,9 +45,32 @@ def _rank(line: DecidingLine) -> tuple[bool, str, int]:
     return (False, "", 0) if line.role == DECIDES else (True, line.path, line.line)
 
 
-def _of_side(name: str, lines: tuple[DecidingLine, ...]) -> Iterator[str]:
-    has_deciding = any(line.role == DECIDES for line in lines)
-    titles = {True: f"{name} decides", False: f"{name}, beside it"}
+def _of_side(name: str, lines: list[DecidingLine]) -> Iterator[str]:
+    deciding = [line for line in lines if line.role == DECIDES]
+    others = [line for line in lines if line.role != DECIDES]
+    if not deciding:
+        yield from _titled(f"lines of {name}", others)
+        return
+    yield from _titled(f"lines of {name} that decide", deciding)
+    nearest_lines = sorted(others, key=lambda line: _distance(line, deciding))[:MAX_OTHERS]
+    yield from _titled(
+        f"other lines of {name} in sections of these requests",
+        sorted(nearest_lines, key=_rank),
+        len(others) - len(nearest_lines),
+    )
+
+
+def _distance(line: DecidingLine, deciding: list[DecidingLine]) -> tuple[bool, int]:
+    """Return how far *line* is from the deciding lines of its file; other files are farther."""
+    found = [abs(one.line - line.line) for one in deciding if one.path == line.path]
+    return (not found, min(found, default=0))
+
+
+def _titled(title: str, lines: list[DecidingLine], more: int = 0) -> Iterator[str]:
+    if not lines:
+        return
+    yield title
     for line in lines:
-        title = titles[line.role == DECIDES] if has_deciding else name
-        yield f"{title}: {shown(str(line), MAX_LINE)}"
+        yield f"{_INDENT}{shown(str(line), MAX_LINE)}"
+    if more:
+        yield f"{_INDENT}and {more} more (--format json has all)"

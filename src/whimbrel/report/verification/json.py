@@ -63,6 +63,7 @@ def _example(example: Example) -> dict[str, Any]:
     return {
         "request": _probe(example.probe),
         "client": example.client or None,
+        "clients": example.clients or None,
         "parts": [{"name": part.name, "old": part.old, "new": part.new} for part in example.difference.parts],
         "old": _answer(example.old),
         "new": _answer(example.new),

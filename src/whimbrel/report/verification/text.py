@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from io import StringIO
 from typing import TYPE_CHECKING, Final
 
@@ -12,7 +12,14 @@ from whimbrel.report.verification.access_lines import access_lines
 from whimbrel.report.verification.cause_lines import cause_lines
 from whimbrel.report.verification.entries import KINDS, names_of, risk_of, summary, unknown
 from whimbrel.upgrade.model import Risk
-from whimbrel.verify.verification import DifferenceGroup, Verdict, VerifyResult, access_differences
+from whimbrel.verify.coverage.coverage import NUMBER_ENDED, TIME_ENDED, UNREACHED
+from whimbrel.verify.verification import (
+    DifferenceGroup,
+    NotDecided,
+    Verdict,
+    VerifyResult,
+    access_differences,
+)
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -24,6 +31,13 @@ _VERDICTS: Final = {
     Verdict.DOES_NOT_LOAD: "bold red",
     Verdict.NOT_DECIDED: "bold yellow",
 }
+
+_REMEDIES: Final = {
+    UNREACHED: "whimbrel explain URL --diff CONF compares a URL that you know",
+    TIME_ENDED: "--limit asks more requests",
+    NUMBER_ENDED: "a larger --limit asks more requests",
+}
+"""Why no request met a line, and what helps."""
 
 
 def render(verification: VerifyResult, *, colored: bool = False) -> str:
@@ -40,15 +54,30 @@ def render(verification: VerifyResult, *, colored: bool = False) -> str:
         _print_group(console, number, group, verification.names)
     for line in access_lines(list(access_differences(verification.groups))):
         console.print(line)
-    for one in verification.not_decided:
-        console.print(printable_line(f"not decided: {one.reason}"), style="yellow")
-        if one.probe is not None:
-            console.print(printable_line(f"    at {one.probe}"))
+    for title, lines in _undecided(verification.not_decided):
+        console.print(printable_line(f"not decided: {title}"), style="yellow")
+        for line in lines:
+            console.print(printable_line(f"    {line}"))
     first, *rest = summary(verification)
     console.print(first, style=_VERDICTS[verification.verdict])
     for line in (*rest, *unknown(verification)):
         console.print(printable_line(f"  {line}"))
     return out.getvalue()
+
+
+def _undecided(found: Iterable[NotDecided]) -> Iterator[tuple[str, list[str]]]:
+    """Yield what was not decided, with the lines below it: those without a request under their reason, and
+    what helps.
+    """
+    by_reason: dict[str, list[str]] = {}
+    for one in found:
+        reason = next((reason for reason in _REMEDIES if one.reason.endswith(f": {reason}")), "")
+        if reason:
+            by_reason.setdefault(reason, []).append(one.reason.removesuffix(f": {reason}"))
+        else:
+            yield one.reason, [f"at {one.probe}"] if one.probe is not None else []
+    for reason, lines in by_reason.items():
+        yield f"{count_noun(len(lines), 'line')}: {reason} ({_REMEDIES[reason]})", lines
 
 
 def _print_group(console: Console, number: int, group: DifferenceGroup, names: tuple[str, str]) -> None:
@@ -58,6 +87,8 @@ def _print_group(console: Console, number: int, group: DifferenceGroup, names: t
     console.print(f"{number}. {KINDS[group.kind]}: {count}, {risk.value}", style=_STYLES[risk])
     for example in group.examples:
         console.print(printable_line(f"    {example.probe}"))
+        if example.clients:
+            console.print(printable_line(f"        clients: {example.clients}"))
         for part in example.difference.parts:
             console.print(
                 f"        {part.name}: {names[0]} {part.old or 'none'}, {names[1]} {part.new or 'none'}"

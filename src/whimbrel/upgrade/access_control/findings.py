@@ -17,6 +17,7 @@ from whimbrel.upgrade.access_control.analysis import (
     analyze_access,
     persistent_cache,
 )
+from whimbrel.upgrade.access_control.condition_places import named_conditions
 from whimbrel.upgrade.access_control.effective import (
     OTHER_METHODS,
     RECORD,
@@ -67,6 +68,8 @@ def findings_of_rule(tree: ConfigTree, number: str) -> Iterator[Finding]:
             yield replace(earlier, place=section.place)  # outer sections were edited since
         else:
             result = _stays(tree, number, section, analysis.left[section])
+            conditions = named_conditions(tree, analysis, section, analysis.left[section])
+            result = replace(result, evidence=conditions)
             persistent[key_of(section)] = result
             yield result
     if number == "C17" and tree.options.style is not Style.COMPAT:

@@ -34,6 +34,7 @@ SHARED: Final = (
     "its lines stand in a file that is included more than once, and each inclusion needs another text"
 )
 OVERRIDE: Final = "a condition decides whether AllowOverride admits its lines"
+UNCLEAR: Final = "2.4 evaluates a condition around its lines differently"
 NEIGHBOUR: Final = "it applies together with a section that is unchanged"
 _BLOCK: Final = re.compile(
     r"\{%[-+]?\s*[a-z]+\b|<%(?!=)|^\s*%\s*(?:if|unless|for|else|end)\b|^\s*@@?[A-Za-z_][\w.-]*@\s*$",
@@ -94,15 +95,21 @@ def _below_open_override(units: Sequence[AccessSection]) -> Iterator[AccessSecti
 
     One around a whole virtual host decides whether the host exists, which no request of it asks.
     """
-    areas = [unit for unit in units if any(is_open(line, unit.server) for line in unit.override_lines)]
-    for unit in units if areas else ():
-        file = unit if unit.outer is None else unit.outer
-        if (
-            unit.lines
-            and file.kind is SectionKind.HTACCESS
-            and any(_may_hold(area, file.directory) for area in areas)
-        ):
-            yield unit
+    areas = [unit for unit in units if any(_open_overrides(unit))]
+    yield from (unit for unit in units if areas and unit.lines and any(overrides_above(unit, areas)))
+
+
+def overrides_above(unit: AccessSection, areas: Iterable[AccessSection]) -> Iterator[Statement]:
+    """Yield the AllowOverride lines under open conditions that may apply to the .htaccess file of *unit*."""
+    file = unit if unit.outer is None else unit.outer
+    if file.kind is SectionKind.HTACCESS:
+        for area in areas:
+            if _may_hold(area, file.directory):
+                yield from _open_overrides(area)
+
+
+def _open_overrides(area: AccessSection) -> Iterator[Statement]:
+    return (line for line in area.override_lines if is_open(line, area.server))
 
 
 def _may_hold(area: AccessSection, directory: str) -> bool:
@@ -179,7 +186,7 @@ def _unsettled(tree: ConfigTree, unit: AccessSection) -> str:
     if any(_holds_unclear(line, unit.statement) for line in unit.lines) or (
         unit.statement is not None and is_unclear(unit.statement, unit.server)
     ):
-        return "2.4 evaluates a condition around its lines differently"
+        return UNCLEAR
     return ""
 
 

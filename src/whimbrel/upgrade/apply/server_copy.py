@@ -59,6 +59,7 @@ def copy_tree(result: UpgradeResult, directory: str, to: Path) -> None:
             roots_of(directory, texts.values()),
             from_system(os.path.abspath(to)),
             {*(path for path in texts if path.startswith(root)), *(file.path for file in named)},
+            result.tree.variables(),
         )
         for path, data in texts.items():
             is_moved = result.tree.files[path].role is Role.MAIN

@@ -128,6 +128,17 @@ def undo(directory: str, hook: StepHook = _no_hook) -> tuple[list[str], list[str
     return [entry.target for entry in journal.entries], saved_aside
 
 
+def saved(directory: str) -> dict[str, bytes]:
+    """Return the contents from before the upgrades of a tree, by path.
+
+    Raises WriteError if there was none, or a backup is missing or has changed.
+    """
+    journal = _load(directory)
+    if not journal.entries or journal.state == "preparing":
+        raise WriteError(f"{directory}: no upgrade was written here that can be undone")
+    return _Undo(journal, _no_hook).contents()
+
+
 def _load(directory: str) -> Journal:
     try:
         return Journal.load(StateDirectory(directory))
@@ -314,6 +325,12 @@ class _Undo(_Files):
                 raise WriteError(f"{entry.backup} is missing: nothing was undone")
             if found is not None and _digest(found[0]) != entry.before:
                 raise WriteError(f"{entry.backup} has changed since it was saved: nothing was undone")
+
+    def contents(self) -> dict[str, bytes]:
+        """Return what `restore` writes, by path; raises WriteError as `check` does."""
+        self.check()
+        found = ((entry.target, self.read(entry.backup)) for entry in self.journal.entries)
+        return {target: copy[0] for target, copy in found if copy is not None}
 
     def restore(self, entry: JournalEntry) -> str:
         """Restore one file; return the name under which later changes were saved, or ""."""

@@ -229,6 +229,7 @@ class _Fixpoint:
         self.applied += chosen
         self.result.passes += 1
         self.current = self.original.reparse(files, self.current)
+        self.current.original_place = self._original_place
         for path, file in self.current.files.items():  # edits may lead to files that were not read before
             self.original.files.setdefault(path, file)
 

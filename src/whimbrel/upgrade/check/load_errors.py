@@ -28,6 +28,7 @@ from whimbrel.upgrade.check.loading import (
     without,
 )
 from whimbrel.upgrade.check.lone_files import ACCESS_COMPAT, lone_problems
+from whimbrel.upgrade.check.mpm_faults import missing_mpm, mpm_fault
 from whimbrel.upgrade.check.new_lines import add_new_lines
 from whimbrel.upgrade.check.server_with_all import MAIN
 from whimbrel.upgrade.knowledge.scope import UnknownItem, UnknownKind
@@ -51,7 +52,7 @@ _OF_ACCESS_COMPAT: Final = ("C17", "R10")
 def add_load_errors(result: UpgradeResult, options: LoadOptions | None) -> None:
     """Add a finding for each line that 2.4 refuses; *options* are those of the server, None without one."""
     texts = LoadedTexts(result.tree, result.files, V24)
-    problems = lone_problems(texts) if options is None else _server_problems(texts, options)
+    problems = lone_problems(texts) if options is None else _server_problems(result, texts, options)
     known = _known(result)
     for problem in problems:
         finding = _finding(result, problem)
@@ -86,8 +87,11 @@ def _known(result: UpgradeResult) -> set[tuple[str, int]]:
     return places - staying
 
 
-def _server_problems(texts: LoadedTexts, options: LoadOptions) -> Iterator[RefusedLine]:
-    """Yield the problems of a whole server, then those of its .htaccess files."""
+def _server_problems(
+    result: UpgradeResult, texts: LoadedTexts, options: LoadOptions
+) -> Iterator[RefusedLine]:
+    """Yield the problems of a whole server, then those of its .htaccess files; add a finding about its MPM to
+    *result*."""
     overlay = {**options.overlay, **texts.changed}
     for _ in range(MAX_LINES):
         configuration, problem = load(replace(options, overlay=overlay), V24)
@@ -99,6 +103,7 @@ def _server_problems(texts: LoadedTexts, options: LoadOptions) -> Iterator[Refus
             return
         overlay[problem.place.path] = rest
     if configuration is not None:
+        result.findings = [*result.findings, *missing_mpm(texts.tree, configuration)]
         for file in texts.tree.files.values():
             if file.role is Role.HTACCESS:
                 yield from htaccess_problems(texts, configuration, file)
@@ -107,6 +112,9 @@ def _server_problems(texts: LoadedTexts, options: LoadOptions) -> Iterator[Refus
 # findings -----------------------------------------------------------------------------------------
 def _finding(result: UpgradeResult, problem: RefusedLine) -> Finding:
     if problem.place is None:
+        fault = mpm_fault(result.tree, problem.text)
+        if fault is not None:
+            return fault
         path = next(iter(result.tree.files), "")
         return Finding(
             LOAD_ERROR,

@@ -53,6 +53,8 @@ def _finding(result: UpgradeResult, place: SourceLocation, problem: RefusedLine)
     else:
         effect = "2.2 does not start"
         risk = Risk.CHANGES
-        advice = "make sure that the file is one of 2.2: this line has no effect there that could be kept"
-    message = f"{effect} with this line, which 2.4 reads: {problem.text}"
+        advice = "do nothing if the file is for 2.4 already; else find out which file the old server reads"
+    # the rest of the message takes the name for a misspelled one, which 2.4 has
+    reason = problem.text.partition(", perhaps misspelled")[0]
+    message = f"{effect} with this line, which 2.4 reads: {reason}"
     return Finding(NUMBER, SourceLocation(place.path, place.line), message, advice, risk)

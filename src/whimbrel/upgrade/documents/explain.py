@@ -26,6 +26,7 @@ DIRECTORY: Final = os.path.dirname(__file__)
 VERSIONS: Final = ("2.2", "2.4")
 ROW_NUMBER: Final = re.compile(r"[CRX]\d\d\Z", re.IGNORECASE)
 AH_CODE: Final = re.compile(r"AH\d{5}", re.IGNORECASE)
+_FINDINGS: Final = re.compile(r"```(?:findings|options)\n.*?```\n?", re.DOTALL)
 INVALID: Final = re.compile(r"Invalid command '([^']+)'", re.IGNORECASE)
 
 
@@ -45,7 +46,7 @@ class Explanation:
 
 @dataclass(frozen=True, slots=True)
 class MessageCode:
-    """One AH code; *message* is httpd's text, with printf's places for values."""
+    """One AH code; *message* is httpd's text, with printf's places for values, "" for one of several."""
 
     code: str
     module: str
@@ -76,7 +77,7 @@ def explain(query: str) -> list[Explanation]:
     ]
     invalid = INVALID.search(query)
     if invalid:
-        explanations += [*_rule("C50"), *directive(invalid[1])]
+        explanations.append(_invalid_command(invalid[1], "/.ht" in query))
     if explanations or not query:
         return explanations
     return (
@@ -86,6 +87,12 @@ def explain(query: str) -> list[Explanation]:
         or _message(query)
         or directive(query.split()[0])
     )
+
+
+def meaning_of(code: str) -> str:
+    """Return the meaning of an AH code with the advice, as sentences; "" for an unknown one."""
+    known = codes().get(code)
+    return " ".join(_sentence(text) for text in (known.meaning, known.advice) if text) if known else ""
 
 
 def suggestions(query: str) -> list[str]:
@@ -166,7 +173,59 @@ def _rule(number: str) -> list[Explanation]:
     rule = rule_of(number)
     if rule is None:
         return []
-    return [Explanation("rule", number, rule.title, document(rule), (rule.number, *rule.also))]
+    return [Explanation("rule", number, rule.title, manual(rule), (rule.number, *rule.also))]
+
+
+def _invalid_command(name: str, in_htaccess: bool) -> Explanation:
+    """Return the explanation of a directive that a server does not know: what it leads to, and what helps."""
+    effect = (
+        "Requests for the directory of this .htaccess file, and below it, get status 500; the server runs on."
+        if in_htaccess
+        else "The server does not start."
+    )
+    known = directive(name)
+    new = catalogue("2.4").find(name.lower()) or catalogue("2.4").find(f"<{name.lower()}")
+    sources = {row.source for row in new}
+    modules = [row for row in catalogue("2.4").modules if row.source in sources]
+    loadable = [row for row in modules if row.file.startswith("mod_") and row.file != "mod_so"]
+    if new and loadable:
+        files = " or ".join(row.file for row in loadable)
+        reason = f"{name} is a directive of {files}, which this server does not load."
+        lines = [f"`LoadModule {row.identifier} modules/{row.file}.so`" for row in loadable]
+        advice = f"Load it: {' or '.join(lines)}"
+    elif new:
+        reason = f"{name} is a directive of httpd itself, which each server has."
+        advice = "Write the line anew: its name has a character that is not visible"
+    elif known:
+        reason = f"2.2 has {known[0].name}, 2.4 does not."
+        advice = f"See the rows below: `whimbrel explain {known[0].rows[0]}`" if known[0].rows else ""
+    else:
+        close = get_close_matches(name.lower(), [row.name.lower() for row in catalogue("2.4")], 3, 0.75)
+        spelled = [next(row.name for row in catalogue("2.4") if row.name.lower() == low) for low in close]
+        reason = "No module of httpd has a directive of this name."
+        advice = (
+            f"Is it misspelled? Similar: {', '.join(spelled)}"
+            if spelled
+            else "Correct the name, or load the module of another vendor that has it"
+        )
+    parts = [f"# Invalid command '{name}'", "", "## What it means", reason, effect]
+    parts += ["", "## What to do", _sentence(advice)] if advice else []
+    bodies = ["\n".join([*parts, ""]), *(one.body for one in known or third_party(name))]
+    rows = known[0].rows if known else ()
+    return Explanation("message", name, reason, "\n".join(bodies), rows)
+
+
+def manual(rule: Rule) -> str:
+    """Return the document of a rule for operators: without the examples that hold what tests check."""
+    head, *sections = document(rule).split("\n## ")
+    kept = [_FINDINGS.sub("", section) for section in sections if _is_manual(section)]
+    return "\n## ".join([head, *kept]).rstrip("\n") + "\n"
+
+
+def _is_manual(section: str) -> bool:
+    """Return True for prose, and for an example that has the text before and after."""
+    fences = {line.split()[1] for line in section.split("\n") if line.startswith("```") and " " in line}
+    return not fences or ("after" in fences and "unchanged" not in fences)
 
 
 def _code(name: str) -> list[Explanation]:
@@ -175,7 +234,8 @@ def _code(name: str) -> list[Explanation]:
 
 
 def _code_text(code: MessageCode) -> str:
-    parts = [f"# {code.code} ({code.module}, httpd 2.4)", "", f"`{code.message}`"]
+    parts = [f"# {code.code} ({code.module}, httpd 2.4)"]
+    parts += ["", f"`{code.message}`"] if code.message else []
     parts += ["", "## What it means", _sentence(code.meaning)]
     if code.advice:
         parts += ["", "## What to do", _sentence(code.advice)]

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import os
+import re
 from collections.abc import Iterator
 from typing import Final
 
 from whimbrel.base.latin1 import to_bytes, to_text
 from whimbrel.base.lazy_dataclasses import dataclass
 from whimbrel.config.execute import root_relative
-from whimbrel.upgrade.source.config_tree import ConfigTree
+from whimbrel.upgrade.source.config_tree import ConfigTree, Statement
 
 _COPIED: Final = frozenset(
     "typesconfig mimemagicfile authuserfile authgroupfile authdigestfile authdigestgroupfile"
@@ -23,6 +24,7 @@ _LINKED: Final = frozenset(
     " sslproxymachinecertificatechainfile".split()
 )
 """Directives of keys and certificates, which are linked: a copy of a key would be a second secret."""
+_DATA_FILES: Final = re.compile(r"(?i)@(?:pmf|pmfromfile|ipmatchf|ipmatchfromfile)\s+([^\"]+)")
 _BY_DEFAULT: Final = ("envvars", "magic", "mime.types", "conf/magic", "conf/mime.types", "bin/envvars")
 """Files that a server reads without a line."""
 _MAP_KINDS: Final = frozenset(("txt", "rnd", "dbm"))
@@ -59,10 +61,21 @@ def _all(tree: ConfigTree) -> Iterator[NamedFile]:
             words = line.words()
             kind, colon, path = words[1].partition(":") if len(words) > 1 else ("", "", "")
             words = [path] if colon and kind.partition("=")[0].lower() in _MAP_KINDS else []
-        if words and words[0]:
+        if line.name == "secrule":
+            yield from _data_files(line, root)
+        elif words and words[0]:
             path = root_relative(root, words[0])
             if path.startswith(f"{root}/"):
                 yield from _existing(path, is_linked=line.name in _LINKED)
+
+
+def _data_files(line: Statement, root: str) -> Iterator[NamedFile]:
+    """Yield the files of phrases and addresses that a rule of ModSecurity reads, beside its own file."""
+    for names in _DATA_FILES.findall(line.args):
+        for name in names.split():
+            path = os.path.join(os.path.dirname(line.place.path), name)
+            if path.startswith(f"{root}/"):
+                yield from _existing(path, is_linked=False)
 
 
 def _existing(path: str, *, is_linked: bool) -> Iterator[NamedFile]:

@@ -18,10 +18,12 @@ from whimbrel.upgrade.edits.load_module import LoadModuleLines, load_module_line
 from whimbrel.upgrade.model import Finding, Risk, Safety
 from whimbrel.upgrade.source.built_in_modules import is_windows
 from whimbrel.upgrade.source.config_tree import ConfigTree, Role, Statement
+from whimbrel.upgrade.source.queries import was_24_config
 
 ALWAYS_LOADED: Final = frozenset({"core_module", "so_module", "http_module", "watchdog_module"})
 
 _CORE: Final = "authz_core_module"
+_NO_MPM: Final = "2.4 does not start without an MPM (AH00534: No MPM loaded)"
 _REQUIRE: Final = {
     "all": "authz_core",
     "env": "authz_core",
@@ -363,7 +365,7 @@ class _NeedSearch:
             return NeededModule(
                 "mpm_worker_module",
                 "C05",
-                f"2.4 loads its MPM; {self.threads_directive} is for processes with threads",
+                f"{_NO_MPM}; {self.threads_directive} is for processes with threads",
             )
         if {
             "cgid_module"
@@ -371,7 +373,7 @@ class _NeedSearch:
             return NeededModule(
                 "mpm_worker_module",
                 "C05",
-                "2.4 loads its MPM; mod_cgid needs processes with threads",
+                f"{_NO_MPM}; mod_cgid needs processes with threads",
             )
         for mpm in ("worker", "event"):
             names = {f"{mpm}.c", f"mpm_{mpm}_module"}
@@ -379,13 +381,14 @@ class _NeedSearch:
                 {"event.c"} if mpm == "worker" else set()
             ):
                 return NeededModule(
-                    f"mpm_{mpm}_module", "C05", f"2.4 loads its MPM; the text has limits for {mpm} only"
+                    f"mpm_{mpm}_module", "C05", f"{_NO_MPM}; the text has limits for {mpm} only"
                 )
-        return NeededModule(
-            "mpm_prefork_module",
-            "C05",
-            "2.4 loads its MPM; prefork is the default of 2.2",
+        is_for_prefork = bool(tests & {"prefork.c", "mpm_prefork_module"}) or any(
+            identifier.startswith("php") for identifier in self.load_lines.identifiers_24
         )
+        if was_24_config(self.tree) and not is_for_prefork:
+            return NeededModule("mpm_event_module", "C05", f"{_NO_MPM}; event is the default of 2.4")
+        return NeededModule("mpm_prefork_module", "C05", f"{_NO_MPM}; prefork is the default of 2.2")
 
 
 def _starts_without_core(tree: ConfigTree, needs: list[NeededModule]) -> bool:

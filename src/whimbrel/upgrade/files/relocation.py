@@ -7,13 +7,14 @@ of the copy. Documents and scripts are not part of it: relative paths of them be
 from __future__ import annotations
 
 import os
-from collections.abc import Collection, Iterable, Iterator
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from typing import Final
 
 from whimbrel.base.latin1 import to_bytes, to_text
 from whimbrel.base.lazy_dataclasses import dataclass, field
 from whimbrel.base.real_paths import without_links
 from whimbrel.catalogue.written_files import WRITTEN, WrittenKind, written_path
+from whimbrel.directives.tokens import expand
 from whimbrel.directives.tokens import words as words_of
 from whimbrel.syntax.lines import V22_LINES, plain
 from whimbrel.syntax.tree import Directive, parse
@@ -33,6 +34,7 @@ class Relocation:
         roots: the ServerRoot that is read, and that of the text.
         copy: the directory of the copy.
         copied: the paths of the files in the copy, as they were.
+        values: those of the variables that have one value each; a path with another one stays.
         written: directories that the copy needs for what its server writes, filled by `relocated`.
         linked: directories of module files, below ServerRoot, filled by `relocated`.
     """
@@ -40,6 +42,7 @@ class Relocation:
     roots: tuple[str, ...]
     copy: str
     copied: Collection[str]
+    values: Mapping[str, str] = field(default_factory=dict)
     written: set[str] = field(default_factory=set)
     linked: set[str] = field(default_factory=set)
 
@@ -82,7 +85,7 @@ class Relocation:
         else:
             for word in words:
                 path = word.partition(":")[2] if name == "rewritemap" else word
-                if path in self.copied or self._original(path) in self.copied:
+                if self._original(path) in self.copied:
                     yield path, self._moved(path)
 
     def _note_written(self, name: str, path: str) -> None:
@@ -91,13 +94,18 @@ class Relocation:
             self.written.add(inside if WRITTEN[name] in _DIRECTORIES else os.path.dirname(inside))
 
     def _moved(self, path: str) -> str:
+        expanded = self._expanded(path)
         for root in self.roots:
-            if path.startswith(f"{root}/"):
-                return self.copy + path[len(root) :]
+            if expanded.startswith(f"{root}/"):
+                return self.copy + expanded[len(root) :]
         return path
+
+    def _expanded(self, path: str) -> str:
+        return expand(path, self.values.get) if "${" in path else path
 
     def _original(self, path: str) -> str:
         """Return the path as it was read: the text may name another ServerRoot."""
+        path = self._expanded(path)
         for root in self.roots[1:]:
             if path.startswith(f"{root}/"):
                 return self.roots[0] + path[len(root) :]

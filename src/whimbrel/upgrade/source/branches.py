@@ -12,6 +12,7 @@ from whimbrel.base.dialect import V22, V24
 from whimbrel.base.errors import ConfigError
 from whimbrel.catalogue import catalogue
 from whimbrel.catalogue.load import Catalogue
+from whimbrel.catalogue.third_party import find_module
 from whimbrel.directives.tokens import words
 from whimbrel.modules.metadata.mod_version import holds
 from whimbrel.syntax.words import getword
@@ -76,7 +77,7 @@ class VersionModules:
         self._sources: dict[str, str] = {}
         self._is_complete = is_complete  # False for fragments: another file loads the modules
         self._has_load_module = False
-        self._has_foreign = False
+        self._unknown_foreign = False  # a module that no catalogue names: its source may have any name
         self._is_windows = WINNT in built_in
         # a line of 2.4 may load a module that 2.2 has built in
         self._expected = frozenset() if self.is_22 else built_in
@@ -98,7 +99,7 @@ class VersionModules:
         row = self.catalogue.module(identifier)
         if row is None and self.other.module(identifier) is not None:
             return
-        self._has_foreign = self._has_foreign or row is None
+        self._unknown_foreign = self._unknown_foreign or (row is None and find_module(identifier) is None)
         source = row.source if row is not None else f"mod_{identifier.removesuffix('_module')}.c"
         for name in (source, f"{base}.c"):
             self._sources.setdefault(name, identifier)
@@ -115,7 +116,7 @@ class VersionModules:
         row = next((row for row in self.catalogue.modules if name in (row.identifier, row.source)), None)
         if row is None:
             gone = any(name in (row.identifier, row.source) for row in self.other.modules)
-            return False if gone else self._unloaded(foreign=True)
+            return False if gone else self._unloaded(may_be_foreign=find_module(name) is None)
         if not self.is_22 and row.identifier in NEEDED_24:
             return True
         if (
@@ -124,7 +125,7 @@ class VersionModules:
             or (not self.is_22 and self.other.module(row.identifier) is None)
         ):
             return None
-        return self._unloaded(foreign=False)
+        return self._unloaded(may_be_foreign=False)
 
     def _mpm(self) -> Maybe:
         """Evaluate a test for an MPM: another one may be loaded, else one is compiled in (2.2) or not yet
@@ -132,16 +133,13 @@ class VersionModules:
         certain = any(self.loaded.get(row.identifier) for row in self.catalogue.modules if row.kind == "mpm")
         return False if certain else None
 
-    def _unloaded(self, *, foreign: bool) -> Maybe:
+    def _unloaded(self, *, may_be_foreign: bool) -> Maybe:
         """Evaluate a test for a module without a LoadModule line.
 
         The module is absent if the text has such lines, unless a third-party module may have that name.
         """
-        return (
-            False
-            if self._is_complete and self._has_load_module and not (foreign and self._has_foreign)
-            else None
-        )
+        has_all = self._is_complete and self._has_load_module
+        return False if has_all and not (may_be_foreign and self._unknown_foreign) else None
 
 
 class Branches:

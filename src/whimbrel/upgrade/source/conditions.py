@@ -124,7 +124,12 @@ def is_contradictory(conditions: tuple[Literal, ...]) -> bool:
 
 def is_open(statement: Statement, outer: Statement | None = None) -> bool:
     """Return True if an open condition within *outer* decides whether 2.2 reads *statement*."""
-    return any(branch.taken[0] is None for branch in branches_between(statement, outer))
+    return any(map(is_open_branch, branches_between(statement, outer)))
+
+
+def is_open_branch(branch: Statement) -> bool:
+    """Return True if the text does not settle whether 2.2 reads the lines of *branch*."""
+    return branch.taken[0] is None
 
 
 def is_lost(statement: Statement, outer: Statement | None) -> bool:
@@ -138,7 +143,9 @@ def is_lost(statement: Statement, outer: Statement | None) -> bool:
 def is_unclear(statement: Statement, outer: Statement | None) -> bool:
     """Return True if a branch within *outer* is open for 2.2 and means something else to 2.4, or cannot be
     read."""
-    return any(
-        branch.taken[0] is None and (branch.taken[1] is not None or branch.name == "<ifversion")
-        for branch in branches_between(statement, outer)
-    )
+    return any(map(is_unclear_branch, branches_between(statement, outer)))
+
+
+def is_unclear_branch(branch: Statement) -> bool:
+    """Return True if *branch* is open for 2.2 and means something else to 2.4, or cannot be read."""
+    return is_open_branch(branch) and (branch.taken[1] is not None or branch.name == "<ifversion")

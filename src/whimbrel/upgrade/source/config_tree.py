@@ -194,6 +194,14 @@ def no_progress(_what: str, _done: int, _all: int) -> None:
     """Ignore the progress."""
 
 
+OriginalPlace = Callable[[SourceLocation], SourceLocation]
+
+
+def _as_read(place: SourceLocation) -> SourceLocation:
+    """Return the place in a tree without edits."""
+    return place
+
+
 def _no_source(_files: Mapping[str, bytes], _known: ConfigTree) -> ConfigTree:
     raise TypeError("this configuration tree was not read from files")
 
@@ -213,6 +221,7 @@ class ConfigTree:
         modules: the identifiers that 2.2 loads or has built in, in load order.
         modules_24: the same under 2.4.
         defines: the names that are defined.
+        environment: the variables of the environment of the server.
         unread: the parts that could not be read; a finding reports each.
         missing_roots: the served directories that are not here, in which .htaccess files may be read.
         undecided: the parts of the file of variables that were not carried out.
@@ -222,6 +231,7 @@ class ConfigTree:
             is read after edits.
         reparse: reads the tree again with the bytes of edited files.
         report_progress: called during long work.
+        original_place: returns the place of a line in the texts as they were read, before any edit.
     """
 
     def __init__(self, options: UpgradeOptions, root: str = "") -> None:
@@ -234,6 +244,7 @@ class ConfigTree:
         self.modules: list[str] = []
         self.modules_24: list[str] = []
         self.defines: set[str] = set()
+        self.environment: Mapping[str, str] = {}
         self.unread: list[UnknownItem] = []
         self.missing_roots: list[str] = []
         self.undecided: list[UnknownItem] = []
@@ -242,12 +253,22 @@ class ConfigTree:
         self.cache: dict[str, object] = {}
         self.reparse: Reparse = _no_source
         self.report_progress: ReportProgress = no_progress
+        self.original_place: OriginalPlace = _as_read
         self._by_name: dict[str, list[Statement]] = {}
 
     @property
     def has_unread_files(self) -> bool:
         """Return True if files or directories that a line names were not read."""
         return any(item.kind is not UnknownKind.NOT_READ for item in self.unread)
+
+    def variables(self) -> dict[str, str]:
+        """Return the variables that have one value each, wherever a line reads them."""
+        found = dict(self.environment)
+        for line in self.all_statements():
+            words = line.words() if line.name == "define" else []
+            if len(words) == 2 and found.setdefault(words[0], words[1]) != words[1]:
+                found[words[0]] = f"${{{words[0]}}}"
+        return found
 
     def scope(self) -> KnowledgeScope:
         """Return what was read, and what is unknown."""

@@ -80,6 +80,10 @@ def sources(named: ConfigArguments) -> tuple[Sources, str]:
     else:
         main = os.path.abspath(file) if root is None and file is not None else str(file or "")
         server = server_of(str(root) if root is not None else "", main)
+        if root is not None and file is None and not os.path.isfile(server.path):
+            inner = server_at(str(root), as_server=True)  # as for a path: the tree of a server, copied
+            is_relocated = inner is not None
+            server = inner or server
     top = server.root
     if not os.path.isdir(top):
         fault = f"{top}: {'not a directory' if os.path.exists(top) else 'no such directory'}"

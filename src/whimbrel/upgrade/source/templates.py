@@ -7,11 +7,16 @@ from typing import Final
 
 from whimbrel.base.latin1 import to_text
 
-TEMPLATE: Final = re.compile(
-    r"<%|\{\{|\{%-?[ \t]|@@?[A-Za-z_][\w.-]*@"
-    r"|%(?![0-9A-Fa-f]{2})[A-Za-z_]{2,}%|%\([A-Za-z_]\w*\)s|__[A-Z][A-Z_]+__|(?<![%$\\{])\{[A-Z][A-Z_]{2,}\}|#\{[@a-z]|\[%|\$\{[\w:]*::"
+_WORDS: Final = (
+    r"@@?[A-Za-z_][\w.-]*@|%(?![0-9A-Fa-f]{2})[A-Za-z_]{2,}%|%\([A-Za-z_]\w*\)s|__[A-Z][A-Z_]+__"
+    r"|(?<![%$\\{])\{[A-Z][A-Z_]{2,}\}|#\{[@a-z]|\$\{[\w:]*::"
 )
+TEMPLATE: Final = re.compile(rf"<%|\{{\{{|\{{%-?[ \t]|\[%|{_WORDS}")
 """Marks of Jinja, ERB, Puppet and Ansible, and words such as @NAME@, %name%, __NAME__ and {NAME}."""
+_MARKED: Final = re.compile(
+    rf"^\s*(?:<%|\{{\{{|\{{%-?[ \t]|\[%)|<%.*%>|\{{\{{.*\}}\}}|\{{%-?[ \t].*%\}}|\[%.*%\]|{_WORDS}"
+)
+"""The same in a whole line: brackets are closed in it or begin it, as others may be a part of a pattern."""
 TEMPLATE_LINE: Final = re.compile(r"^(?:%|\{[{%#])")
 
 
@@ -24,7 +29,7 @@ def marked_lines(data: bytes) -> list[int]:
     if not TEMPLATE.search(source):
         return []
     lines = enumerate(source.split("\n"), 1)
-    return [number for number, line in lines if not line.lstrip().startswith("#") and TEMPLATE.search(line)]
+    return [number for number, line in lines if not line.lstrip().startswith("#") and _MARKED.search(line)]
 
 
 def has_mark(data: bytes) -> bool:

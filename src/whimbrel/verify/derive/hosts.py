@@ -8,12 +8,15 @@ from typing import Final
 from whimbrel.access.samples import wildcard_samples
 from whimbrel.base.lazy_dataclasses import dataclass
 from whimbrel.config.model import Server
+from whimbrel.config.vhosts import speaks_tls
 from whimbrel.http.syntax.url import escape_uri
 from whimbrel.verify.config_lines import key_of
 from whimbrel.verify.derive.mass_hosts import mass_hosts
 from whimbrel.verify.probe import Probe, TlsFacts
 from whimbrel.verify.side import Side
 
+UNKNOWN: Final = "unknown.invalid"
+"""A name that no server has."""
 _MAX_NAMES: Final = 4
 _MAX_PORTS: Final = 3
 _ADDRESS: Final = "127.0.0.1"
@@ -35,9 +38,11 @@ class Entrance:
     targets: tuple[str, ...] = ()
 
     def probe(self, target: str) -> Probe:
-        """Return a request that enters here."""
+        """Return a request that enters here; its Host field has the port as that of a browser does."""
         tls = TlsFacts(server_name=self.host) if self.is_tls else None
-        return Probe(target, host=self.host, address=self.address, port=self.port, tls=tls)
+        has_port = self.host and self.port != (443 if self.is_tls else 80)
+        host = f"{self.host}:{self.port}" if has_port else self.host
+        return Probe(target, host=host, address=self.address, port=self.port, tls=tls)
 
 
 def entrances(side: Side) -> dict[tuple[str, int], list[Entrance]]:
@@ -48,7 +53,7 @@ def entrances(side: Side) -> dict[tuple[str, int], list[Entrance]]:
     others = {port: _others(side, port, named) for port in dict.fromkeys(ports)}
     for server in side.loaded.servers():
         key = key_of(server)
-        tls = _speaks_tls(server)
+        tls = speaks_tls(server)
         found_hosts = mass_hosts(server)
         routes: list[Entrance] = []
         found[key] = routes
@@ -60,7 +65,7 @@ def entrances(side: Side) -> dict[tuple[str, int], list[Entrance]]:
             ]
     takes_all = not named.isdisjoint(_ANY)
     for port in others:
-        found[("", 0)].append(Entrance("unknown.invalid", _ADDRESS, port, False, ("", 0)))
+        found[("", 0)].append(Entrance(UNKNOWN, _ADDRESS, port, False, ("", 0)))
         found[("", 0)] += [
             Entrance(name, address, port, False, ("", 0))
             for address in ([] if takes_all else others[port])
@@ -105,9 +110,3 @@ def _all_names(server: Server) -> Iterator[str]:
     yield from list(server.names)[: _MAX_NAMES - 2]
     for pattern in server.wild_names:
         yield from wildcard_samples(pattern, by_segment=False)[:1]
-
-
-def _speaks_tls(server: Server) -> bool:
-    """Return True if the server terminates TLS."""
-    kind = next((kind for kind in server.records if kind.__name__ == "SslServerConfig"), None)
-    return kind is not None and str(server.value(kind, "engine")) in ("on", "optional")

@@ -12,7 +12,7 @@ from whimbrel.http.syntax.url import escape_uri
 from whimbrel.verify.config_lines import LineScope, SideLines, key_of
 from whimbrel.verify.derive.equal_hosts import EqualHosts
 from whimbrel.verify.derive.facts import Facts
-from whimbrel.verify.derive.hosts import Entrance, entrances
+from whimbrel.verify.derive.hosts import UNKNOWN, Entrance, entrances
 from whimbrel.verify.derive.shared_scopes import SharedScopes, with_parents
 from whimbrel.verify.derive.targets import NEUTRAL, TargetCandidate, Targets
 from whimbrel.verify.probe import Probe
@@ -146,7 +146,7 @@ class ProbeSource:
             for each in routes.values()
             for route in each
         )
-        for route in sorted(plain, key=lambda route: (route.port, route.address, route.host, route.is_tls)):
+        for route in sorted(plain, key=_route_order):
             found.setdefault(self.server_keys(route), []).append(route)
         return list(found.values())
 
@@ -281,6 +281,11 @@ class ProbeSource:
         yield replace(route.probe("//"), method="GET")
         yield route.probe("/%2e%2e/")
         yield route.probe(f"/{NEUTRAL}%2fx")
+
+
+def _route_order(route: Entrance) -> tuple[int, str, bool, str, bool]:
+    """Return the key of the order of routes: names of the text come before one that no server has."""
+    return (route.port, route.address, route.host == UNKNOWN, route.host, route.is_tls)
 
 
 def _alternating(sources: list[Iterator[T]]) -> Iterator[T]:

@@ -35,7 +35,7 @@ MAX_EFFORT: Final = 1_000_000
 """Visits of instructions while states are built: less than a second. A verdict depends on this bound, which
 is the same on all machines."""
 MAX_SECONDS: Final = 4.0
-"""Seconds after which one automaton is given up, whatever its effort is."""
+"""Processor time after which one automaton is given up, whatever its effort is."""
 END: Final = -1
 """The end of the text, where a class of bytes is expected."""
 DEAD: Final = 0
@@ -190,7 +190,7 @@ class PatternAutomaton:
         self._known: dict[Around, int] = {}
         self.effort = 0
         self._checked = 0
-        self.deadline = time.monotonic() + seconds
+        self.deadline = time.thread_time() + seconds
         program = _Program(self, tree, is_search=is_search)
         self.root = _Lazy(self, program, is_behind=False)
         behind = tuple(one.first((True, False, ())) for one in self.behinds)
@@ -226,7 +226,7 @@ class PatternAutomaton:
         if self.effort < self._checked:
             return
         self._checked = self.effort + 10_000
-        if self.effort > MAX_EFFORT or time.monotonic() > self.deadline:
+        if self.effort > MAX_EFFORT or time.thread_time() > self.deadline:
             raise TooLarge("an automaton that takes too long")
 
     def step(self, state: int, number: int) -> int:

@@ -29,7 +29,7 @@ from whimbrel.verify.patterns.syntax import Tree, UnknownSyntax, irregular_part,
 MAX_PAIRS: Final = 20_000
 """Pairs of states that one comparison visits."""
 MAX_SECONDS: Final = 5.0
-"""Seconds for the samples of one comparison; the bounds of automata are those of automaton.py."""
+"""Processor time for the samples of one comparison; the bounds of automata are those of automaton.py."""
 MAX_EXAMPLES: Final = 3
 """Texts of each direction that a comparison returns."""
 
@@ -231,10 +231,10 @@ def _sampled(
 ) -> LanguageComparison:
     """Return the relation as texts at the boundaries show it: different, or not decided."""
     around = compile_regex(subjects.pattern)
-    deadline = time.monotonic() + MAX_SECONDS
+    deadline = time.thread_time() + MAX_SECONDS
     found: tuple[list[str], list[str]] = ([], [])
     for text in boundary_samples(trees):
-        if time.monotonic() > deadline or all(len(texts) >= MAX_EXAMPLES for texts in found):
+        if time.thread_time() > deadline or all(len(texts) >= MAX_EXAMPLES for texts in found):
             break
         if not all(subjects.members >> ord(one) & 1 for one in text) or around.search(text) is None:
             continue

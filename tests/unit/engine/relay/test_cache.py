@@ -14,7 +14,7 @@ from tests.support.proxy_server import Answer, ProxyServer, answering, run
 
 from whimbrel.engine.engine import GENERAL_PATH
 from whimbrel.engine.relay.cache import MAX_HEAD, MAX_REPLIES, MAX_REQUESTS, RelayEntry
-from whimbrel.modules.proxy.mod_proxy.relay import MAX_PARTIAL, REST_WAIT
+from whimbrel.modules.support.backend_relay import MAX_PARTIAL, REST_WAIT
 from whimbrel.server.http1.relay import Relayer
 
 ANSWER = b"HTTP/1.1 200 OK\r\nContent-Type: text/plain\r\nContent-Length: 2\r\n\r\nok"
@@ -240,7 +240,7 @@ def test_a_body_that_follows_its_head_soon_is_relayed(
     is_relayed: bool,
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setattr("whimbrel.modules.proxy.mod_proxy.relay.REST_WAIT", 1.0)  # on a busy machine, too
+    monkeypatch.setattr("whimbrel.modules.support.backend_relay.REST_WAIT", 1.0)  # on a busy machine, too
 
     async def use(server: ProxyServer) -> int:
         await warm(server, 6)

@@ -94,17 +94,39 @@ def test_other_bytes_are_refused(data: bytes) -> None:
         read_client_hello(data)
 
 
-def test_damaged_messages_give_a_result_or_a_refusal() -> None:
-    dice, data = random.Random(4), hello("a.example", ["h2", "http/1.1"])
-    for _ in range(5000):
+def outcome(data: bytes, size: int) -> ClientHello | str | None:
+    """Return what a reader makes of *data* in pieces of *size* bytes, "refused" for NotClientHello.
+
+    A whole message ends the reading.
+    """
+    reader = ClientHelloReader()
+    try:
+        for at in range(0, len(data), size):
+            found = reader.feed(data[at : at + size])
+            if found is not None:
+                return found
+    except NotClientHello:
+        return "refused"
+    return None
+
+
+def test_damaged_messages_are_the_same_whole_and_in_pieces() -> None:
+    """A message that arrives whole is read in another way than one in pieces."""
+    dice = random.Random(4)
+    data = hello("a.example", ["h2", "http/1.1"])
+    kinds = set()
+    for _ in range(3000):
         damaged = bytearray(data)
         for _ in range(dice.randrange(1, 4)):
-            damaged[dice.randrange(len(damaged))] = dice.randrange(256)
-        try:
-            found = read_client_hello(bytes(damaged))
-        except NotClientHello:
-            continue
-        assert found is None or isinstance(found, ClientHello)
+            damaged[dice.randrange(len(damaged))] = dice.choice((0, 1, 2, 3, 255, dice.randrange(256)))
+        if dice.random() < 0.3:
+            del damaged[dice.randrange(9, len(damaged)) :]
+            damaged[3:5] = (len(damaged) - 5).to_bytes(2)
+            damaged[6:9] = (len(damaged) - 9).to_bytes(3)
+        found = outcome(bytes(damaged), len(damaged))
+        assert found == outcome(bytes(damaged), 7), damaged.hex()
+        kinds.add(found.__class__)
+    assert kinds == {ClientHello, str, type(None)}
 
 
 def test_a_message_that_never_ends_is_bounded() -> None:

@@ -85,6 +85,15 @@ def test_reviews_and_decisions_stand_in_frame_and_table() -> None:
     assert "  breaks start-up   1   1 needs review, 1 decision: C17 a.conf:1\n" in text
 
 
+def test_decisions_have_their_places_and_the_next_command_is_one_line() -> None:
+    decided = [entry(line, decision=f"whether {line}") for line in range(1, 7)]
+    command = "whimbrel upgrade " + " ".join(f"-D NAME{number}" for number in range(30))
+    text = render(Report(["a.conf"], decided), FrameStyle(width=60), next_command=command)
+    table = " ".join(text.split())
+    assert "6 decisions: C17 a.conf:1, C17 a.conf:2, C17 a.conf:3, C17 a.conf:4, ..." in table
+    assert text.splitlines()[-1] == f"Next: {command}"
+
+
 def test_many_places_are_counted() -> None:
     text = render(Report(["a.conf"], [entry(line) for line in range(1, 1301)]))
     assert "  in 1,300 places\n" in text and "and 1,294 more (JSON names all)\n" in text

@@ -16,18 +16,40 @@ def test_lines_that_decide_come_first() -> None:
         DecidingLine("/a.conf", 2, "Options None", "directive"),
     )
     assert list(cause_lines(NAMES, (old, (DecidingLine("/c.conf", 1, "Require all granted"),)))) == [
-        "old (2.2) decides: /a.conf:9: Order allow,deny",
-        "old (2.2), beside it: /a.conf:2: Options None",
-        "old (2.2), beside it: /b.conf:4: Deny from all",
-        "new (2.4): /c.conf:1: Require all granted",
+        "lines of old (2.2) that decide",
+        "    /a.conf:9: Order allow,deny",
+        "other lines of old (2.2) in sections of these requests",
+        "    /a.conf:2: Options None",
+        "    /b.conf:4: Deny from all",
+        "lines of new (2.4)",
+        "    /c.conf:1: Require all granted",
+    ]
+
+
+def test_the_lines_nearest_to_those_that_decide_are_shown() -> None:
+    """A Satisfy line of the section tells more than the sections around it."""
+    around = tuple(DecidingLine("/a.conf", at, f"Order {at}", "access") for at in range(1, 8))
+    decides = DecidingLine("/a.conf", 30, "Require valid-user", "decides")
+    satisfy = DecidingLine("/a.conf", 33, "Satisfy Any", "directive")
+    lines = list(cause_lines(NAMES, ((*around, decides, satisfy), ())))
+    assert lines[:3] == [
+        "lines of old (2.2) that decide",
+        "    /a.conf:30: Require valid-user",
+        "other lines of old (2.2) in sections of these requests",
+    ]
+    assert lines[3:] == [
+        *(f"    /a.conf:{at}: Order {at}" for at in (5, 6, 7)),
+        "    /a.conf:33: Satisfy Any",
+        "    and 4 more (--format json has all)",
     ]
 
 
 def test_one_text_under_two_versions_stands_once() -> None:
     lines = tuple(DecidingLine("/a.conf", at, "DefaultType x", "directive") for at in (7, 3))
     assert list(cause_lines(NAMES, (lines, lines))) == [
-        "both: /a.conf:3: DefaultType x",
-        "both: /a.conf:7: DefaultType x",
+        "lines of both",
+        "    /a.conf:3: DefaultType x",
+        "    /a.conf:7: DefaultType x",
     ]
 
 

@@ -37,7 +37,14 @@ def test_the_keys_of_the_document() -> None:
     assert list(top["differences"][0]) == [
         *("kind", "risk", "count", "assumed", "reason", "cause", "lines", "examples")
     ]
-    assert list(top["differences"][0]["examples"][0]) == ["request", "client", "parts", "old", "new"]
+    assert list(top["differences"][0]["examples"][0]) == [
+        "request",
+        "client",
+        "clients",
+        "parts",
+        "old",
+        "new",
+    ]
     names = {*top, *top["differences"][0], *top["differences"][0]["examples"][0], "file", "line", "text"}
     assert not [name for name in names if f"`{name}`" not in DOCUMENTED]
 

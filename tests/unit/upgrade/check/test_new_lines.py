@@ -42,6 +42,13 @@ def test_a_fragment_with_a_line_that_22_refuses(tmp_path: Path, line: str, messa
     one = found(tmp_path, "part.conf", f"<Directory /srv>\nOptions None\n{line}\n</Directory>\n")
     assert [(finding.place.line, finding.risk) for finding in one] == [(3, Risk.CHANGES)]
     assert f"2.2 does not start with this line, which 2.4 reads: {message}" in one[0].message
+    assert "misspelled" not in one[0].message
+    assert one[0].advice.startswith("do nothing if the file is for 2.4 already")
+
+
+def test_a_lone_directive_of_24(tmp_path: Path) -> None:
+    (one,) = found(tmp_path, "part.conf", "MaxRequestWorkers 150\n")
+    assert one.message.endswith("which 2.4 reads: Invalid command 'MaxRequestWorkers'")
 
 
 @pytest.mark.parametrize("line", [line for line, _ in NEW])

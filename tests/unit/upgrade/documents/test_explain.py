@@ -5,15 +5,18 @@ from __future__ import annotations
 
 import lzma
 import re
+from pathlib import Path
 
 import pytest
 from tests.conformance.cases import packed
 
+import whimbrel
 from whimbrel.catalogue.third_party import product_of
 from whimbrel.upgrade.documents.explain import (
     codes,
     document,
     explain,
+    manual,
     message_patterns,
     module,
     rule_of,
@@ -64,6 +67,34 @@ def test_every_recorded_code_is_known() -> None:
     assert sorted(met - set(codes())) == []
 
 
+def test_every_code_that_the_package_writes_is_known() -> None:
+    """Each has a sentence of its own words: none repeats the message."""
+    sources = Path(whimbrel.__file__).parent.rglob("*.py")
+    written = {code for path in sources for code in re.findall(r"AH\d{5}", path.read_text(encoding="utf-8"))}
+    assert len(written) > 1100
+    assert sorted(written - set(codes())) == []
+    for code in codes().values():
+        assert code.meaning and code.meaning.strip(".").lower() != code.message.strip(".").lower(), code.code
+        assert not code.meaning.endswith("."), code.code
+
+
+@pytest.mark.parametrize(
+    ("line", "word"),
+    [
+        ("AH00163: Apache/2.4.71 (Debian) configured -- resuming normal operations", "serves from here on"),
+        ("AH00489: Apache/2.4.71 (Debian) configured -- resuming normal operations", "serves from here on"),
+        ("AH00169: caught SIGTERM, shutting down", "was told to stop"),
+        ("AH00491: caught SIGTERM, shutting down", "was told to stop"),
+        ("AH00171: Graceful restart requested, doing restart", "reads its configuration again"),
+        ("AH00094: Command line: '/usr/sbin/apache2'", "command line"),
+        ("AH00558: apache2: Could not reliably determine the server's fully qualified domain name", "name"),
+    ],
+)
+def test_lines_of_each_start_and_stop(line: str, word: str) -> None:
+    (found,) = explain(f"[Sun Nov 29 14:59:24.091 2026] [mpm_event:notice] [pid 1:tid 1] {line}")
+    assert word in found.title
+
+
 def test_the_tables_lead_somewhere() -> None:
     named = {row for code in codes().values() for row in code.rows} | {
         row for one in message_patterns() for row in one.rows
@@ -102,7 +133,7 @@ def test_symptoms_lead_to_rows(symptom: str) -> None:
 def test_rows() -> None:
     (found,) = explain("c40")
     assert found.body.startswith("# C40 ")
-    assert found.body == document(next(rule for rule in all_rules() if rule.number == "C40"))
+    assert found.body == manual(next(rule for rule in all_rules() if rule.number == "C40"))
     covering = rule_of("X24")
     assert covering is not None
     assert explain("C99") == []
@@ -175,3 +206,34 @@ def test_a_third_party_module_and_its_directives(query: str, texts: list[str]) -
 def test_modules_of_real_servers_have_a_line(name: str) -> None:
     assert product_of(f"{name}_module") is not None
     assert product_of(f"mod_{name}.so") is not None
+
+
+def test_the_manual_of_a_rule_has_no_samples_of_tests() -> None:
+    for rule in all_rules():
+        text = manual(rule)
+        assert text.startswith(document(rule).split("\n## ")[0])
+        for mark in ("```findings", "```options", "apache unchanged", "## Not touched"):
+            assert mark not in text, rule.number
+        assert text.count("```") % 2 == 0, rule.number
+        assert "## How to fix it\n" in text, rule.number
+
+
+@pytest.mark.parametrize(
+    ("line", "words"),
+    [
+        (INVALID.format("Foo"), ["No module of httpd has", "The server does not start."]),
+        (INVALID.format("RewriteEngin"), ["Similar: RewriteEngine."]),
+        (INVALID.format("ExpiresActive"), ["`LoadModule expires_module modules/mod_expires.so`"]),
+        (INVALID.format("Order"), ["a directive of mod_access_compat", "C17"]),
+        (INVALID.format("RewriteLog"), ["2.2 has RewriteLog, 2.4 does not", "C39"]),
+        (INVALID.format("Include"), ["a directive of httpd itself"]),
+        (INVALID.format("ThreadsPerChild"), ["mod_mpm_event", "mod_mpm_worker"]),
+        (f"/srv/d/.htaccess: {INVALID.format('Foo')}", ["get status 500; the server runs on"]),
+        (INVALID.format("SecRule"), ["ModSecurity"]),
+    ],
+)
+def test_a_directive_that_a_server_does_not_know(line: str, words: list[str]) -> None:
+    """Which of the two effects comes is apache2's: 500 for a .htaccess file, no start for a main file."""
+    (found,) = explain(line)
+    assert found.body.startswith("# Invalid command '")
+    assert [word for word in words if word not in found.body] == []

@@ -32,3 +32,15 @@ def test_what_exists_below_the_server_root(tmp_path: Path) -> None:
         ("envvars", False),
         ("key.pem", True),
     }
+
+
+def test_data_files_of_modsecurity_lie_beside_their_rule(tmp_path: Path) -> None:
+    """Without them the module ends the start of a copy."""
+    rules = (
+        'SecRule ARGS "@pmFromFile a.data b.data" "deny"\n'
+        'SecRule REMOTE_ADDR "@ipMatchFromFile ips.txt" "deny"\n'
+        'SecRule ARGS "@pm c.data" "deny"\n'
+    )
+    laid(tmp_path, {f"rules/{name}": "x\n" for name in ("a.data", "b.data", "c.data", "ips.txt")})
+    found = named_files(config_tree(tmp_path, {MAIN: "Include rules/*.conf\n", "rules/x.conf": rules}))
+    assert {one.path for one in found} == {f"{tmp_path}/rules/{n}" for n in ("a.data", "b.data", "ips.txt")}

@@ -38,6 +38,24 @@ def test_lines(line: str, expected: str) -> None:
     )
 
 
+@pytest.mark.parametrize(
+    ("line", "expected"),
+    [
+        ('Include "${TOP}/conf.d/*.conf"', 'Include "/new/out/conf.d/*.conf"'),
+        ("AuthUserFile ${TOP}/conf/users", "AuthUserFile /new/out/conf/users"),
+        ("ErrorLog ${TOP}/logs/x", "ErrorLog /new/out/logs/x"),
+        ("Include ${UNKNOWN}/conf.d/*.conf", "Include ${UNKNOWN}/conf.d/*.conf"),
+        ("Include ${ELSEWHERE}/*.conf", "Include ${ELSEWHERE}/*.conf"),
+        ("DocumentRoot ${TOP}/htdocs", "DocumentRoot ${TOP}/htdocs"),
+    ],
+)
+def test_paths_by_variables_are_those_of_the_copy(line: str, expected: str) -> None:
+    """A variable that leads into the tree would have the copy's server read the files of the original."""
+    values = {"TOP": "/srv", "ELSEWHERE": "/etc/other"}
+    move = Relocation(("/srv",), "/new/out", COPIED, values)
+    assert move.relocated(f"{line}\n".encode()).decode() == f"{expected}\n"
+
+
 def test_a_text_that_names_another_root() -> None:
     text = b"ServerRoot /etc/httpd\nAuthUserFile /etc/httpd/conf/users\nInclude /etc/httpd/x.conf\n"
     move = Relocation(roots_of("/srv", [text]), "/new", COPIED)

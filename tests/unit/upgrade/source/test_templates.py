@@ -116,3 +116,21 @@ def test_random_templates(language: str, lines: list[str], tmp_path: Path) -> No
 
 def test_lines_in_comments_are_no_marks() -> None:
     assert marked_lines(b"# {{ a }}\nListen {{ a }}\n") == [2]
+
+
+@pytest.mark.parametrize(
+    ("line", "is_marked"),
+    [
+        (b'SecRule ARGS "(?i:[%n%s]{2,})" "deny"', False),
+        (b'SecRule ARGS "(?:<%|<\\?|{{)" "setvar:tx.a=+%{tx.b}"', False),
+        (b"<%= scope.lookupvar('x') %>", True),
+        (b"  <% if @x", True),
+        (b"ServerName <%= @name %>", True),
+        (b"ServerName {{ name }}", True),
+        (b"Listen [% port %]", True),
+        (b"{% if x %}", True),
+    ],
+)
+def test_an_open_bracket_in_a_pattern_is_no_mark(line: bytes, is_marked: bool) -> None:
+    """Patterns of ModSecurity have the brackets of template languages as text."""
+    assert bool(marked_lines(b"Listen 80\n" + line + b"\n")) is is_marked

@@ -70,7 +70,7 @@ def source(
 def test_equal_hosts_share(tmp_path: Path) -> None:
     probes = source(tmp_path)
     assert probes.group_equal_hosts() == HOSTS - 2
-    probes_by_host = Counter(probe.host for probe in probes.probes())
+    probes_by_host = Counter(probe.host.partition(":")[0] for probe in probes.probes())
     assert [probes_by_host[f"h{n}.test"] > 1 for n in range(HOSTS)] == [True, True, False, False, False]
     assert all(probes_by_host[f"h{n}.test"] == 1 for n in range(2, HOSTS))
 
@@ -104,7 +104,7 @@ def test_equal_hosts_beyond_the_bound_are_not_asked(tmp_path: Path, monkeypatch:
     probes = source(tmp_path)
     assert probes.group_equal_hosts() == HOSTS - 2 == 3
     assert probes.skipped == 1
-    assert len({probe.host for probe in probes.probes()} & {f"h{n}.test" for n in range(2, HOSTS)}) == 2
+    assert len({probe.host for probe in probes.probes()} & {f"h{n}.test:8080" for n in range(2, HOSTS)}) == 2
 
 
 def test_a_container_that_ends_elsewhere_is_another_host(tmp_path: Path) -> None:

@@ -49,6 +49,11 @@ def response(uri: str, propstats: str, declared: str = "") -> str:
     link = escape_uri(uri)
     if "&" in link:
         link = quote(link)
+    return linked_response(link, propstats, declared)
+
+
+def linked_response(link: str, propstats: str, declared: str) -> str:
+    """Return the same for *link*, a URL that is escaped and quoted."""
     return f"<D:response{declared}>\n<D:href>{link}</D:href>\n{propstats}</D:response>\n"
 
 

@@ -6,7 +6,7 @@ number those of dead and unknown properties.
 
 from __future__ import annotations
 
-from collections.abc import Hashable
+from collections.abc import Callable, Hashable
 from enum import IntEnum
 from typing import TYPE_CHECKING, Final
 
@@ -16,8 +16,18 @@ from whimbrel.engine.specialized.rules import Classify, classifier
 from whimbrel.http.syntax.url import escape_uri
 from whimbrel.modules.dav.mod_dav.errors import DavError
 from whimbrel.modules.dav.mod_dav.locks import SUPPORTED, active_locks
-from whimbrel.modules.dav.mod_dav.multistatus import response
-from whimbrel.modules.dav.mod_dav.provider import LiveReader, PropertyName, PropertyStore, Resource
+from whimbrel.modules.dav.mod_dav.multistatus import linked_response, response
+from whimbrel.modules.dav.mod_dav.provider import (
+    HREF,
+    FileText,
+    LiveReader,
+    MemberTexts,
+    PropertyName,
+    PropertySource,
+    PropertyStore,
+    Resource,
+    Template,
+)
 
 if TYPE_CHECKING:
     from whimbrel.engine.request import Request
@@ -40,6 +50,10 @@ RESOURCE_TYPE: Final = "resourcetype"
 CORE: Final = (SUPPORTED_LOCK, LOCK_DISCOVERY, CONTENT_TYPE, CONTENT_LANGUAGE)
 MAX_CLASSES: Final = 1024  # of names in one directory
 OK_STATUS: Final = 200
+# functions for files that one request keeps, and the longest text of one
+MAX_TEXTS: Final = 32
+MAX_TEXT: Final = 16 * 1024
+Described = tuple[str, str]  # the declarations of a <D:response>, and its propstats
 MediaType = tuple[str | None, str | None]  # and the language
 _NO_TYPE: Final[MediaType] = (None, None)
 # index in the request, function that reads a live property (None: one of `CORE`), name; start, end, empty tag
@@ -117,12 +131,16 @@ class MediaTypes:
 
     def known(self, resource: Resource) -> MediaType | None:
         """Return what is known without a sub-request, None if that is nothing."""
-        if resource.is_collection or self._classify is None or not resource.exists:
+        if resource.is_collection or not resource.exists:
             return None
         directory, _, name = resource.uri.rpartition("/")
-        if directory != self._directory:
+        return self.of_file(directory, name)
+
+    def of_file(self, directory: str, name: str) -> MediaType | None:
+        """Return the same for the file *name* in *directory*, whose slash at the end is left out."""
+        if directory != self._directory or self._classify is None:
             return None
-        return self._classes.get(self._classify(to_bytes(resource.uri), to_bytes(name)))
+        return self._classes.get(self._classify(to_bytes(f"{directory}/{name}"), to_bytes(name)))
 
     async def find(self, resource: Resource) -> MediaType:
         """Return the result of a sub-request."""
@@ -150,6 +168,45 @@ class MediaTypes:
             group = self._classify(to_bytes(uri), to_bytes(name))
             if group is not None and len(self._classes) < MAX_CLASSES:
                 self._classes[group] = found
+
+
+class FormattedTexts:
+    """Texts about files, from what *describe* writes about a template; *types* are None if none of the
+    properties depends on the media type.
+    """
+
+    __slots__ = ("_describe", "_by_type", "_template", "_types")
+
+    def __init__(
+        self,
+        template: Template | None,
+        describe: Callable[[PropertySource, MediaType], Described],
+        types: MediaTypes | None,
+    ) -> None:
+        self._template = template
+        self._describe = describe
+        self._types = types
+        self._by_type: dict[MediaType, FileText | None] = {}
+
+    def find(self, directory: str, name: str) -> FileText | None:
+        """Return the function for one file; see MemberTexts."""
+        kind = _NO_TYPE if self._types is None else self._types.of_file(directory, name)
+        return None if kind is None else self._of_type(kind)
+
+    def of_all(self) -> FileText | None:
+        """Return the function for all files; see MemberTexts."""
+        return self._of_type(_NO_TYPE) if self._types is None else None
+
+    def _of_type(self, kind: MediaType) -> FileText | None:
+        if kind in self._by_type:
+            return self._by_type[kind]
+        if self._template is None or len(self._by_type) >= MAX_TEXTS:
+            return None
+        declared, propstats = self._describe(self._template, kind)
+        text = linked_response(HREF, propstats, declared)
+        found = self._template.compile(text) if len(text) <= MAX_TEXT else None
+        self._by_type[kind] = found
+        return found
 
 
 class Describer:
@@ -187,22 +244,30 @@ class Describer:
         self._needs_type = kind is not PropfindKind.NAMED or any(
             name.name in (CONTENT_TYPE, CONTENT_LANGUAGE) for name in self._names
         )
-        self._kind_of_readers: type[Resource] | None = None
+        self._kind_of_readers: type[PropertySource] | None = None
         self._readers: list[NamedReader] = []
         self._patterns: dict[tuple[int, ...], tuple[str, str]] = {}
+
+    def texts(self, resource: Resource) -> MemberTexts:
+        """Return the texts about files in a listing of *resource*."""
+        return FormattedTexts(resource.template(), self._text, self._types if self._needs_type else None)
 
     def describe_now(self, resource: Resource) -> str | None:
         """Return the response about *resource*; None if that needs a sub-request."""
         if not self._needs_type:
-            return self._text(resource, _NO_TYPE)
+            return self._response(resource, _NO_TYPE)
         kind = self._types.known(resource)
-        return None if kind is None else self._text(resource, kind)
+        return None if kind is None else self._response(resource, kind)
 
     async def describe(self, resource: Resource) -> str:
         """Return the response about *resource*."""
-        return self._text(resource, await self._types.find(resource))
+        return self._response(resource, await self._types.find(resource))
 
-    def _all(self, resource: Resource, kind: MediaType) -> str:
+    def _response(self, resource: Resource, kind: MediaType) -> str:
+        declared, propstats = self._text(resource, kind)
+        return response(resource.uri, propstats, declared)
+
+    def _all(self, resource: PropertySource, kind: MediaType) -> Described:
         names_only = self._kind is PropfindKind.NAMES
         dead = self._store(resource)
         names = dead.names() if dead is not None else []
@@ -225,9 +290,9 @@ class Describer:
             if value is not None:
                 parts.append(tag(f"D:{name}", "" if names_only else value))
         parts.append(_FOUND)
-        return response(resource.uri, "".join(parts), declared)
+        return declared, "".join(parts)
 
-    def _named(self, resource: Resource, kind: MediaType) -> str:
+    def _named(self, resource: PropertySource, kind: MediaType) -> Described:
         r = self._r
         found = ""
         absent: list[int] = []
@@ -246,7 +311,7 @@ class Describer:
         pattern = tuple(absent)
         declared, bad = self._patterns.get(pattern) or self._pattern(pattern)
         good = "" if bad and not found else _START + found + _FOUND
-        return response(resource.uri, good + bad, declared)
+        return declared, good + bad
 
     def _pattern(self, absent: tuple[int, ...]) -> tuple[str, str]:
         """Return the declarations and the propstat of missing properties of resources that lack the named
@@ -272,7 +337,7 @@ class Describer:
             return declared
         return _ALL_LIVE if name.name != RESOURCE_TYPE else declared or _DAV_LIVE
 
-    def _named_with_dead(self, resource: Resource, kind: MediaType, dead: PropertyStore) -> str:
+    def _named_with_dead(self, resource: PropertySource, kind: MediaType, dead: PropertyStore) -> Described:
         r = self._r
         found = [_START]
         missing = [_START]
@@ -296,9 +361,9 @@ class Describer:
             found.append(text)
         bad = "".join((*missing, _MISSING)) if len(missing) > 1 else ""
         good = "".join((*found, _FOUND)) if len(found) > 1 or not bad else ""
-        return response(resource.uri, good + bad, live_declared + prefixes.text())
+        return live_declared + prefixes.text(), good + bad
 
-    def _readers_of(self, kind: type[Resource]) -> list[NamedReader]:
+    def _readers_of(self, kind: type[PropertySource]) -> list[NamedReader]:
         """Return the readers of the properties that the request names, in its order."""
         if self._kind_of_readers is kind:
             return self._readers
@@ -316,14 +381,14 @@ class Describer:
         self._readers = readers
         return readers
 
-    def _store(self, resource: Resource) -> PropertyStore | None:
+    def _store(self, resource: PropertySource) -> PropertyStore | None:
         """Return the dead properties; None if they cannot be read, as httpd does."""
         try:
             return resource.properties()
         except DavError:
             return None
 
-    def _core(self, resource: Resource, name: str, kind: MediaType) -> str | None:
+    def _core(self, resource: PropertySource, name: str, kind: MediaType) -> str | None:
         """Return the value of a property that no repository defines, None without one."""
         if name == SUPPORTED_LOCK:
             return SUPPORTED

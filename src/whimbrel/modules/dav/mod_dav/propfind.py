@@ -15,12 +15,19 @@ from whimbrel.modules.dav.mod_dav.multistatus import END, begin
 from whimbrel.modules.dav.mod_dav.properties import Describer, PropfindKind
 from whimbrel.modules.dav.mod_dav.provider import ALL, Resource
 from whimbrel.modules.dav.mod_dav.settings import DavDirConfig
-from whimbrel.modules.dav.mod_dav.state import LockView, ResourceState, locks_of, resource_of, state_of, walk
+from whimbrel.modules.dav.mod_dav.state import (
+    LockView,
+    ResourceState,
+    listing,
+    locks_of,
+    resource_of,
+    state_of,
+)
 from whimbrel.modules.dav.mod_dav.xml_document import Document, read_document
 from whimbrel.registry.phases import DONE, HookStatus
 
 BUFFER: Final = 8000  # bytes after which httpd sends the head, without a length
-GATHERED: Final = 32 * 1024  # bytes of one piece of a longer body
+GATHERED: Final = 64 * 1024  # bytes of one piece of a longer body
 
 
 class Listing(Source):
@@ -119,21 +126,24 @@ async def _pieces(
 ) -> AsyncIterator[str]:
     gathered = [begin(document.namespaces if document is not None else ())]
     size = 0
+    steps = 0
     slices = Slices(r.engine.turns)
-    resources = walk(resource, depth, locks)
+    resources = listing(resource, depth, locks, describer.texts(resource))
     try:
         for each in resources:
-            text = describer.describe_now(each)
+            text = each if isinstance(each, str) else describer.describe_now(each)
             if text is None:
+                assert not isinstance(each, str)
                 text = await describer.describe(each)
             gathered.append(text)
             size += len(text)
+            steps += 1
+            if not steps & 7 or text is each or len(text) > BUFFER:
+                await slices.pause()
             if size > BUFFER:
                 yield "".join(gathered)
                 gathered = []
                 size = 0
-            if not len(gathered) & 7 or len(text) > BUFFER:
-                await slices.pause()
     finally:
         resources.close()
     yield "".join((*gathered, END))

@@ -13,10 +13,14 @@ from typing import TYPE_CHECKING, Any, Final, Protocol
 from whimbrel.base.lazy_dataclasses import dataclass
 
 if TYPE_CHECKING:
+    import os
+
     from whimbrel.engine.request import Request
     from whimbrel.modules.dav.mod_dav.locks import LockStore
 
 ALL: Final = -1  # depth infinity
+MARK: Final = "\0"  # around a word in the text about a template; no XML document contains it
+HREF: Final = f"{MARK}href{MARK}"  # the place of the escaped path of the URL
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,6 +75,44 @@ class Upload(Protocol):
 
 
 LiveReader = Callable[[Any, Any], str | None]
+# the text about one file: of the escaped path of its URL, which needs no quoting, and its stat result
+FileText = Callable[[str, "os.stat_result"], str]
+
+
+class MemberTexts(Protocol):
+    """Texts about files that have no dead properties and no locks, without a `Resource` of each."""
+
+    def of_all(self) -> FileText | None:
+        """Return the function for all names; None if it depends on the name."""
+
+    def find(self, directory: str, name: str) -> FileText | None:
+        """Return the function for *name* in *directory*, a decoded path without the slash at the end; None
+        if it needs a `Resource`.
+        """
+
+
+class PropertySource(Protocol):
+    """What the properties of a `Resource` are read from."""
+
+    exists: bool
+    key: str
+
+    def live_properties(self, r: Request) -> Iterator[tuple[str, str, str]]:
+        """See Resource."""
+
+    @classmethod
+    def live_reader(cls, prefix: str, name: str) -> LiveReader | None:
+        """See Resource."""
+
+    def properties(self) -> PropertyStore | None:
+        """See Resource."""
+
+
+class Template(PropertySource, Protocol):
+    """Properties in place of those of any file: live values are words between two `MARK`."""
+
+    def compile(self, text: str) -> FileText | None:
+        """Return the function that fills the words in *text*; None if it has too many."""
 
 
 class Resource:
@@ -125,6 +167,14 @@ class Resource:
     @abstractmethod
     def walk(self, depth: int) -> Iterator[Resource]:
         """Yield the resource and those below it down to *depth* (`ALL`: all); raise DavError."""
+
+    def listing(self, depth: int, _texts: MemberTexts) -> Iterator[Resource | str]:
+        """Yield the same, with texts in place of resources where *texts* has a function."""
+        return self.walk(depth)
+
+    def template(self) -> Template | None:
+        """Return what stands for any file of a listing, None if there is none."""
+        return None
 
     @abstractmethod
     def member(self, name: str) -> Resource:

@@ -9,7 +9,7 @@ from whimbrel.engine.request import Request
 from whimbrel.http.syntax.url import escape_html
 from whimbrel.modules.dav.mod_dav.errors import DavError
 from whimbrel.modules.dav.mod_dav.locks import Lock, LockStore
-from whimbrel.modules.dav.mod_dav.provider import Resource
+from whimbrel.modules.dav.mod_dav.provider import MemberTexts, PropertySource, Resource
 from whimbrel.modules.dav.mod_dav.settings import DavDirConfig
 
 
@@ -63,7 +63,7 @@ class LockView:
         self._store = store
         self._has_locks: bool | None = None
 
-    def find(self, resource: Resource) -> list[Lock]:
+    def find(self, resource: PropertySource) -> list[Lock]:
         """Return the locks that hold for *resource*: one that does not exist has its own only, until it is
         created.  Raises DavError.
         """
@@ -76,6 +76,13 @@ class LockView:
         if self._has_locks is None:
             self._has_locks = self._store is not None and not self._store.is_empty()
         return self._has_locks
+
+    def is_empty(self) -> bool:
+        """Return True if there are no locks, False if they cannot be read."""
+        try:
+            return not self.has_locks()
+        except DavError:
+            return False
 
     def has_locks_below(self, resource: Resource) -> bool:
         """Return True if a resource below *resource* is locked."""
@@ -107,3 +114,8 @@ def walk(resource: Resource, depth: int, locks: LockView) -> Generator[Resource]
         yield each
         if each.is_collection and (rest < 0 or each.uri.rstrip("/").count("/") < rest):
             yield from locks.null_members(each)
+
+
+def listing(resource: Resource, depth: int, locks: LockView, texts: MemberTexts) -> Generator[Resource | str]:
+    """Yield the same as `walk`; without any locks, the texts of *texts* in place of resources."""
+    yield from resource.listing(depth, texts) if locks.is_empty() else walk(resource, depth, locks)

@@ -5,20 +5,27 @@ from __future__ import annotations
 import os
 from collections.abc import Iterable, Iterator
 from errno import ENOENT, ENOSPC
-from functools import lru_cache
 from stat import S_IFDIR, S_IFREG, S_IMODE, S_IXUSR
-from time import gmtime
 from typing import Any, Final
 
 from whimbrel.base.latin1 import to_bytes, to_text
-from whimbrel.base.lazy_dataclasses import dataclass
-from whimbrel.config.core_config import ETAG_MTIME, ETAG_NONE, ETAG_SIZE
+from whimbrel.base.lazy_re import compile
 from whimbrel.engine.deps.files import KIND
 from whimbrel.engine.request import Request
 from whimbrel.http.semantics.dates import format_http
+from whimbrel.http.syntax.url import escape_uri
 from whimbrel.modules.dav.mod_dav.errors import DavError
-from whimbrel.modules.dav.mod_dav.provider import LiveReader, PropertyStore, Resource, Upload
+from whimbrel.modules.dav.mod_dav.multistatus import quote
+from whimbrel.modules.dav.mod_dav.provider import (
+    LiveReader,
+    MemberTexts,
+    PropertyStore,
+    Resource,
+    Template,
+    Upload,
+)
 from whimbrel.modules.dav.mod_dav_fs import transfer
+from whimbrel.modules.dav.mod_dav_fs.file_texts import SECOND, FileStyle, FileTemplate, iso_date
 from whimbrel.modules.dav.mod_dav_fs.new_files import TEMPORARY
 from whimbrel.modules.dav.mod_dav_fs.property_store import (
     STATE_DIRECTORY,
@@ -26,38 +33,13 @@ from whimbrel.modules.dav.mod_dav_fs.property_store import (
     DbmProperties,
 )
 from whimbrel.modules.dav.mod_dav_fs.uploads import NewContent, PartialContent
-from whimbrel.modules.http.etag import file_etag
 
 _STATE: Final = to_bytes(STATE_DIRECTORY)
 # levels of a walk with an open directory; the names of deeper ones are read at once
 MAX_OPEN: Final = 16
-_SECOND: Final = 1_000_000_000
-_DEFAULT_BITS: Final = ETAG_SIZE | ETAG_MTIME
-
-
-@lru_cache(maxsize=256)
-def _iso(seconds: int) -> str:
-    return "{:04}-{:02}-{:02}T{:02}:{:02}:{:02}Z".format(*gmtime(seconds)[:6])
-
-
-@lru_cache(maxsize=256)
-def _http(seconds: int) -> str:
-    return format_http(seconds)
-
-
-@dataclass(frozen=True, slots=True)
-class FileStyle:
-    """What one request needs to know about all files.
-
-    Attributes:
-        is_old: 2.2's statuses.
-        etag_bits: parts of an ETag, FileETag.
-        time: of the request, in nanoseconds; younger files have a weak ETag.
-    """
-
-    is_old: bool
-    etag_bits: int
-    time: int
+# what a URL or XML contains in another form
+_NOT_PLAIN = compile(r"[^0-9A-Za-z$\-_.+!*'(),:;@=~/]")
+_TEXTS: Final = 8  # in one piece of a listing
 
 
 class FileResource(Resource):
@@ -112,16 +94,7 @@ class FileResource(Resource):
     # properties ---------------------------------------------------------------------------------------
     def etag(self, _r: Request) -> str:
         """Return the ETag of GET, which FileETag Digest does not change; "" without one."""
-        info = self.info
-        style = self.style
-        if info is None or style.etag_bits & ETAG_NONE:
-            return ""
-        modified = info.st_mtime_ns
-        if style.etag_bits == _DEFAULT_BITS:
-            tag = f'"{info.st_size:x}-{modified // 1000:x}"'
-        else:
-            tag = file_etag(style.etag_bits, info)
-        return tag if style.is_old or style.time - modified > _SECOND else f"W/{tag}"
+        return "" if self.info is None else self.style.etag(self.info)
 
     def live_properties(self, r: Request) -> Iterator[tuple[str, str, str]]:
         """Yield prefix, name and value of the live properties."""
@@ -139,8 +112,7 @@ class FileResource(Resource):
         """Return the dead properties; raise DavError."""
         directory, name = self.state_file()
         if not write and self.states is not None and not self.is_collection:
-            stored = to_bytes(name)
-            if stored not in self.states and stored + b".pag" not in self.states:
+            if not _may_have_dead(name, self.states):
                 return None
         store = DbmProperties(directory, name)
         if write:
@@ -175,6 +147,16 @@ class FileResource(Resource):
         """Yield the resource, then files and directories below it in the order of the system; other kinds,
         links among them, and httpd's own files are left out.
         """
+        for each in self.listing(depth):
+            if not isinstance(each, str):
+                yield each
+
+    def template(self) -> Template:
+        """Return what stands for any file of a listing."""
+        return FileTemplate(self.style)
+
+    def listing(self, depth: int, texts: MemberTexts | None = None) -> Iterator[Resource | str]:
+        """Yield the same, with texts in place of files where *texts* has a function."""
         if not self.is_collection:
             yield self
             return
@@ -182,15 +164,15 @@ class FileResource(Resource):
         yield FileResource(slash, self.path, self.info, self.style)
         if depth == 0:
             return
-        stack = [_Level(self.path, slash, depth, 0, self.style)]
+        stack = [_Level(self.path, slash, depth, 0, self.style, texts)]
         try:
             while stack:
                 level = stack[-1]
                 for found in level.members:
                     yield found
-                    if found.is_collection and level.depth != 1:
+                    if isinstance(found, FileResource) and found.is_collection and level.depth != 1:
                         below = level.depth - 1
-                        stack.append(_Level(found.path, found.uri, below, len(stack), self.style))
+                        stack.append(_Level(found.path, found.uri, below, len(stack), self.style, texts))
                         break
                 else:
                     stack.pop().close()
@@ -244,7 +226,7 @@ class FileResource(Resource):
 
 
 def _created(resource: FileResource, _r: Request) -> str | None:
-    return None if resource.info is None else _iso(resource.info.st_ctime_ns // _SECOND)
+    return None if resource.info is None else iso_date(resource.info.st_ctime_ns // SECOND)
 
 
 def _length(resource: FileResource, _r: Request) -> str | None:
@@ -252,7 +234,7 @@ def _length(resource: FileResource, _r: Request) -> str | None:
 
 
 def _modified(resource: FileResource, _r: Request) -> str | None:
-    return None if resource.info is None else _http(resource.info.st_mtime_ns // _SECOND)
+    return None if resource.info is None else format_http(resource.info.st_mtime_ns // SECOND)
 
 
 def _executable(resource: FileResource, _r: Request) -> str | None:
@@ -283,7 +265,9 @@ class _Level:
 
     __slots__ = ("_entries", "_handle", "depth", "members")
 
-    def __init__(self, path: str, uri: str, depth: int, number: int, style: FileStyle) -> None:
+    def __init__(
+        self, path: str, uri: str, depth: int, number: int, style: FileStyle, texts: MemberTexts | None
+    ) -> None:
         self.depth = depth
         self._handle = -1
         try:
@@ -297,7 +281,7 @@ class _Level:
             self._close_handle()
             raise DavError(404, errno=problem.errno or 0) from None
         self._entries = entries
-        self.members = _members(entries, path.rstrip("/") + "/", uri, style)
+        self.members = _members(entries, path.rstrip("/") + "/", uri, style, texts)
 
     def close(self) -> None:
         """Close the directory."""
@@ -312,12 +296,19 @@ class _Level:
             self._handle = -1
 
 
-def _members(entries: Iterable[Any], path: str, uri: str, style: FileStyle) -> Iterator[FileResource]:
-    """Yield the files and directories of one directory; *path* and *uri* end with a slash."""
+def _members(
+    entries: Iterable[Any], path: str, uri: str, style: FileStyle, texts: MemberTexts | None
+) -> Iterator[FileResource | str]:
+    """Yield the files and directories of one directory; *path* and *uri* end with a slash.  Up to `_TEXTS`
+    texts of *texts* are one.
+    """
     try:
         states = frozenset(os.listdir(to_bytes(path) + _STATE))
     except OSError:
         states = frozenset()
+    regular = S_IFREG
+    kind_of_mode = KIND
+    gathered = None if texts is None else _Gathered(path, uri, style, states, texts)
     for entry in entries:
         name: str = entry.name
         if name[0] == "." and (name == STATE_DIRECTORY or name.startswith(TEMPORARY)):
@@ -326,9 +317,78 @@ def _members(entries: Iterable[Any], path: str, uri: str, style: FileStyle) -> I
             info = entry.stat(follow_symlinks=False)
         except OSError:  # it is gone
             continue
-        kind = info.st_mode & KIND
+        kind = info.st_mode & kind_of_mode
+        if kind == regular and gathered is not None:
+            gathered.names.append(name)
+            gathered.infos.append(info)
+            if len(gathered.names) == _TEXTS:
+                yield from gathered.flush()
+            continue
+        if gathered is not None:
+            yield from gathered.flush()
         text = name if name.isascii() else to_text(os.fsencode(name))
-        if kind == S_IFREG:
+        if kind == regular:
             yield FileResource(uri + text, path + text, info, style, states)
         elif kind == S_IFDIR:
             yield FileResource(f"{uri}{text}/", path + text, info, style, states)
+    if gathered is not None:
+        yield from gathered.flush()
+
+
+class _Gathered:
+    """Files of one directory that are next in a listing; `flush` yields texts and resources."""
+
+    __slots__ = ("_directory", "_link", "_path", "_states", "_style", "_texts", "_uri", "infos", "names")
+
+    def __init__(
+        self, path: str, uri: str, style: FileStyle, states: frozenset[bytes], texts: MemberTexts
+    ) -> None:
+        self._path = path
+        self._uri = uri
+        self._style = style
+        self._states = states
+        self._texts = texts
+        self._directory = uri[:-1]
+        self._link = quote(escape_uri(uri))
+        self.names: list[str] = []
+        self.infos: list[os.stat_result] = []
+
+    def flush(self) -> Iterator[FileResource | str]:
+        """Yield the texts about the files, or resources, and forget them."""
+        names = self.names
+        if not names:
+            return
+        link = self._link
+        text_of = None
+        if not self._states and not _NOT_PLAIN.search("/".join(names)):
+            text_of = self._texts.of_all()
+        if text_of is not None:
+            yield "".join([text_of(link + name, info) for name, info in zip(names, self.infos, strict=True)])
+        else:
+            yield from self._one_by_one()
+        names.clear()
+        self.infos.clear()
+
+    def _one_by_one(self) -> Iterator[FileResource | str]:
+        found: list[str] = []
+        for name, info in zip(self.names, self.infos, strict=True):
+            if not _NOT_PLAIN.search(name) and not _may_have_dead(name, self._states):
+                text_of = self._texts.find(self._directory, name)
+                if text_of is not None:
+                    found.append(text_of(self._link + name, info))
+                    continue
+            if found:
+                yield "".join(found)
+                found = []
+            text = name if name.isascii() else to_text(os.fsencode(name))
+            yield FileResource(self._uri + text, self._path + text, info, self._style, self._states)
+        if found:
+            yield "".join(found)
+
+
+def _may_have_dead(name: str, states: frozenset[bytes]) -> bool:
+    """Return True if the file *name* may have dead properties."""
+    if not states:
+        return False
+    stored = to_bytes(name)
+    return stored in states or stored + b".pag" in states

@@ -8,7 +8,8 @@ from typing import Final
 from whimbrel.config.core_config import ETAG_INODE, ETAG_MTIME, ETAG_SIZE, CoreDirConfig
 from whimbrel.engine.request import Request
 from whimbrel.modules.dav.mod_dav.errors import DavError
-from whimbrel.modules.dav.mod_dav_fs.file_resource import FileResource, FileStyle
+from whimbrel.modules.dav.mod_dav_fs.file_resource import FileResource
+from whimbrel.modules.dav.mod_dav_fs.file_texts import FileStyle
 from whimbrel.modules.http.etag import default_bits
 
 _OLD_ETAG: Final = ETAG_INODE | ETAG_SIZE | ETAG_MTIME

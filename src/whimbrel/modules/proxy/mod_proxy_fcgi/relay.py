@@ -7,14 +7,9 @@ from functools import partial
 from typing import TYPE_CHECKING, Final
 
 from whimbrel.backends.fastcgi import FastcgiReader, complete_output
-from whimbrel.modules.proxy.mod_proxy.relay import (
-    MAX_SENT,
-    BackendRelay,
-    BackendRelayExchange,
-    may_offer,
-    offer,
-)
+from whimbrel.modules.proxy.mod_proxy.relay import ProxyRelay, ProxyRelayExchange, may_offer
 from whimbrel.modules.proxy.mod_proxy_fcgi.settings import FcgiDirConfig
+from whimbrel.modules.support.backend_relay import MAX_SENT, offer
 
 if TYPE_CHECKING:
     from whimbrel.engine.relay.cache import RelayEntry
@@ -63,7 +58,7 @@ def one_piece_reader(*, keep: bool) -> OnePieceReader:
     return reader
 
 
-class FcgiRelayExchange(BackendRelayExchange):
+class FcgiRelayExchange(ProxyRelayExchange):
     """The exchange with an application; *keeps*: it leaves the connection open."""
 
     __slots__ = ("keeps",)
@@ -82,7 +77,7 @@ class FcgiRelayExchange(BackendRelayExchange):
         return True
 
 
-class FcgiRelay(BackendRelay):
+class FcgiRelay(ProxyRelay):
     """A request to an application: the bytes around the client's port, the only ones that differ by
     connection.
     """
@@ -140,7 +135,7 @@ def offer_relay(exchange: ProgramExchange, sent: bytes, body: bytes, *, keeps: b
     if found is None or found[1] != body or _OWN_RULES(found[0].removeprefix(b"\0")) or parts is None:
         return
     make = partial(FcgiRelay, exchange, parts, keeps=keeps)
-    offer(call, (exchange.route.endpoint.pool, *parts), found[0], make)
+    offer(r, (exchange.route.endpoint.pool, *parts), found[0], make)
 
 
 def _around_port(sent: bytes, client_port: int) -> tuple[bytes, bytes] | None:

@@ -8,15 +8,9 @@ from typing import TYPE_CHECKING, Final
 from whimbrel.http.client.response_reader import ResponseReader
 from whimbrel.http.client.response_rules import ResponseRules
 from whimbrel.http.semantics.dates import format_http, parse_http
-from whimbrel.modules.proxy.mod_proxy.relay import (
-    MAX_PARTIAL,
-    MAX_SENT,
-    BackendRelay,
-    BackendRelayExchange,
-    may_offer,
-    offer,
-)
+from whimbrel.modules.proxy.mod_proxy.relay import ProxyRelay, ProxyRelayExchange, may_offer
 from whimbrel.modules.proxy.mod_proxy_http.response_head import MAPPED
+from whimbrel.modules.support.backend_relay import MAX_PARTIAL, MAX_SENT, offer
 
 if TYPE_CHECKING:
     from whimbrel.engine.relay.cache import RelayEntry
@@ -99,7 +93,7 @@ def one_piece_reader(rules: ResponseRules, method: str, uri: str, server: str) -
     return reader
 
 
-class HttpRelayExchange(BackendRelayExchange):
+class HttpRelayExchange(ProxyRelayExchange):
     """The exchange with an HTTP back end; *dates*: of all answers to equal requests."""
 
     __slots__ = ("dates",)
@@ -139,7 +133,7 @@ class HttpRelayExchange(BackendRelayExchange):
         return True
 
 
-class HttpRelay(BackendRelay):
+class HttpRelay(ProxyRelay):
     """A request that was answered on a connection that stays open."""
 
     __slots__ = ("_dates", "_request", "_tls")
@@ -187,4 +181,4 @@ def offer_relay(exchange: Exchange, reader: HttpOnePieceReader) -> None:
     key = answer_key(reader.raw)
     if key is not None:
         sent = (exchange.route.endpoint.pool, exchange.tls, exchange.head)
-        offer(call, sent, key, partial(HttpRelay, exchange))
+        offer(call.r, sent, key, partial(HttpRelay, exchange))

@@ -10,9 +10,10 @@ from whimbrel.backends.fastcgi import FastcgiRole
 from whimbrel.http.client.answer import BackendError
 from whimbrel.modules.support.processes.manager import ProcessManager
 from whimbrel.modules.wsgi.mod_wsgi.connect import connect
-from whimbrel.modules.wsgi.mod_wsgi.exchange import MODULE, WsgiExchange
+from whimbrel.modules.wsgi.mod_wsgi.exchange import WsgiExchange
 from whimbrel.modules.wsgi.mod_wsgi.groups import resolved, script_group
-from whimbrel.modules.wsgi.mod_wsgi.processes import EMBEDDED, WsgiPool
+from whimbrel.modules.wsgi.mod_wsgi.processes import EMBEDDED
+from whimbrel.modules.wsgi.mod_wsgi.records import MODULE, variable_text
 from whimbrel.modules.wsgi.mod_wsgi.settings import WsgiScript
 
 if TYPE_CHECKING:
@@ -24,12 +25,12 @@ MAX_ANSWER = 1 << 20  # bytes of the results of a call
 class CallExchange(WsgiExchange):
     """The exchange of one call: its answer is JSON."""
 
-    async def answer(self, variables: dict[str, str]) -> dict[str, Any]:
+    async def answer(self) -> dict[str, Any]:
         """Return the results by function. Raises BackendError and ValueError."""
         connection = self.connection
         try:
             connection.begin(self.make_reader(), FOREVER, keeps_open=False)
-            self._send_params(variables.items())
+            self._send_params(())
             await self._next_head()
             body = BackendBody(connection)
             data = bytearray()
@@ -62,9 +63,8 @@ async def call(
     manager: ProcessManager | None = r.engine.runtime.program(MODULE)
     if manager is None:
         return None
-    pool: WsgiPool = manager.context
     group = resolved(script_group(script.application_group), r)
-    connection = await connect(r, manager, pool, EMBEDDED, group)
+    connection = await connect(r, manager, EMBEDDED, group, is_new=True)
     if connection is None:
         return None
     sent = {
@@ -74,9 +74,10 @@ async def call(
         "mod_wsgi.handler_script": script.path,
         "mod_wsgi.call": json.dumps({"names": names, "arguments": arguments}),
     }
-    exchange = CallExchange(r, connection, "", has_body=False, role=FastcgiRole.AUTHORIZER)
+    text = variable_text(sent.items())
+    exchange = CallExchange(r, connection, "", text, has_body=False, role=FastcgiRole.AUTHORIZER)
     try:
-        found = await exchange.answer(sent)
+        found = await exchange.answer()
     except (BackendError, ValueError):
         exchange.head_reader().ended()
         return None

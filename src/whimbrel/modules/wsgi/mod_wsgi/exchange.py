@@ -6,94 +6,34 @@ from collections.abc import Iterable
 from typing import TYPE_CHECKING, Final, cast
 
 from whimbrel.backends.connection import BackendConnection
-from whimbrel.backends.fastcgi import (
-    END_STDIN,
-    PROXY_FCGI,
-    FastcgiReader,
-    FastcgiRole,
-    begin_request,
-    params,
-    stdin,
-)
-from whimbrel.base.latin1 import to_text
-from whimbrel.base.lazy_dataclasses import replace
+from whimbrel.backends.fastcgi import END_STDIN, FastcgiRole, stdin
 from whimbrel.base.numbers import atoi, lower
 from whimbrel.engine.body import Aborted, PipedBytes
 from whimbrel.engine.live_source import FLUSH_WAIT
 from whimbrel.engine.log.error_log_line import LogLine, enabled
 from whimbrel.engine.request import Request
 from whimbrel.http.client.answer import BackendError
+from whimbrel.http.semantics.status import status_line
 from whimbrel.modules.core.filters_by_type import set_content_type
 from whimbrel.modules.support.cgi.script_head import MAX_HEAD, ScriptHead
 from whimbrel.modules.support.fastcgi_request import FastcgiBody, FastcgiRequest
+from whimbrel.modules.wsgi.mod_wsgi.records import (
+    MESSAGES,
+    MODULE,
+    SUCCEEDED,
+    WsgiReader,
+    begin,
+    variable_records,
+)
+from whimbrel.modules.wsgi.mod_wsgi.relay import OnePieceReader, WsgiRelayExchange
 from whimbrel.registry.phases import OK, HookStatus
 
 if TYPE_CHECKING:
     from whimbrel.http.semantics.headers import Headers
 
-MODULE: Final = "wsgi"
-MESSAGES: Final = replace(PROXY_FCGI, module=MODULE, status=500)
-# record types beside FastCGI's; see mod_wsgi_process/records.py
-LOG: Final = 64
-ACCEPTED: Final = 65
-REJECTED: Final = 66
-END_REQUEST: Final = 3
-ACCEPT_FLAG: Final = 2
 LEVELS: Final = {"e": "error", "i": "info", "d": "debug", "c": "crit"}
 MAX_LINE: Final = 32768  # bytes of a field; header-buffer-size sets another
-SUCCEEDED: Final = 200
 CUT: Final = 599  # the response must not end in good order
-
-
-class Rejected(BackendError):
-    """The process is about to be replaced: the request goes to another one."""
-
-
-class WsgiReader(FastcgiReader):
-    """Reads the answer of an application.
-
-    Attributes:
-        is_accepted: the process waits for the body.
-        outcome: the status that the process gives the request at its end.
-    """
-
-    __slots__ = ("_ending", "_log_line", "is_accepted", "outcome", "max_line")
-
-    def __init__(self, max_line: int) -> None:
-        super().__init__(MESSAGES)
-        self.max_line = max_line
-        self.is_accepted = False
-        self.outcome = SUCCEEDED
-        self._log_line = bytearray()
-        self._ending = bytearray()
-
-    def _begin_record(self, data: bytes, at: int) -> None:
-        super()._begin_record(data, at)
-        if self._kind in (LOG, ACCEPTED, REJECTED):
-            self.messages.pop()
-            if self._kind == REJECTED:
-                raise Rejected(503)
-            if self._kind == ACCEPTED:
-                self.is_accepted = True
-
-    def _content(self, piece: bytes) -> None:
-        if self._kind == LOG:
-            self._log_line += piece
-        elif self._kind == END_REQUEST:
-            self._ending += piece
-        else:
-            super()._content(piece)
-
-    def _end_content(self) -> None:
-        if self._log_line:
-            self.errors.append(to_text(bytes(self._log_line)))
-            self._log_line.clear()
-        super()._end_content()
-
-    def _complete(self, rest: bytes) -> None:
-        if self._ending:
-            self.outcome = int.from_bytes(self._ending[:4], "big")
-        super()._complete(rest)
 
 
 class WsgiHead(ScriptHead):
@@ -139,8 +79,7 @@ class WsgiHead(ScriptHead):
             media, semicolon, rest = value.rstrip(" \t\n\v\f\r").partition(";")
             set_content_type(r, lower(media) + semicolon + rest)
         elif low == "status":
-            r.status = atoi(value)
-            r.status_line = value
+            self._set_status(value)
         elif low in ("location", "content-length", "content-range"):
             r.headers_out.set(name, value)
         elif low == "transfer-encoding":
@@ -153,6 +92,13 @@ class WsgiHead(ScriptHead):
             self._challenges.append(value)
         else:
             self._merge.append((name, value))
+
+    def _set_status(self, value: str) -> None:
+        r = self.r
+        r.status = atoi(value)
+        # a line that is httpd's own anyway does not stand in the way of what is cached for the status
+        usual = status_line(r.status, version22=r.plan.dialect.wire_22)
+        r.status_line = None if value == usual else value
 
     def _done(self) -> HookStatus:
         r = self.r
@@ -180,8 +126,7 @@ class EmbeddedHead(WsgiHead):
         if low == "content-type":
             set_content_type(r, value)
         elif low == "status":
-            r.status = atoi(value)
-            r.status_line = value
+            self._set_status(value)
         elif low == "content-length":
             r.headers_out.set("Content-Length", value)
         elif low == "www-authenticate":
@@ -230,7 +175,10 @@ class WsgiExchange(FastcgiRequest):
 
     Attributes:
         group: the process group, "" for the processes of embedded mode.
+        variables: their text (`variable_text`).
         has_body: the request has a body, which is sent once a process has accepted the request.
+        relay: has sent the request, and has received the beginning of its answer; None without one.
+        reader: of the answer.
     """
 
     flush_wait = FLUSH_WAIT
@@ -240,27 +188,32 @@ class WsgiExchange(FastcgiRequest):
         r: Request,
         connection: BackendConnection,
         group: str,
+        variables: bytes,
         *,
         has_body: bool,
         max_line: int = 0,
         role: FastcgiRole = FastcgiRole.RESPONDER,
+        relay: WsgiRelayExchange | None = None,
     ) -> None:
-        super().__init__(r, connection, MESSAGES, role=role)
+        super().__init__(r, connection, MESSAGES, role=role, keep=True)
         self.group = group
+        self.variables = variables
         self.has_body = has_body
-        self._max_line = min(max_line or MAX_LINE, MAX_HEAD)
+        self.relay = relay
+        self.reader = OnePieceReader(min(max_line or MAX_LINE, MAX_HEAD))
 
     def make_reader(self) -> WsgiReader:
         """See FastcgiRequest."""
-        return WsgiReader(self._max_line)
+        return self.reader
 
     def _send_params(self, variables: Iterable[tuple[str, str]]) -> None:
-        records, _left_out = params(variables)
-        begin = bytearray(begin_request(self.role))
-        if self.has_body:
-            begin[10] |= ACCEPT_FLAG
+        """See FastcgiRequest: send `variables`."""
+        if self.relay is not None:
+            self.relay.continue_as(self.reader)
+            return
+        records = begin(self.role, has_body=self.has_body) + variable_records(self.variables)
         # one write: a process that ends before a second one closes the connection, and its answer is lost
-        self.connection.write(bytes(begin) + records + (b"" if self.has_body else END_STDIN))
+        self.connection.write(records if self.has_body else records + END_STDIN)
 
     async def _send_body(self) -> None:
         """See FastcgiRequest: wait until a process has accepted the request."""

@@ -6,9 +6,10 @@ import json
 import os
 import sys
 from hashlib import blake2b
-from typing import Any, Final
+from typing import Any, Final, NamedTuple
 
 from whimbrel.base.accounts import user_named, user_numbered
+from whimbrel.base.bounded_dict import BoundedDict
 from whimbrel.base.errors import PostConfigError
 from whimbrel.base.latin1 import to_bytes, to_system
 from whimbrel.base.lazy_dataclasses import replace
@@ -237,6 +238,18 @@ class Surroundings:
         return Identity(user, group, tuple(os.getgrouplist(user_numbered(user).pw_name, group)))
 
 
+class WsgiPlace(NamedTuple):
+    """Where the processes of an application group are.
+
+    Attributes:
+        number: of the process group. `path`: of the socket. `capacity`: of all threads.
+    """
+
+    number: int
+    path: str
+    capacity: int
+
+
 class WsgiPool:
     """The process groups as workers see them.
 
@@ -245,20 +258,20 @@ class WsgiPool:
             server's.
     """
 
-    def __init__(self, numbers: dict[str, int], server_names: dict[str, str | None]) -> None:
-        self._numbers = numbers
+    def __init__(self, groups: dict[str, tuple[int, int]], server_names: dict[str, str | None]) -> None:
+        """Make it of *groups*: number and threads of each process group."""
+        self._groups = groups
         self.server_names = server_names
-        self._places: dict[tuple[str, str], tuple[int, str]] = {}
+        self._places: BoundedDict[tuple[str, str], WsgiPlace] = BoundedDict(MAX_PLACES)
 
-    def place_of(self, process_group: str, application_group: str) -> tuple[int, str]:
-        """Return number and socket of the processes of an application group."""
+    def place_of(self, process_group: str, application_group: str, directory: str) -> WsgiPlace:
+        """Return where the processes of an application group are; *directory* has the sockets."""
         key = (process_group, application_group)
         place = self._places.get(key)
         if place is None:
-            if len(self._places) >= MAX_PLACES:
-                self._places.clear()
-            number = self._numbers[process_group]
-            place = (number, variant_socket(number, application_group))
+            number, capacity = self._groups[process_group]
+            name = variant_socket(number, application_group)
+            place = WsgiPlace(number, f"{directory}/{name}", capacity)
             self._places[key] = place
         return place
 
@@ -288,11 +301,10 @@ def start_programs(configuration: Configuration, host: ProgramHost) -> list[Any]
         processes=max(1, min(MAX_EMBEDDED, os.cpu_count() or 1)),
         threads=max(2, min(15, configuration.spec.max_workers)),
     )
-    numbers = {"": 0}
-    statics: list[StaticProgram] = [ApplicationProcesses(0, embedded, settings, surroundings)]
-    for name, daemon in daemons.items():
-        numbers[name] = len(numbers)
-        statics.append(ApplicationProcesses(numbers[name], daemon, settings, surroundings))
+    programs = [ApplicationProcesses(0, embedded, settings, surroundings)]
+    for daemon in daemons.values():
+        programs.append(ApplicationProcesses(len(programs), daemon, settings, surroundings))
+    statics: list[StaticProgram] = [*programs]
     for mount in settings.asgi_programs:
         number = len(statics)
         daemon = daemons[mount.process_group]
@@ -308,13 +320,14 @@ def start_programs(configuration: Configuration, host: ProgramHost) -> list[Any]
         parent=os.path.dirname(settings.socket_prefix),
         owner=surroundings.owner,
     )
-    manager.context = WsgiPool(numbers, _server_names(configuration, daemons))
+    groups = {each.name: (each.number, each.daemon.processes * each.daemon.threads) for each in programs}
+    manager.context = WsgiPool(groups, _server_names(configuration, daemons))
     try:
         manager.start(host)
     except (NotStarted, OSError) as problem:
         text = f"mod_wsgi: the processes of applications cannot be started: {problem}"
         raise PostConfigError("wsgi", ("alert", text), coded=False) from None
-    for name, number in numbers.items():
-        for group in sorted(_imported_groups(settings.imports, name)):
-            manager.request_variant(number, group)
+    for program in programs:
+        for group in sorted(_imported_groups(settings.imports, program.name)):
+            manager.request_variant(program.number, group)
     return [manager]

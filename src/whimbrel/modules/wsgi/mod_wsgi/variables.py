@@ -3,12 +3,10 @@
 from __future__ import annotations
 
 import re
-import time
 from typing import TYPE_CHECKING, Final
 
 from whimbrel.base.net import Networks, numeric_address
 from whimbrel.base.numbers import lower
-from whimbrel.engine.log.error_log_format import log_id
 from whimbrel.engine.output.filter import FilterType
 from whimbrel.modules.support.cgi.environment import add_cgi_vars, add_common_vars
 from whimbrel.modules.wsgi.mod_wsgi.settings import WsgiDirConfig
@@ -42,7 +40,7 @@ class VariableBuilder:
 
     async def build(self, r: Request, *, pass_authorization: bool) -> None:
         """Set the variables in `Request.env`."""
-        await add_cgi_vars(r)
+        await add_cgi_vars(r, is_first=True)
         add_common_vars(r)
         env = r.env
         if r.method == "HEAD" and self._is_mapped(r):
@@ -53,7 +51,7 @@ class VariableBuilder:
                 env["HTTP_AUTHORIZATION"] = value
         for name in ("SCRIPT_NAME", "PATH_INFO"):
             value = env.get(name, "")
-            env[name] = _SLASHES.sub("/", value) if value.startswith("/") else value
+            env[name] = _SLASHES.sub("/", value) if "//" in value and value.startswith("/") else value
         env["mod_wsgi.script_name"] = env["SCRIPT_NAME"]
         env["mod_wsgi.path_info"] = env["PATH_INFO"]
         if self.conf.proxy_headers is not None:
@@ -150,20 +148,6 @@ def _set_https(env: dict[str, str], value: bool | None) -> None:
         env["HTTPS"] = "1"
     elif value is not None:
         env.pop("HTTPS", None)
-
-
-def of_this_request(r: Request) -> dict[str, str]:
-    """Return the variables that no other request has; they are sent, and stay out of `Request.env`."""
-    return {
-        "mod_wsgi.request_start": microseconds(r.time),
-        "mod_wsgi.request_id": r.log_id or r.env.get("UNIQUE_ID") or log_id(),
-    }
-
-
-def microseconds(seconds: float = 0.0) -> str:
-    """Return a time in microseconds; without one that of now."""
-    moment = seconds or time.time()
-    return str(int(moment * 1_000_000))
 
 
 def _digit(value: bool) -> str:

@@ -44,7 +44,7 @@ class BehindServer:
 
 def serve(process: Process, channel: Channel, settings: dict[str, str]) -> None:
     """Load the script and serve its application until SIGTERM."""
-    request = ApplicationRequest(process, channel, {"mod_wsgi.process_group": process.name}, time.time())
+    request = ApplicationRequest(process, channel, {"mod_wsgi.process_group": process.name})
     module = request.loaded(settings["script"])
     application = getattr(module, settings["callable"], None)
     if module is not None and application is None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import io
 import os
 import socket
+import sys
 import threading
 import types
 from collections.abc import Callable
@@ -16,6 +17,7 @@ if TYPE_CHECKING:
     Buffer = bytes | bytearray | memoryview
 
 OWN_DIRECTORY = os.path.dirname(__file__)
+count_references: Callable[[object], int] = getattr(sys, "getrefcount", lambda _object: 0)
 
 
 class Reports:
@@ -45,6 +47,7 @@ class LogLines(io.RawIOBase):
 
     Attributes:
         write_line: function of the text of a line, in bytes.
+        is_used: something was written.
     """
 
     def __init__(self, name: str, write_line: Callable[[bytes], None]) -> None:
@@ -52,6 +55,7 @@ class LogLines(io.RawIOBase):
         self.write_line = write_line
         self._rest = b""
         self.is_expired = False
+        self.is_used = False
 
     def writable(self) -> bool:
         """Return True."""
@@ -61,6 +65,7 @@ class LogLines(io.RawIOBase):
         """Take bytes of the log."""
         if self.is_expired:
             raise RuntimeError("log object has expired")
+        self.is_used = True
         data = bytes(data)
         lines = (self._rest + data).split(b"\n")
         self._rest = lines.pop()
@@ -94,6 +99,58 @@ def text_stream(buffer: io.RawIOBase) -> io.TextIOWrapper:
         line_buffering=True,
         write_through=True,
     )
+
+
+class ErrorStreams:
+    """wsgi.errors of the requests of a thread, one after the other.
+
+    A stream that an application has neither written to nor kept serves the next request, too, which saves a
+    tenth of the time of a small request.
+    """
+
+    def __init__(self) -> None:
+        self._lines: LogLines | None = None
+        self._stream: io.TextIOWrapper | None = None
+
+    def begin(self, write_line: Callable[[bytes], None]) -> tuple[io.TextIOWrapper, LogLines]:
+        """Return the stream of a request whose lines *write_line* takes, and what is below it."""
+        lines = self._lines
+        stream = self._stream
+        if lines is None or stream is None:
+            lines = LogLines("<wsgi.errors>", write_line)
+            stream = text_stream(lines)
+            self._lines = lines
+            self._stream = stream
+        else:
+            lines.write_line = write_line
+        return stream, lines
+
+    def end(self) -> None:
+        """End the request; the caller has no reference to its streams."""
+        if self._is_as_made():
+            return
+        lines = self._lines
+        stream = self._stream
+        self._lines = None
+        self._stream = None
+        if lines is not None and stream is not None:
+            try:
+                stream.flush()
+            except ValueError:
+                pass  # the application has closed it
+            lines.expire()
+
+    def _is_as_made(self) -> bool:
+        """Return True if only this object knows the streams, and they are as they were made."""
+        stream = self._stream
+        lines = self._lines
+        if stream is None or lines is None or lines.is_used or stream.closed or stream.__dict__:
+            return False
+        if (stream.encoding, stream.errors, stream.line_buffering) != ("utf-8", "replace", True):
+            return False
+        del stream, lines
+        # a reference of this object and one of the call; `_stream` has one to `_lines`
+        return count_references(self._stream) == 2 and count_references(self._lines) == 3
 
 
 class SwitchedLog(io.RawIOBase):

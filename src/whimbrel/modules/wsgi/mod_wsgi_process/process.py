@@ -6,7 +6,6 @@ import atexit
 import os
 import select
 import socket
-import struct
 import sys
 import threading
 import time
@@ -14,8 +13,8 @@ from types import FrameType
 from typing import TYPE_CHECKING, Any
 
 from .journal import Reports
-from .records import END, REJECTED, Channel, ClientGone, record
-from .request import ApplicationRequest
+from .request import constant_variables
+from .serving import ServingThread
 
 if TYPE_CHECKING:
     from types import ModuleType
@@ -27,6 +26,8 @@ class Process:
     Attributes:
         settings: what the server has sent as JSON.
         active: requests in progress, by thread: the time of the start.
+        serving: the threads that serve requests.
+        constant: variables that all requests have.
         is_stopping: no further request is begun.
     """
 
@@ -50,6 +51,8 @@ class Process:
         self.is_graceful = False
         self.has_reason = False
         self.modules: dict[str, ModuleType] = {}
+        self.serving: list[ServingThread] = []
+        self.constant = constant_variables(settings)
         now = time.monotonic()
         self.idle_since = now
         self.graceful_until: float | None = None
@@ -127,6 +130,11 @@ class Process:
         while not self.is_stopping:
             self.reports.beat()
             self.check_timers(time.monotonic())
+            if select.select([self.listener], [], [], 0)[0]:
+                # the thread or process that was to take the connection may have been killed
+                with self.accepting:
+                    for each in self.serving:
+                        each.look_again()
             time.sleep(self.settings["tick"])
 
     def check_timers(self, now: float) -> None:
@@ -173,40 +181,11 @@ class Process:
             self.stop()
 
     # requests ---------------------------------------------------------------------------------------
-    def serve(self, number: int) -> None:
-        """Serve connections until the end; runs in a thread."""
-        self.current.number = number
-        self.current.requests = 0
-        poller = select.poll()
-        poller.register(self.listener.fileno(), select.POLLIN)
-        poller.register(self.woken, select.POLLIN)
-        while True:
-            with self.accepting:
-                connection = self.accepted(poller)
-                if connection is None:
-                    return
-                with self.counting:
-                    self.active[number] = time.monotonic()
-                    self.requests += 1
-            try:
-                self.run(connection)
-            finally:
-                connection.close()
-                self.end_request(number)
-
-    def accepted(self, poller: select.poll) -> socket.socket | None:
-        """Return the next connection; None at the end."""
-        while not self.is_stopping:
-            poller.poll()
-            if self.is_stopping:
-                break
-            try:
-                connection = self.listener.accept()[0]
-            except OSError:
-                continue  # another process of the group has taken it
-            connection.setblocking(True)
-            return connection
-        return None
+    def begin_request(self, number: int) -> None:
+        """Count the beginning of a request of thread *number*."""
+        with self.counting:
+            self.active[number] = time.monotonic()
+            self.requests += 1
 
     def end_request(self, number: int) -> None:
         """Count the end of a request, and stop where it was the last one."""
@@ -232,22 +211,3 @@ class Process:
             words = "Requests have completed, triggering immediate shutdown '%s'."
             self.log("info", words % self.name)
             self.stop()
-
-    def run(self, connection: socket.socket) -> None:
-        """Serve the request of *connection*."""
-        channel = Channel(connection, self.reports.log)
-        try:
-            variables = channel.variables()
-            begun = time.time()
-            request = ApplicationRequest(self, channel, variables, begun)
-            status = request.answer()
-            if status is None:
-                channel.send(record(REJECTED))
-                return
-            channel.send(request.pending + record(END, struct.pack(">IB3x", status, 0)))
-            if request.input is not None:
-                request.input.expire()
-        except ClientGone:
-            pass
-        finally:
-            self.current.log = None

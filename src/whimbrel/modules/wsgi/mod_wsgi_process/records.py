@@ -1,14 +1,21 @@
-"""FastCGI's records as the process of an application reads and writes them, with types of its own."""
+"""FastCGI's records as the process of an application reads and writes them, with types of its own.
+
+The content of PARAMS records is text between NULs: name, value, name, value.
+"""
 
 from __future__ import annotations
 
 import socket
 import struct
+import threading
 from collections.abc import Callable
 from typing import TYPE_CHECKING
 
+from .gathering import Flusher
+
 if TYPE_CHECKING:
     WriteLine = Callable[[str, str], None]
+    Piece = bytes | memoryview
 
 HEADER = struct.Struct(">BBHHBx")
 MAX_CONTENT = 65528  # bytes of a record, a multiple of 8
@@ -20,12 +27,19 @@ STDOUT = 6
 LOG = 64  # a letter for the level, and a line
 ACCEPTED = 65  # the body may come
 REJECTED = 66  # another process is to serve the request
+CLOSING = 67  # of a connection without a request: the next request is to come on another one
+KEEP_FLAG = 1  # of BEGIN: the connection may serve further requests
 ACCEPT_FLAG = 2  # of BEGIN: the body comes after ACCEPTED
 AUTHORIZER = 2  # the role of access scripts
 LEVELS = {"error": b"e", "info": b"i", "debug": b"d", "crit": b"c"}
 MAX_LINE = 8192  # bytes of a line in the log
 MAX_PARAMS = 4 << 20  # bytes of the variables of a request
 BLOCK = 65536
+MAX_HELD = 49152  # bytes of output that are held back; a piece of at most 16384 bytes may come on top
+GATHERED = 8  # records of a long output in one system call
+
+
+FLUSHER = Flusher()
 
 
 class ClientGone(Exception):
@@ -40,15 +54,46 @@ def record(kind: int, content: bytes = b"") -> bytes:
 def records(kind: int, data: bytes) -> bytes:
     """Return the records with *data*."""
     if len(data) <= MAX_CONTENT:
-        return record(kind, data)
-    return b"".join(record(kind, data[at : at + MAX_CONTENT]) for at in range(0, len(data), MAX_CONTENT))
+        return HEADER.pack(1, kind, 1, len(data), 0) + data
+    return b"".join([record(kind, data[at : at + MAX_CONTENT]) for at in range(0, len(data), MAX_CONTENT)])
+
+
+def end(status: int, *, keeps: bool) -> bytes:
+    """Return the record that ends a request; *keeps*: the connection may serve another one."""
+    return record(END, struct.pack(">IBB2x", status, 0, keeps))
+
+
+def parsed(content: bytes) -> dict[str, object]:
+    """Return the variables in *content*."""
+    texts = iter(content.decode("latin-1").split("\0"))
+    return dict(zip(texts, texts))  # noqa: B905 - strict is unknown to Python 3.8
+
+
+# A usual request without a body: BEGIN, one record of variables, their end, and the end of the body.
+USUAL_BEGIN = record(BEGIN, struct.pack(">HB5x", 1, KEEP_FLAG))
+USUAL_END = record(PARAMS) + record(STDIN)
+_PARAMS_AT = len(USUAL_BEGIN)
+_CONTENT_AT = _PARAMS_AT + HEADER.size
+_AROUND = _CONTENT_AT + len(USUAL_END)
+
+
+def usual_content(data: bytes) -> bytes | None:
+    """Return the variables in *data* if it is a usual request without a body, all of it; None otherwise."""
+    size = len(data) - _AROUND
+    if size < 0 or not data.startswith(USUAL_BEGIN) or not data.endswith(USUAL_END):
+        return None
+    if HEADER.unpack_from(data, _PARAMS_AT) != (1, PARAMS, 1, size, 0):
+        return None
+    return data[_CONTENT_AT : _CONTENT_AT + size]
 
 
 class Channel:
-    """The connection of one request: its records, read and written.
+    """A connection of the server: records of its requests, read and written.
 
     Attributes:
         write_line: takes level and text of a line when the server has closed the connection.
+        role, flags: of the present request.
+        has_body: the end of its body has not been read.
     """
 
     def __init__(self, connection: socket.socket, write_line: WriteLine | None = None) -> None:
@@ -57,32 +102,58 @@ class Channel:
         self._data = bytearray()
         self.role = 1
         self.flags = 0
+        self.has_body = True
         self.is_gone = False
+        # output that is held back, under the lock: pieces, and records that the server has not taken
+        self._lock = threading.Lock()
+        self._held: list[bytes] = []
+        self._held_size = 0
+        self._unsent = b""
+        self._problem: OSError | None = None  # of the thread that flushes
+
+    def _receive(self) -> bytes:
+        """Return the next bytes; raises ClientGone."""
+        try:
+            data = self.connection.recv(BLOCK)
+        except OSError:
+            data = b""
+        if not data:
+            self.is_gone = True
+            raise ClientGone
+        return data
 
     def _fill(self, size: int) -> None:
         """Read until *size* bytes are here; raises ClientGone."""
         while len(self._data) < size:
-            try:
-                data = self.connection.recv(BLOCK)
-            except OSError:
-                data = b""
-            if not data:
-                self.is_gone = True
-                raise ClientGone
-            self._data += data
+            self._data += self._receive()
 
     def next_record(self) -> tuple[int, bytes]:
         """Return type and content of the next record."""
         self._fill(8)
         _version, kind, _request, size, padding = HEADER.unpack_from(self._data)
-        end = 8 + size + padding
-        self._fill(end)
+        stop = 8 + size + padding
+        self._fill(stop)
         content = bytes(self._data[8 : 8 + size])
-        del self._data[:end]
+        del self._data[:stop]
+        if kind == STDIN and not content:
+            self.has_body = False
         return kind, content
 
     def variables(self) -> dict[str, object]:
-        """Read the beginning of the request; return its variables."""
+        """Read the beginning of the next request; return its variables."""
+        if not self._data:
+            data = self._receive()
+            content = usual_content(data)
+            if content is not None:
+                self.role = 1
+                self.flags = KEEP_FLAG
+                self.has_body = False
+                return parsed(content)
+            self._data += data
+        self.has_body = True
+        return self._all_variables()
+
+    def _all_variables(self) -> dict[str, object]:
         content = b""
         while True:
             kind, piece = self.next_record()
@@ -97,13 +168,88 @@ class Channel:
 
     def send(self, data: bytes) -> None:
         """Send *data*; raises ClientGone, with mod_wsgi's words for the application."""
+        with self._lock:
+            self._check()
+            self._write(data)
+
+    def hold(self, data: bytes) -> None:
+        """Send output, together with what follows soon; raises ClientGone."""
+        with self._lock:
+            self._check()
+            self._held.append(data)
+            self._held_size += len(data)
+            if self._held_size >= MAX_HELD:
+                self._write(b"")
+            elif len(self._held) == 1:
+                FLUSHER.add(self)
+
+    def flush_now(self) -> bool:
+        """Send what is held, as far as that does not wait; return False if something is left."""
+        if not self._lock.acquire(False):
+            return False
+        try:
+            data = self._taken()
+            if self.is_gone or not data:
+                return True
+            try:
+                sent = self.connection.send(data, socket.MSG_DONTWAIT)
+            except BlockingIOError:
+                sent = 0
+            except OSError as problem:
+                self._problem = problem
+                return True
+            self._unsent = data[sent:]
+            return not self._unsent
+        finally:
+            self._lock.release()
+
+    def _check(self) -> None:
         if self.is_gone:
             raise ClientGone("client connection closed.")
+        problem, self._problem = self._problem, None
+        if problem is not None:
+            self._fail(problem)
+
+    def _taken(self) -> bytes:
+        """Return what was held back, which is then no longer."""
+        data, self._unsent = self._unsent, b""
+        if self._held:
+            data = b"".join([data, HEADER.pack(1, STDOUT, 1, self._held_size, 0), *self._held])
+            self._held.clear()
+            self._held_size = 0
+        return data
+
+    def _write(self, data: bytes) -> None:
+        if self._held or self._unsent:
+            data = self._taken() + data
         try:
             self.connection.sendall(data)
         except OSError as problem:
-            self.is_gone = True
-            raise ClientGone("failed to write response data: %s" % problem.strerror) from None
+            self._fail(problem)
+
+    def _fail(self, problem: OSError) -> None:
+        self.is_gone = True
+        raise ClientGone("failed to write response data: %s" % problem.strerror) from None
+
+    def send_output(self, before: bytes, data: bytes) -> None:
+        """Send *before*, then records with the output *data*, which is not copied; raises ClientGone."""
+        with self._lock:
+            self._check()
+            self._send_output(self._taken() + before, memoryview(data))
+
+    def _send_output(self, before: bytes, view: memoryview) -> None:
+        pieces: list[Piece] = [before] if before else []
+        try:
+            for at in range(0, len(view), MAX_CONTENT):
+                content = view[at : at + MAX_CONTENT]
+                pieces += (HEADER.pack(1, STDOUT, 1, len(content), 0), content)
+                if len(pieces) >= 2 * GATHERED:
+                    send_pieces(self.connection, pieces)
+                    pieces = []
+            if pieces:
+                send_pieces(self.connection, pieces)
+        except OSError as problem:
+            self._fail(problem)
 
     def log(self, level: str, text: str | bytes) -> None:
         """Write a line to the log of the request."""
@@ -119,23 +265,14 @@ class Channel:
         self.log("error", line)
 
 
-def parsed(content: bytes) -> dict[str, object]:
-    """Return the variables in *content*."""
-    text = content.decode("latin-1")
-    out: dict[str, object] = {}
-    at = 0
-    end = len(content)
-    while at < end:
-        size = content[at]
-        at += 1
-        if size > 127:
-            size = (size & 127) << 24 | int.from_bytes(content[at : at + 3], "big")
-            at += 3
-        length = content[at]
-        at += 1
-        if length > 127:
-            length = (length & 127) << 24 | int.from_bytes(content[at : at + 3], "big")
-            at += 3
-        out[text[at : at + size]] = text[at + size : at + size + length]
-        at += size + length
-    return out
+def send_pieces(connection: socket.socket, pieces: list[Piece]) -> None:
+    """Send all of *pieces*, which are not joined."""
+    sent = connection.sendmsg(pieces)
+    for piece in pieces:
+        if sent >= len(piece):
+            sent -= len(piece)
+        elif sent:
+            connection.sendall(memoryview(piece)[sent:])
+            sent = 0
+        else:
+            connection.sendall(piece)

@@ -9,7 +9,7 @@ import time
 import traceback
 from collections.abc import Iterable
 from io import TextIOWrapper
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING, Any, Protocol
 
 from .journal import LogLines, own_frames_left_out, text_stream
 from .records import ACCEPT_FLAG, ACCEPTED, AUTHORIZER, STDOUT, Channel, ClientGone, record, records
@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from types import ModuleType
 
     from .process import Process
+    from .serving import ServingThread
 
     class Application(Protocol):
         """An application of PEP 3333."""
@@ -39,16 +40,14 @@ CUT = 599  # the response has begun, and must not end in good order
 class ApplicationRequest:
     """One request: the script, the variables, the application and its result."""
 
-    def __init__(
-        self, process: Process, channel: Channel, variables: dict[str, object], begun: float
-    ) -> None:
+    def __init__(self, process: Process, channel: Channel, variables: dict[str, object]) -> None:
         self.process = process
         self.channel = channel
         self.variables = variables
-        self.begun = begun
+        self.begun = time.time()
         self.input: WsgiInput | None = None
         self.pending = b""  # records that go out with the end
-        self.is_embedded = not variables.get("mod_wsgi.process_group", "")
+        self.is_embedded = not variables.get("mod_wsgi.process_group")
         self.shown = self.text("SCRIPT_FILENAME")
         self.script = self.text("mod_wsgi.handler_script") or self.shown
 
@@ -73,7 +72,7 @@ class ApplicationRequest:
         stream.flush()
         stream.detach()
 
-    def answer(self) -> int | None:
+    def answer(self, thread: ServingThread) -> int | None:
         """Return the status for the server; None if another process is to serve the request."""
         if self.channel.role == AUTHORIZER:
             return self.decide()
@@ -103,7 +102,7 @@ class ApplicationRequest:
             words = "Target WSGI script '%s' does not contain WSGI application '%s'."
             self.log("error", words % (self.script, name))
             return NOT_FOUND
-        return self.called(application)
+        return self.called(application, thread)
 
     # scripts ----------------------------------------------------------------------------------------
     def present_module(self) -> ModuleType | None:
@@ -165,43 +164,31 @@ class ApplicationRequest:
         return module
 
     # application ------------------------------------------------------------------------------------
-    def environ(self, errors: TextIOWrapper) -> dict[str, object]:
+    def environ(self, errors: TextIOWrapper, thread: ServingThread) -> dict[str, object]:
         """Return the variables of PEP 3333."""
         process = self.process
-        current = process.current
-        settings = process.settings
         environ = self.variables
         environ.pop("PATH", None)
-        scheme = self.text("HTTPS")
-        environ.pop("HTTPS", None)
-        now = "%d" % (time.time() * 1_000_000)
+        scheme = environ.pop("HTTPS", "")
+        environ.update(process.constant)
         if not self.is_embedded:
             environ["mod_wsgi.daemon_start"] = "%d" % (self.begun * 1_000_000)
-        environ["mod_wsgi.script_start"] = now
-        environ["wsgi.version"] = (1, 0)
-        environ["wsgi.multithread"] = settings["is_multithread"]
-        environ["wsgi.multiprocess"] = settings["is_multiprocess"]
-        environ["wsgi.run_once"] = settings["threads"] == 1 and settings["maximum_requests"] == 1
-        environ["wsgi.url_scheme"] = "https" if scheme.lower() == "on" or scheme == "1" else "http"
+        environ["mod_wsgi.script_start"] = "%d" % (time.time() * 1_000_000)
+        environ["wsgi.url_scheme"] = "https" if scheme and is_on(scheme) else "http"
         environ["wsgi.errors"] = errors
         environ["wsgi.input"] = self.input
-        environ["wsgi.input_terminated"] = True
-        environ["wsgi.file_wrapper"] = FileWrapper
-        environ["apache.version"] = tuple(settings["apache_version"])
-        environ["mod_wsgi.version"] = VERSION
         environ["mod_wsgi.total_requests"] = process.requests - 1
-        environ["mod_wsgi.thread_id"] = current.number
-        environ["mod_wsgi.thread_requests"] = current.requests
+        environ["mod_wsgi.thread_id"] = thread.number
+        environ["mod_wsgi.thread_requests"] = thread.requests
         return environ
 
-    def called(self, application: Application) -> int:
+    def called(self, application: Application, thread: ServingThread) -> int:
         """Call the application and send its response; return the status for the server."""
         current = self.process.current
-        lines = LogLines("<wsgi.errors>", self.channel.log_error)
-        errors = text_stream(lines)
+        errors, lines = thread.errors.begin(self.channel.log_error)
         current.log = lines
-        environ = self.environ(errors)
-        current.requests += 1
+        environ = self.environ(errors, thread)
+        thread.requests += 1
         response = WsgiResponse(self.channel)
         status = FAILED
         try:
@@ -210,8 +197,9 @@ class ApplicationRequest:
             response.expire()
             self.pending = response.pending
             current.log = None
-            errors.flush()
-            lines.expire()
+            self.variables = {}
+            del environ, errors, lines
+            thread.errors.end()
         return status
 
     def sent(
@@ -303,6 +291,25 @@ class ApplicationRequest:
         body = json.dumps(answer).encode()
         self.channel.send(records(STDOUT, b"Status: 200 OK\r\n\r\n" + body))
         return OK
+
+
+def constant_variables(settings: dict[str, Any]) -> dict[str, object]:
+    """Return the variables of PEP 3333 and of mod_wsgi that all requests of a process have."""
+    return {
+        "wsgi.version": (1, 0),
+        "wsgi.multithread": settings["is_multithread"],
+        "wsgi.multiprocess": settings["is_multiprocess"],
+        "wsgi.run_once": settings["threads"] == 1 and settings["maximum_requests"] == 1,
+        "wsgi.input_terminated": True,
+        "wsgi.file_wrapper": FileWrapper,
+        "apache.version": tuple(settings["apache_version"]),
+        "mod_wsgi.version": VERSION,
+    }
+
+
+def is_on(value: object) -> bool:
+    """Return True if *value* of HTTPS stands for a connection with TLS."""
+    return value == "1" or str(value).lower() == "on"
 
 
 def plain(value: object) -> list[object]:

@@ -4,15 +4,23 @@ from __future__ import annotations
 
 import os
 import re
+import time
 from collections.abc import Callable, Iterable
 from types import TracebackType
 from typing import TYPE_CHECKING
 
-from .records import BLOCK, STDOUT, Channel, ClientGone, records
+from .records import BLOCK, MAX_CONTENT, STDOUT, Channel, ClientGone, records
 from .streams import FileWrapper
 
 _CODE = re.compile(rb"[0-9]{3}(?![0-9])").match
 _LENGTH = re.compile(rb"[0-9]{1,18}\Z").match
+# usual values, which need no further check
+_USUAL_STATUS = re.compile(r"[0-9]{3} [ -~]*\Z").match
+_USUAL_NAME = re.compile(r"[!-~]+\Z").match
+_USUAL_VALUE = re.compile(r"[\t -~]*\Z").match
+
+BURST = 0.001  # seconds between pieces of output that are sent together
+SHORT = 16384  # bytes of output that are copied behind the header of their record
 
 if TYPE_CHECKING:
     ExcInfo = tuple[type[BaseException], BaseException, TracebackType | None]
@@ -35,6 +43,13 @@ def is_control(byte: int) -> bool:
 
 def checked_status(value: object) -> bytes:
     """Return the bytes of a status line; raises TypeError and ValueError."""
+    if type(value) is str and _USUAL_STATUS(value) is not None:
+        return value.encode()
+    return any_status(value)
+
+
+def any_status(value: object) -> bytes:
+    """Return what `checked_status` does, for every value."""
     line = latin_bytes(value).partition(b"\0")[0]
     if _CODE(line) is None:
         raise ValueError("status code is not a 3 digit integer")
@@ -49,24 +64,38 @@ def checked_headers(headers: list[object]) -> list[tuple[bytes, bytes]]:
     """Return pairs of bytes; raises TypeError and ValueError."""
     out: list[tuple[bytes, bytes]] = []
     for header in headers:
-        if not isinstance(header, tuple):
-            found = type(header).__name__
-            raise TypeError("list of tuple values expected for headers, value of type %.200s found" % found)
-        if len(header) != 2:
-            raise ValueError("tuple of length 2 expected for header, length is %d" % len(header))
-        name = latin_bytes(header[0]).partition(b"\0")[0]
-        if not name:
-            raise ValueError("header name is empty")
-        for byte in name:
-            if is_control(byte):
-                raise ValueError("control character present in header name")
-            if byte == 32:
-                raise ValueError("space character present in header name")
-        value = latin_bytes(header[1]).partition(b"\0")[0]
-        if b"\r" in value or b"\n" in value:
-            raise ValueError("carriage return/line feed character present in header value")
-        out.append((name, value))
+        if type(header) is tuple and len(header) == 2:
+            name, value = header
+            if (
+                type(name) is type(value) is str
+                and _USUAL_NAME(name) is not None
+                and _USUAL_VALUE(value) is not None
+            ):
+                out.append((name.encode(), value.encode()))
+                continue
+        out.append(checked_header(header))
     return out
+
+
+def checked_header(header: object) -> tuple[bytes, bytes]:
+    """Return the pair of one field, whatever it is."""
+    if not isinstance(header, tuple):
+        found = type(header).__name__
+        raise TypeError("list of tuple values expected for headers, value of type %.200s found" % found)
+    if len(header) != 2:
+        raise ValueError("tuple of length 2 expected for header, length is %d" % len(header))
+    name = latin_bytes(header[0]).partition(b"\0")[0]
+    if not name:
+        raise ValueError("header name is empty")
+    for byte in name:
+        if is_control(byte):
+            raise ValueError("control character present in header name")
+        if byte == 32:
+            raise ValueError("space character present in header name")
+    value = latin_bytes(header[1]).partition(b"\0")[0]
+    if b"\r" in value or b"\n" in value:
+        raise ValueError("carriage return/line feed character present in header value")
+    return name, value
 
 
 class WsgiResponse:
@@ -85,6 +114,7 @@ class WsgiResponse:
         self.pending = b""
         self.sent = 0
         self.is_aborted = False
+        self._sent_at = 0.0  # of the last piece
 
     def start_response(
         self, status: object, headers: object, exc_info: ExcInfo | None = None, /
@@ -146,18 +176,27 @@ class WsgiResponse:
         """Return what of *data* does not exceed the announced length."""
         before = self.sent
         self.sent += len(data)
-        if self.length is None:
+        if self.length is None or self.sent <= self.length:
             return data
         return data[: max(0, self.length - before)]
 
     def output(self, data: bytes) -> None:
-        """Send the head if need be, and *data*."""
-        head = self.head()
-        data = self.limited(data)
-        if data:
-            self._send(head + data)
-        elif head:
+        """Send the head if need be, and *data*; pieces in quick succession go out together."""
+        before = self._sent_at
+        now = time.monotonic()
+        self._sent_at = now
+        head = self.head() if self._headers is not None or self._status is None else b""
+        if self.length is not None:
+            data = self.limited(data)
+        else:
+            self.sent += len(data)
+        channel = self._channel
+        if not data:
             self._keep(head)
+        elif head or self.pending or len(data) > SHORT or now - before >= BURST or channel is None:
+            self._send(head, data)
+        else:
+            channel.hold(data)
 
     def output_all(self, items: Iterable[object]) -> Exception | None:
         """Send the items of a list or tuple together; return the error that one of them has caused."""
@@ -170,7 +209,12 @@ class WsgiResponse:
             if item:
                 pieces.append(item)
         if pieces or problem is None:
-            self._keep(self.head() + self.limited(b"".join(pieces)))
+            head = self.head()
+            data = self.limited(pieces[0] if len(pieces) == 1 else b"".join(pieces))
+            if len(head) + len(data) <= MAX_CONTENT:
+                self._keep(head + data)
+            else:
+                self._send(head, data)
         return problem
 
     def output_file(self, wrapper: FileWrapper) -> bool:
@@ -197,16 +241,20 @@ class WsgiResponse:
                 break
             offset += len(data)
             left -= len(data)
-            self._send(head + data)
+            self._send(head, data)
             head = b""
         if head:
-            self._send(head)
+            self._send(head, b"")
         return True
 
-    def _send(self, data: bytes) -> None:
+    def _send(self, head: bytes, data: bytes) -> None:
+        """Send *head* and *data*; long data is not copied."""
         if self._channel is not None:
             pending, self.pending = self.pending, b""
-            self._channel.send(pending + records(STDOUT, data))
+            if len(head) + len(data) <= SHORT:
+                self._channel.send(pending + records(STDOUT, head + data))
+            else:
+                self._channel.send_output(pending + records(STDOUT, head) if head else pending, data)
 
     def _keep(self, data: bytes) -> None:
         """Let *data* go out with the end of the request, or with the next bytes."""

@@ -12,7 +12,6 @@ import os
 import signal
 import sys
 import threading
-import time
 import traceback
 import types
 
@@ -21,6 +20,7 @@ from .journal import LogLines, Reports, SwitchedLog, text_stream
 from .process import Process
 from .records import Channel
 from .request import VERSION, ApplicationRequest
+from .serving import ServingThread
 from .streams import FileWrapper
 
 
@@ -183,12 +183,10 @@ def main() -> None:
         restrict_signal(process)
     for path in settings["imports"]:
         variables = {"mod_wsgi.process_group": process.name, "SCRIPT_FILENAME": path}
-        request = ApplicationRequest(process, ImportChannel(process.reports), variables, time.time())
+        request = ApplicationRequest(process, ImportChannel(process.reports), variables)
         request.loaded(path)
-    threads = [
-        threading.Thread(target=process.serve, args=(number + 1,), daemon=True)
-        for number in range(settings["threads"])
-    ]
+    process.serving += [ServingThread(process, number + 1) for number in range(settings["threads"])]
+    threads = [threading.Thread(target=each.serve, daemon=True) for each in process.serving]
     if settings["stack_size"]:
         threading.stack_size(settings["stack_size"])
     for thread in threads:

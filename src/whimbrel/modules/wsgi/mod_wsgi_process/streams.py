@@ -16,7 +16,7 @@ class WsgiInput:
     def __init__(self, channel: Channel) -> None:
         self._channel: Channel | None = channel
         self._data = b""
-        self._is_done = False
+        self._is_done = not channel.has_body
         self._has_failed = False
 
     def _more(self) -> bool:
@@ -106,13 +106,16 @@ class WsgiInput:
             raise StopIteration
         return line
 
-    def expire(self) -> None:
-        """Read what the application left of the body, so that the server can send it; end the object."""
+    def read_rest(self) -> None:
+        """Read what the application left of the body, so that the server can send it."""
         try:
             while self._more():
                 self._data = b""
         except OSError:
             pass
+
+    def expire(self) -> None:
+        """End the object: later reads fail."""
         self._channel = None
 
 

@@ -6,6 +6,7 @@ Document: documents/X02-no-options.md
 from __future__ import annotations
 
 from collections.abc import Iterator
+from typing import Final
 
 from whimbrel.config.execute import root_relative
 from whimbrel.syntax.words import getword
@@ -16,6 +17,9 @@ from whimbrel.upgrade.source.config_tree import ConfigTree, Role, Statement
 from whimbrel.upgrade.source.queries import is_24_config, is_in_main_server, main_statements, server_of
 from whimbrel.upgrade.source.served_roots import user_words
 
+_ANY: Final = frozenset(("*", "_default_"))
+"""Words of <VirtualHost> for all addresses."""
+
 
 def check(tree: ConfigTree) -> Iterator[Finding]:
     """Yield a finding for a server with a directory that no Options without signs covers."""
@@ -25,12 +29,12 @@ def check(tree: ConfigTree) -> Iterator[Finding]:
     if any(map(is_in_main_server, plain)):
         return
     covered = [(server_of(line), path) for line in plain for path in _directories(line)]
+    hosts = [] if _reaches_main(tree) else list(tree.named("<virtualhost"))
     uncovered = [
         path
         for server, path in roots(tree)
-        if not any(
-            host in (None, server) and (path == directory or path.startswith(directory.rstrip("/") + "/"))
-            for host, directory in covered
+        if not all(
+            _is_covered(path, one, covered) for one in (hosts if server is None and hosts else [server])
         )
     ]
     place = insert_for_server(tree, ["Options All"]) if uncovered else None
@@ -51,6 +55,29 @@ def check(tree: ConfigTree) -> Iterator[Finding]:
                 "which Options are needed: All lists directories and runs programs everywhere, as in 2.2"
             ),
         )
+
+
+def _is_covered(path: str, server: Statement | None, covered: list[tuple[Statement | None, str]]) -> bool:
+    """Return True if a line for *server*, or for all, applies to *path*."""
+    return any(
+        host in (None, server) and (path == directory or path.startswith(directory.rstrip("/") + "/"))
+        for host, directory in covered
+    )
+
+
+def _reaches_main(tree: ConfigTree) -> bool:
+    """Return True if a request may be of the main server: no host is for all that comes to an address."""
+    listening = {word.lower() for line in tree.named("listen") for word in line.words()[:1]}
+    hosts = {word.lower() for host in tree.named("<virtualhost") for word in host.args.rstrip("> ").split()}
+    ports = {_port(word) for word in hosts if word.rpartition(":")[0] in _ANY or word in _ANY}
+    caught = (word in hosts or _port(word) in ports for word in listening)
+    return not hosts or ("" not in ports and not (listening and all(caught)))
+
+
+def _port(address: str) -> str:
+    """Return the port of an address, "" for all ports."""
+    port = address.rpartition(":")[2] if ":" in address or address.isdigit() else ""
+    return "" if port == "*" else port
 
 
 def replaces(words: list[str]) -> bool:

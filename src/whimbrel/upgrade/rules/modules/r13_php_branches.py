@@ -10,6 +10,7 @@ from typing import Final
 
 from whimbrel.base.latin1 import to_text
 from whimbrel.upgrade.edits.helpers import source_lines
+from whimbrel.upgrade.knowledge.scope import UnknownKind
 from whimbrel.upgrade.model import FileEdit, Finding, Risk, Safety
 from whimbrel.upgrade.rule import Rule
 from whimbrel.upgrade.rules.modules.php import OLD_TESTS, SETTINGS, TESTS, tested_module
@@ -21,13 +22,23 @@ _PROTECTS: Final = frozenset(
     {"engine", "open_basedir", "disable_functions", "disable_classes", "allow_url_fopen", "allow_url_include"}
 )
 """Settings that keep a script from running, or from doing harm."""
+_ENGINE_ON: Final = [["engine", word] for word in ("on", "1", "true", "yes")]
 _DECIDING: Final = frozenset(
     {"require", "deny", "order", "allow", "removehandler", "removetype", "sethandler"}
 )
 
 
 def check(tree: ConfigTree) -> Iterator[Finding]:
-    """Yield the <IfModule> sections for PHP 4 and 5 that have no counterpart for PHP 7 or 8."""
+    """Yield the <IfModule> sections for PHP 4 and 5 that have no counterpart for PHP 7 or 8.
+
+    Of a server that loads modules, but none of PHP, both versions skip them.
+    """
+    loading = list(tree.named("loadmodule", include_inactive=True))
+    is_complete = all(
+        item.kind is UnknownKind.MISSING for item in tree.unread
+    )  # of directories that are served
+    if loading and is_complete and not any("php" in "".join(line.words()[:1]) for line in loading):
+        return
     sections = list(tree.named("<ifmodule"))
     for section in sections:
         if tested_module(section) not in OLD_TESTS or any(map(_is_old, section.enclosing("<ifmodule"))):
@@ -65,6 +76,8 @@ def _finding(section: Statement, lines: list[Statement], missing: list[str]) -> 
 
 
 def _is_protecting(line: Statement) -> bool:
+    if line.name in SETTINGS and [word.lower() for word in line.words()] in _ENGINE_ON:
+        return False  # as it is without the line
     if line.name in SETTINGS:
         return line.name.startswith("php_admin_") or line.words()[:1] in [[name] for name in _PROTECTS]
     return line.name in _DECIDING

@@ -9,10 +9,14 @@ from typing import Final
 from whimbrel.base.regex import RegexError, compile_regex
 from whimbrel.catalogue import catalogue
 from whimbrel.catalogue.handlers import modules_of
+from whimbrel.syntax.words import getword
 from whimbrel.upgrade.model import Finding, InputContext, Risk
 from whimbrel.upgrade.rule import Rule
+from whimbrel.upgrade.rules.modules.x24_successors import SUCCEEDED
+from whimbrel.upgrade.source.branches import MPMS
 from whimbrel.upgrade.source.config_tree import ConfigTree, Role, Statement
 from whimbrel.upgrade.source.queries import lines_for_24
+from whimbrel.upgrade.source.walk import walk
 
 _COMPUTED: Final = re.compile(r"[%$]")
 _NEVER_RUN: Final = frozenset({"", "none", "default-handler"})
@@ -20,9 +24,11 @@ _SERVED: Final = frozenset({"core", "http_core"})
 
 
 def check(tree: ConfigTree) -> Iterator[Finding]:
-    """Yield the lines with such a handler, of configurations that load modules."""
+    """Yield the lines with such a handler, of configurations that load modules, and the first line of each
+    section that goes with the module of its handler."""
     if tree.context is not InputContext.SERVER or not tree.has("loadmodule"):
         return
+    yield from _skipped_sections(tree)
     loaded = _loaded_files(tree)
     actions = {word.lower() for line in lines_for_24(tree, "action") for word in line.words()[:1]}
     for line in lines_for_24(tree, "addhandler", "sethandler"):
@@ -34,9 +40,52 @@ def check(tree: ConfigTree) -> Iterator[Finding]:
             or _COMPUTED.search(name)
             or not loaded.isdisjoint(modules_of(name, "2.4"))
             or _goes_to_proxy(tree, line)
+            or any(map(_tests_foreign, line.enclosing("<ifmodule")))
         ):
             continue
         yield _finding(line, name)
+
+
+def _tests_foreign(section: Statement) -> bool:
+    """Return True if *section* is read with a third-party module alone, which has its handlers itself."""
+    name = getword(section.args)[0]
+    own = (row for version in ("2.2", "2.4") for row in catalogue(version).modules)
+    return (
+        not name.startswith("!")
+        and name not in MPMS
+        and all(name not in (row.identifier, row.source) for row in own)
+    )
+
+
+def _skipped_sections(tree: ConfigTree) -> Iterator[Finding]:
+    """Yield the lines that choose a handler in sections of modules that have no release for 2.4."""
+    gone: dict[str, str] = {}
+    for line in tree.named("loadmodule"):
+        words = line.words()
+        if len(words) == 2 and words[0] in SUCCEEDED:
+            file = words[1].rpartition("/")[2].removesuffix(".so")
+            names = words[0], f"mod_{words[0].removesuffix('_module')}.c", f"{file}.c"
+            gone |= dict.fromkeys(names, words[0])
+    for section in tree.named("<ifmodule") if gone else ():
+        module = gone.get(getword(section.args)[0], "")
+        first = next((line for line in walk(section.children) if _is_of_programs(line)), None)
+        if module and first is not None:
+            text = f"{first.node.name} {' '.join(first.args.split())}"
+            yield Finding(
+                "R14",
+                first.place,
+                f"{module} has no release for 2.4: without it 2.4 skips this section, and sends the files of "
+                f"`{text}` as they are, with the text of programs in them",
+                "name a handler that 2.4 has before, such as proxy:fcgi:// of mod_proxy_fcgi",
+                Risk.OPENS,
+            )
+
+
+def _is_of_programs(line: Statement) -> bool:
+    """Return True if *line* gives files a handler, by a type of PHP too."""
+    words = line.words()
+    is_type = line.name == "addtype" and words[:1] and words[0].lower().startswith("application/x-httpd-")
+    return line.name in ("addhandler", "sethandler", "action") or bool(is_type)
 
 
 def _loaded_files(tree: ConfigTree) -> set[str]:

@@ -19,7 +19,8 @@ def check(tree: ConfigTree) -> Iterator[Finding]:
             "append the chain to the file of SSLCertificateFile",
             Risk.COSMETIC,
         )
-    used = any(tree.named("order", "allow", "deny", "satisfy"))
+    # a .htaccess file that is not here may use it: then the upgrade itself keeps the module
+    used = bool(tree.missing_roots) or any(tree.named("order", "allow", "deny", "satisfy"))
     for line in tree.named("loadmodule"):
         if line.words()[:1] == ["access_compat_module"] and not used:
             yield Finding(

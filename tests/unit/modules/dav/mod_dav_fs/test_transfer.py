@@ -10,7 +10,8 @@ import pytest
 
 from whimbrel.modules.dav.mod_dav.errors import DavError
 from whimbrel.modules.dav.mod_dav_fs import transfer
-from whimbrel.modules.dav.mod_dav_fs.file_resource import FileResource, FileStyle
+from whimbrel.modules.dav.mod_dav_fs.file_resource import FileResource
+from whimbrel.modules.dav.mod_dav_fs.file_texts import FileStyle
 
 STYLE = FileStyle(False, 0, 0)
 

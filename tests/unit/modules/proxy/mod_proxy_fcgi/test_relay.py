@@ -11,9 +11,9 @@ from tests.support.fastcgi_application import record
 
 from whimbrel.backends.fastcgi import FastcgiReader, RecordType, complete_output
 from whimbrel.backends.reader import BackendError
-from whimbrel.modules.proxy.mod_proxy.relay import MAX_SEEN
 from whimbrel.modules.proxy.mod_proxy_fcgi import relay
 from whimbrel.modules.proxy.mod_proxy_fcgi.relay import FcgiRelay, one_piece_reader, output_key
+from whimbrel.modules.support.backend_relay import MAX_SEEN
 
 STDOUT, STDERR, END = RecordType.STDOUT, RecordType.STDERR, RecordType.END_REQUEST
 FINISH = record(END, bytes(8))

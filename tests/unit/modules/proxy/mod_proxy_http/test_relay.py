@@ -11,8 +11,8 @@ import pytest
 from tests.support.proxy_server import ProxyServer, answering, echo, run
 
 from whimbrel.engine.engine import GENERAL_PATH
-from whimbrel.modules.proxy.mod_proxy.relay import MAX_RELAYS, MAX_SEEN, MAX_SENT, NOTE
 from whimbrel.modules.proxy.mod_proxy_http.relay import MAX_HEAD
+from whimbrel.modules.support.backend_relay import MAX_RELAYS, MAX_SEEN, MAX_SENT, NOTE
 
 DATE = re.compile(rb"(?m)^Date: .*\r\n")
 ANSWER = b"HTTP/1.1 200 OK\r\nContent-Type: text/plain\r\nX-A: 1\r\nContent-Length: 2\r\n\r\nok"

@@ -130,7 +130,7 @@ def test_a_length_that_lies(tmp_path: Path, value: bytes) -> None:
         head() + head(),
         b"HTTP/1.1 200 OK\r\n\r\nhello",
         struct.pack(">I", 1 << 20)[1:] + bytes(6),
-        head((b"x", b"y" * 70000)),
+        frame(HEADERS, END_HEADERS, 1, Encoder().encode([(b"x", b"y" * 70000)], huffman=False)),
         frame(RST, 0, 1, struct.pack(">I", 2)),
         frame(GOAWAY, 0, 0, struct.pack(">II", 0, 2)),
         frame(GOAWAY, 0, 0, b""),

@@ -28,7 +28,7 @@ def test_each_application_group_has_a_socket() -> None:
 
 
 def test_places_are_bounded() -> None:
-    pool = WsgiPool({"site": 1}, {})
+    pool = WsgiPool({"site": (1, 15)}, {})
     for number in range(MAX_PLACES + 10):
-        assert pool.place_of("site", str(number)) == (1, variant_socket(1, str(number)))
+        assert pool.place_of("site", str(number), "/d") == (1, f"/d/{variant_socket(1, str(number))}", 15)
     assert len(pool._places) <= MAX_PLACES

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import random
 import socket
+import struct
 import threading
 
 import pytest
 
-from whimbrel.backends.fastcgi import END_STDIN, begin_request, params
+from whimbrel.backends.fastcgi import END_STDIN, FastcgiRole
+from whimbrel.modules.wsgi.mod_wsgi.records import begin, variable_records, variable_text
 from whimbrel.modules.wsgi.mod_wsgi_process.records import (
     MAX_CONTENT,
     MAX_PARAMS,
@@ -15,16 +18,24 @@ from whimbrel.modules.wsgi.mod_wsgi_process.records import (
     STDOUT,
     Channel,
     ClientGone,
+    parsed,
     record,
     records,
+    usual_content,
 )
+
+
+def request_of(variables: dict[str, str], *, has_body: bool) -> bytes:
+    """Return a request as the worker sends it."""
+    start = begin(FastcgiRole.RESPONDER, has_body=has_body)
+    return start + variable_records(variable_text(variables.items())) + (b"" if has_body else END_STDIN)
 
 
 def test_the_variables_are_those_that_the_worker_sends() -> None:
     variables = {"A": "b", "LONG": "x" * 300, "N" * 200: "y", "EMPTY": "", "BYTES": "\xe9\xff"}
     ours, theirs = socket.socketpair()
     with ours, theirs:
-        ours.sendall(begin_request() + params(variables.items())[0] + END_STDIN)
+        ours.sendall(request_of(variables, has_body=False))
         assert Channel(theirs).variables() == variables
 
 
@@ -54,7 +65,7 @@ def test_variables_have_a_bound() -> None:
 def test_a_connection_that_ends_is_noticed() -> None:
     ours, theirs = socket.socketpair()
     with theirs:
-        ours.sendall(begin_request()[:5])
+        ours.sendall(request_of({}, has_body=False)[:5])
         ours.close()
         with pytest.raises(ClientGone):
             Channel(theirs).variables()
@@ -78,3 +89,66 @@ def test_lines_find_a_way_without_the_connection() -> None:
             channel.send(b"x")
         channel.log_error("caf\xe9".encode())
     assert lines == [("error", "caf\xe9")]
+
+
+def received(data: bytes, sizes: list[int]) -> tuple[object, ...]:
+    """Return what a channel reads of *data*, which arrives in pieces of these sizes."""
+    ours, theirs = socket.socketpair()
+    with theirs:
+        channel = Channel(theirs)
+        at = 0
+        pieces = []
+        for size in sizes:
+            pieces.append(data[at : at + size])
+            at += size
+        pieces.append(data[at:])
+        channel._receive = lambda: pieces.pop(0) if pieces else gone()  # type: ignore[method-assign]
+        ours.close()
+        try:
+            variables = channel.variables()
+        except (ClientGone, struct.error):
+            return (None,)
+        return variables, channel.role, channel.flags
+
+
+def gone() -> bytes:
+    """Raise ClientGone."""
+    raise ClientGone
+
+
+@pytest.mark.parametrize("seed", range(10))
+def test_a_request_in_one_piece_is_read_as_one_in_many(seed: int) -> None:
+    dice = random.Random(seed)
+    usual = 0
+    for _ in range(300):
+        variables = {f"N{n}": "v" * dice.choice((0, 1, 7, 300)) for n in range(dice.randrange(6))}
+        data = request_of(variables, has_body=dice.random() < 0.3)
+        if dice.random() < 0.4:
+            at = dice.randrange(len(data))
+            data = data[:at] + bytes([dice.choice((0, 1, 2, 4, 5, 255))]) + data[at + dice.randrange(2) :]
+        whole = usual_content(data)
+        found = received(data, [1] * len(data))
+        if whole is not None:
+            usual += 1
+            assert (parsed(whole), 1, 1) == found
+        assert received(data, []) == found
+    assert usual > 50
+
+
+def test_long_output_is_sent_without_a_copy_and_complete() -> None:
+    ours, theirs = socket.socketpair()
+    ours.setsockopt(socket.SOL_SOCKET, socket.SO_SNDBUF, 5000)
+    data = bytes(range(256)) * 5000
+    found: list[bytes] = []
+
+    def read() -> None:
+        while piece := theirs.recv(3000):
+            found.append(piece)
+
+    reader = threading.Thread(target=read)
+    reader.start()
+    with ours, theirs:
+        Channel(ours).send_output(b"before", data)
+        ours.shutdown(socket.SHUT_WR)
+        reader.join(10)
+    assert b"".join(found) == b"before" + records(STDOUT, data)

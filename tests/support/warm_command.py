@@ -1,0 +1,80 @@
+"""Commands of the package in forks of a process that has imported them.
+
+A command imports 600 files, which costs twenty times what it does with a small configuration. A test that is
+not about the start of a process runs it here: the fork has arguments, directory, environment and standard
+files of its own, may confine itself, and ends as a process ends.
+"""
+
+from __future__ import annotations
+
+import multiprocessing
+import os
+import subprocess
+import sys
+import tempfile
+from collections.abc import Callable, Mapping, Sequence
+from functools import cache
+from pathlib import Path
+from typing import Final
+
+SECONDS: Final = 120
+PRELOADED: Final = ("api", "cli", "config", "directives", "engine", "modules", "report", "upgrade", "verify")
+"""Packages whose modules are imported before the fork, if the tests have imported them."""
+
+
+@cache
+def _context() -> multiprocessing.context.ForkServerContext:
+    context = multiprocessing.get_context("forkserver")
+    prefixes = tuple(f"whimbrel.{name}." for name in PRELOADED)
+    names = sorted(name for name in sys.modules if name.startswith(prefixes))
+    context.set_forkserver_preload(["whimbrel.cli.main", "whimbrel.cli.upgrade", *names])
+    return context
+
+
+def main() -> None:
+    """Run `whimbrel` with the arguments of this process."""
+    from whimbrel.cli.main import main
+
+    main()
+
+
+def run(
+    words: Sequence[str],
+    *,
+    cwd: Path | str,
+    typed: bytes = b"",
+    environment: Mapping[str, str] | None = None,
+    entry: Callable[[], None] = main,
+) -> subprocess.CompletedProcess[bytes]:
+    """Return exit status and output of a command; *entry* is a function of a module, and reads sys.argv."""
+    with tempfile.TemporaryDirectory(prefix="command-") as name:
+        files = [os.path.join(name, each) for each in ("stdin", "stdout", "stderr")]
+        for file, data in zip(files, (typed, b"", b""), strict=True):
+            Path(file).write_bytes(data)
+        values = dict(os.environ if environment is None else environment)
+        process = _context().Process(target=_command, args=(entry, list(words), str(cwd), values, files))
+        process.start()
+        process.join(SECONDS)
+        if process.exitcode is None:
+            process.kill()
+            process.join()
+            raise subprocess.TimeoutExpired(list(words), SECONDS)
+        out, err = (Path(file).read_bytes() for file in files[1:])
+        return subprocess.CompletedProcess(list(words), process.exitcode, out, err)
+
+
+def _command(
+    entry: Callable[[], None], words: list[str], cwd: str, environment: dict[str, str], files: list[str]
+) -> None:
+    os.chdir(cwd)
+    os.environ.clear()
+    os.environ.update(environment)
+    for number, file in enumerate(files):
+        handle = os.open(file, os.O_WRONLY if number else os.O_RDONLY)
+        os.dup2(handle, number)
+        os.close(handle)
+    sys.stdin = open(0, encoding="utf-8", closefd=False)
+    sys.stdout = open(1, "w", encoding="utf-8", closefd=False)
+    sys.stderr = open(2, "w", encoding="utf-8", errors="backslashreplace", closefd=False)
+    sys.argv = ["-c", *words]
+    entry()

@@ -1,0 +1,71 @@
+"""The lines that decided: of several lines about one thing the one that httpd's merging leaves."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from tests.unit.explain.explained_site import CONF, explained, side_of, step, texts
+
+from whimbrel.explain.cause import cause_of
+
+NESTED = """
+<Directory "@ROOT@/htdocs">
+    {outer}
+</Directory>
+<Directory "@ROOT@/htdocs/private">
+    {inner}
+</Directory>
+<Location /private>
+    Require all granted
+</Location>
+"""
+
+
+@pytest.mark.parametrize(
+    ("outer", "inner"),
+    [
+        ("ForceType text/x-outer", "ForceType text/x-inner"),
+        ("AddType text/x-outer .html", "AddType text/x-inner .html"),
+    ],
+)
+def test_the_line_of_the_inner_section_gave_the_type(tmp_path: Path, outer: str, inner: str) -> None:
+    side = side_of(tmp_path, CONF + NESTED.format(outer=outer, inner=inner))
+    (tmp_path / "htdocs/private/.htaccess").write_text("")
+    found = step(explained(side, "/private/x.html"), "header", "Content-Type")
+    assert found.result == "text/x-inner"
+    assert texts(found) == [inner]
+
+
+def test_the_inner_handler_answers(tmp_path: Path) -> None:
+    loads = "LoadModule status_module modules/mod_status.so\nLoadModule info_module modules/mod_info.so\n"
+    more = NESTED.format(outer="SetHandler server-info", inner="SetHandler server-status")
+    cause = cause_of(explained(side_of(tmp_path, loads + CONF + more), "/private/x.html"))
+    assert [line.text for line in cause.lines] == ["SetHandler server-status"]
+    assert cause.sentence == "mod_status answers"
+
+
+@pytest.mark.parametrize(
+    ("outer", "inner", "deciding"),
+    [
+        ("Options +Indexes", "Options +FollowSymLinks", "Options +Indexes"),
+        ("Options Indexes", "Options FollowSymLinks Indexes", "Options FollowSymLinks Indexes"),
+        ("Options None", "Options +Indexes", "Options +Indexes"),
+        ("Options All", "Options -ExecCGI", "Options All"),
+    ],
+)
+def test_the_options_line_that_decides_about_listings(
+    tmp_path: Path, outer: str, inner: str, deciding: str
+) -> None:
+    loads = "LoadModule autoindex_module modules/mod_autoindex.so\n"
+    found = explained(side_of(tmp_path, loads + CONF + NESTED.format(outer=outer, inner=inner)), "/private/")
+    assert found.status == 200
+    assert texts(step(found, "handler", "mod_autoindex")) == [deciding]
+    assert texts(step(found, "header", "Content-Type")) == []
+
+
+def test_the_error_document_of_the_inner_section(tmp_path: Path) -> None:
+    more = NESTED.format(outer='ErrorDocument 404 "outer"', inner='ErrorDocument 404 "inner"')
+    found = explained(side_of(tmp_path, CONF + more), "/private/none")
+    assert found.status == 404
+    assert texts(step(found, "response")) == ['ErrorDocument 404 "inner"']
