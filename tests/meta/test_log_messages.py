@@ -31,6 +31,7 @@ ELSEWHERE = {
 """Codes whose text is not beside them."""
 NOT_IN_2_4_71 = {
     "AH01775": "a nonce of another length: read_credentials refuses it before",
+    "AH02420": "explain knows it from logs of other releases",
     "AH02042": "a handshake that the client begins: OpenSSL refuses it without a line",
 }
 
