@@ -266,8 +266,10 @@ def near(mutation: Mutation, found: list[str]) -> tuple[list[str], bool]:
     chosen: dict[str, None] = {}
     for place in places:
         chosen.update(dict.fromkeys(_in_turns(test for test in found if test.startswith(place))))
-    static = [test for test in found if test.startswith("tests/meta/")]
-    return [*static, *list(chosen)[:TESTS]], mutation.name == ""
+    tests = list(chosen)[:TESTS]
+    if mutation.kind == "constant":  # tests that read the text of src
+        tests += [test for test in found if test.startswith("tests/meta/")]
+    return tests, mutation.name == ""
 
 
 def trials(

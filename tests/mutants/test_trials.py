@@ -85,11 +85,11 @@ def test_without_notes_the_tests_of_the_module_come_first_then_all_files_in_turn
     ]
     chosen, is_import = near(mutation, found)
     assert [test.rpartition("/")[2] for test in chosen] == [
-        "test_static.py::test_a",
         "test_url.py::test_1",
         "test_url.py::test_2",
         "test_head.py::test_1",
         "test_head.py::test_2",
         "test_other.py::test_1",
+        "test_static.py::test_a",
     ]
     assert not is_import
