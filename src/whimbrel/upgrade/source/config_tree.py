@@ -197,6 +197,14 @@ def no_progress(_what: str, _done: int, _all: int) -> None:
 OriginalPlace = Callable[[SourceLocation], SourceLocation]
 
 
+IsWritten = Callable[[SourceLocation], bool]
+
+
+def _is_read(_place: SourceLocation) -> bool:
+    """Return False: no line of a tree without edits is written."""
+    return False
+
+
 def _as_read(place: SourceLocation) -> SourceLocation:
     """Return the place in a tree without edits."""
     return place
@@ -231,7 +239,9 @@ class ConfigTree:
             is read after edits.
         reparse: reads the tree again with the bytes of edited files.
         report_progress: called during long work.
+        original: the configuration tree as it was read, before any edit; None if this is it.
         original_place: returns the place of a line in the texts as they were read, before any edit.
+        is_written: returns True for the place of a line that an edit has written.
     """
 
     def __init__(self, options: UpgradeOptions, root: str = "") -> None:
@@ -253,7 +263,9 @@ class ConfigTree:
         self.cache: dict[str, object] = {}
         self.reparse: Reparse = _no_source
         self.report_progress: ReportProgress = no_progress
+        self.original: ConfigTree | None = None
         self.original_place: OriginalPlace = _as_read
+        self.is_written: IsWritten = _is_read
         self._by_name: dict[str, list[Statement]] = {}
 
     @property
