@@ -72,6 +72,8 @@ class CheckResult:
         texts: the source lines of places and of frames.
         inputs: lines of text that describe the input.
         scope: what was read, and what is unknown.
+        lone: the files that no Include of the server reads.
+        is_whole: each file of the server was read; else 2.4 refuses this copy for another reason.
     """
 
     files: dict[str, int]
@@ -79,6 +81,8 @@ class CheckResult:
     texts: dict[tuple[str, int], str]
     inputs: tuple[str, ...] = ()
     scope: KnowledgeScope = KnowledgeScope()
+    lone: frozenset[str] = frozenset()
+    is_whole: bool = True
 
 
 def check(
@@ -114,7 +118,11 @@ def judge(tree: ConfigTree, wanted: Selection, sources: Sources | None = None) -
         key=lambda f: (f.risk.rank, order.get(f.place.path, len(order)), f.place.line, f.rule),
     )
     files = {path: _line_count(file.document.bytes) for path, file in tree.files.items()}
-    return CheckResult(files, findings, source_lines(tree, findings), described(tree), result.scope)
+    lone = frozenset(tree.lone.files) if tree.lone is not None else frozenset()
+    is_whole = tree.modules_unread is None and not any(file.foreign for file in tree.files.values())
+    return CheckResult(
+        files, findings, source_lines(tree, findings), described(tree), result.scope, lone, is_whole
+    )
 
 
 def _line_count(data: bytes) -> int:

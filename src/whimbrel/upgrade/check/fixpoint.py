@@ -87,10 +87,24 @@ def upgrade(
     tree: ConfigTree, rules: Iterable[Rule] | None = None, decide: DecideCallback | None = None
 ) -> UpgradeResult:
     """Upgrade *tree*, which must come from `read_config_tree`; no file is written."""
+    used = list(all_rules() if rules is None else rules)
+    decide = decide or (lambda finding, _tree, _place: finding)
     with DeepRecursion():  # a tree is a million live objects, which each collection would traverse
-        return _Fixpoint(
-            tree, all_rules() if rules is None else rules, decide or (lambda finding, _tree, _place: finding)
-        ).run()
+        result = _Fixpoint(tree, used, decide).run()
+        if tree.lone is not None:
+            _add_lone(result, _Fixpoint(tree.lone, used, decide).run())
+        return result
+
+
+def _add_lone(result: UpgradeResult, lone: UpgradeResult) -> None:
+    """Add the result for the files that no Include reads: no answer of the server depends on them."""
+    result.tree.files.update(lone.tree.files)
+    result.findings += lone.findings
+    result.files.update(lone.files)
+    result.line_maps.update(lone.line_maps)
+    result.passes += lone.passes
+    items = (replace(item, matters=False) for item in lone.scope.items)
+    result.scope = result.scope.merge(KnowledgeScope(lone.scope.files_read, tuple(items)))
 
 
 class _Fixpoint:

@@ -58,7 +58,9 @@ def add_load_errors(result: UpgradeResult, options: LoadOptions | None) -> None:
         finding = _finding(result, problem)
         if _is_of_other_mpm(result, finding.place):
             continue
-        if is_of_this_machine(texts, problem) or is_of_damaged_text(result.tree, finding.place.path):
+        if _may_be_loaded(result, problem) or is_of_this_machine(texts, problem):
+            continue
+        if is_of_damaged_text(result.tree, finding.place.path):
             continue
         if _is_of_foreign_module(problem, options):
             result.scope = result.scope.with_items([_foreign_item(problem, finding.place)])
@@ -66,6 +68,15 @@ def add_load_errors(result: UpgradeResult, options: LoadOptions | None) -> None:
             result.findings = [*result.findings, finding]
     if options is None:
         add_new_lines(result)
+
+
+def _may_be_loaded(result: UpgradeResult, problem: RefusedLine) -> bool:
+    """Return True for the lack of a module of httpd, where files with LoadModule lines were not read."""
+    if result.tree.modules_unread is None:
+        return False
+    return problem.place is None or (
+        bool(problem.name) and any(True for _ in catalogue("2.4").find(problem.name))
+    )
 
 
 def _known(result: UpgradeResult) -> set[tuple[str, int]]:
@@ -103,7 +114,8 @@ def _server_problems(
             return
         overlay[problem.place.path] = rest
     if configuration is not None:
-        result.findings = [*result.findings, *missing_mpm(texts.tree, configuration)]
+        if texts.tree.modules_unread is None:
+            result.findings = [*result.findings, *missing_mpm(texts.tree, configuration)]
         for file in texts.tree.files.values():
             if file.role is Role.HTACCESS:
                 yield from htaccess_problems(texts, configuration, file)

@@ -120,7 +120,8 @@ def needed_modules(tree: ConfigTree) -> list[NeededModule]:
         return cached
     load_lines = load_module_lines(tree)
     missing: dict[str, NeededModule] = {}
-    if any(file.role is Role.MAIN for file in tree.files.values()):
+    is_known = tree.modules_unread is None  # else a file that was not read may load each
+    if is_known and any(file.role is Role.MAIN for file in tree.files.values()):
         for need in _NeedSearch(tree, load_lines).all():
             if need.identifier not in load_lines.identifiers_24 and not load_lines.is_built_in(
                 need.identifier

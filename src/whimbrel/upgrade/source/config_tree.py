@@ -231,6 +231,7 @@ class ConfigTree:
         defines: the names that are defined.
         environment: the variables of the environment of the server.
         unread: the parts that could not be read; a finding reports each.
+        modules_unread: the line that names files with LoadModule lines which were not read; None for none.
         missing_roots: the served directories that are not here, in which .htaccess files may be read.
         undecided: the parts of the file of variables that were not carried out.
         include_patterns: the arguments of Include lines.
@@ -239,6 +240,7 @@ class ConfigTree:
             is read after edits.
         reparse: reads the tree again with the bytes of edited files.
         report_progress: called during long work.
+        lone: the files that no Include of the server reads, as a tree of fragments; None for none.
         original: the configuration tree as it was read, before any edit; None if this is it.
         original_place: returns the place of a line in the texts as they were read, before any edit.
         is_written: returns True for the place of a line that an edit has written.
@@ -256,6 +258,7 @@ class ConfigTree:
         self.defines: set[str] = set()
         self.environment: Mapping[str, str] = {}
         self.unread: list[UnknownItem] = []
+        self.modules_unread: SourceLocation | None = None
         self.missing_roots: list[str] = []
         self.undecided: list[UnknownItem] = []
         self.include_patterns: list[str] = []
@@ -263,6 +266,7 @@ class ConfigTree:
         self.cache: dict[str, object] = {}
         self.reparse: Reparse = _no_source
         self.report_progress: ReportProgress = no_progress
+        self.lone: ConfigTree | None = None
         self.original: ConfigTree | None = None
         self.original_place: OriginalPlace = _as_read
         self.is_written: IsWritten = _is_read
