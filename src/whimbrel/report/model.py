@@ -12,7 +12,6 @@ from whimbrel.upgrade.edits.frame_lines import FrameLine
 from whimbrel.upgrade.knowledge.scope import KnowledgeScope
 from whimbrel.upgrade.model import READ_ERROR, Risk, TextFix
 
-
 LONE_FILES: Final = "files that no Include reads"
 
 

@@ -19,6 +19,7 @@ from whimbrel.upgrade.knowledge.scope import KnowledgeScope
 from whimbrel.upgrade.model import READ_ERROR, Finding, UpgradeOptions
 from whimbrel.upgrade.rule import Rule
 from whimbrel.upgrade.rules import all_rules
+from whimbrel.upgrade.source.built_in_modules import is_windows
 from whimbrel.upgrade.source.config_tree import ConfigTree, ReportProgress, no_progress
 from whimbrel.upgrade.source.reading import Progress, Sources, described, read_config_tree
 
@@ -73,7 +74,8 @@ class CheckResult:
         inputs: lines of text that describe the input.
         scope: what was read, and what is unknown.
         lone: the files that no Include of the server reads.
-        is_whole: each file of the server was read; else 2.4 refuses this copy for another reason.
+        is_whole: each file of the server was read, and its builds are those of this system; else 2.4
+            refuses this copy for another reason.
     """
 
     files: dict[str, int]
@@ -120,6 +122,7 @@ def judge(tree: ConfigTree, wanted: Selection, sources: Sources | None = None) -
     files = {path: _line_count(file.document.bytes) for path, file in tree.files.items()}
     lone = frozenset(tree.lone.files) if tree.lone is not None else frozenset()
     is_whole = tree.modules_unread is None and not any(file.foreign for file in tree.files.values())
+    is_whole = is_whole and not is_windows(tree)
     return CheckResult(
         files, findings, source_lines(tree, findings), described(tree), result.scope, lone, is_whole
     )

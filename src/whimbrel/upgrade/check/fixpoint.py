@@ -272,7 +272,7 @@ class _Fixpoint:
         return line_map is not None and not line_map.unchanged_from(place.line)
 
     def _writer(self, part: Finding) -> int | None:
-        """Return the position in `applied` of the finding whose edit wrote the line at the place of *part*."""
+        """Return the position in `applied` of the finding whose edit wrote the line of *part*."""
         path, line = part.place.path, part.place.line
         text = self.current.files[path].document.bytes.split(b"\n")[line - 1].decode("latin-1").strip()
         original = self._original_place(part.place).line

@@ -324,6 +324,16 @@ class ConfigTree:
             yield statement
             pending += reversed(statement.children)
 
+    def shows(self, place: SourceLocation, word: str) -> bool:
+        """Return True if the line at *place*, as it was read, has *word*; edits may have written it since."""
+        if self.original is None:
+            return True
+        read = self.original_place(place)
+        file = self.original.files.get(read.path)
+        lines = file.document.bytes.split(b"\n") if file is not None else []
+        line = lines[read.line - 1] if 0 < read.line <= len(lines) else b""
+        return word.lower() in line.decode("latin-1").lower()
+
     def has(self, *names: str) -> bool:
         """Return True if an active statement has one of these names."""
         return next(self.named(*names), None) is not None

@@ -432,7 +432,8 @@ def test_files_that_no_include_reads_are_a_tree_of_their_own(tmp_path: Path) -> 
     main = (
         "LoadModule authz_host_module modules/mod_authz_host.so\n<VirtualHost *>\n"
         f"<Location /status>\n{text}</Location>\n<Files ~ ^x>\nOrder allow,deny\nDeny from all\n</Files>\n"
-        "<Directory /srv>\nAllowOverride None\nOrder allow,deny\nAllow from all\n</Directory>\n</VirtualHost>\n"
+        "<Directory /srv>\nAllowOverride None\nOrder allow,deny\nAllow from all\n</Directory>\n"
+        "</VirtualHost>\n"
     )
     laid(tmp_path, {MAIN: main, "lone.conf": f"<Location /lone>\n{text}</Location>\n"})
     server = LoadOptions(server_root=str(tmp_path))
