@@ -448,3 +448,14 @@ def test_files_that_no_include_reads_are_a_tree_of_their_own(tmp_path: Path) -> 
     assert both.files[f"{tmp_path}/{MAIN}"] == alone.files[f"{tmp_path}/{MAIN}"]
     assert "C17" in [f.rule for f in both.findings if f.place.path == lone]
     assert set(both.tree.files) == {f"{tmp_path}/{MAIN}", lone}
+
+
+def test_an_include_out_of_the_copy_is_not_called_one_without_match(tmp_path: Path) -> None:
+    laid(
+        tmp_path,
+        {"elsewhere/a.conf": "", f"copy/{MAIN}": f"ServerRoot /srv/a\nInclude {tmp_path}/elsewhere/*.conf\n"},
+    )
+    options = LoadOptions(server_root=str(tmp_path / "copy"))
+    found = read_config_tree(Sources(options=options, is_relocated=True), UpgradeOptions())
+    rules = [finding.rule for finding in upgrade(found).findings]
+    assert "X03" not in rules and "READ" in rules

@@ -113,11 +113,7 @@ def _is_of_programs(line: Statement) -> bool:
 def _loaded_files(tree: ConfigTree) -> set[str]:
     """Return the base names of the module files that 2.4 has, without their endings."""
     rows = (catalogue("2.4").module(identifier) for identifier in tree.modules_24)
-    return (
-        _files_of_lines(tree)
-        | {row.file for row in rows if row is not None}
-        | _SERVED
-    )
+    return _files_of_lines(tree) | {row.file for row in rows if row is not None} | _SERVED
 
 
 def _files_of_lines(tree: ConfigTree) -> set[str]:
