@@ -7,7 +7,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 
-from bench import stock
+from bench import stock, wsgi
 
 MANY = 10_000
 THOUSAND = 1_000
@@ -238,6 +238,7 @@ SITES = {
         documents="wordpress",
         php=True,
     ),
+    "wsgi": Site(("wsgi",), wsgi.httpd),
     # Defaults of distributions: MaxKeepAliveRequests, patterns for old browsers, sizes in the log.
     "defaults": Site(
         ("setenvif",),

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from random import Random
 
-from bench import php
+from bench import php, wsgi
 
 USER, PASSWORD = "bench", "curlew"
 HASH = "$apr1$wHiMbReL$IsCG8LSLZ6oGsVOJ/oUK0."
@@ -144,6 +144,24 @@ _CASES = (
     ),
     Case("php-fpm", "/page.php", length=php.LENGTH, site="php-fpm", servers=HTTPD),
     Case("wordpress", "/2026/11/a-post/", headers=BROWSER, site="wordpress", servers=HTTPD),
+    *(
+        Case(
+            name,
+            path,
+            length=length,
+            connections=connections,
+            headers=headers,
+            varied=bool(headers),
+            site="wsgi",
+            servers=(*HTTPD, *wsgi.NAMES),
+            half=(),
+        )
+        for name, path, length, connections, headers in (
+            ("wsgi-hello", "/hello", wsgi.LENGTH, 32, {}),
+            ("wsgi-varied", "/hello", wsgi.LENGTH, 32, BROWSER),
+            ("wsgi-1m", "/stream", wsgi.STREAM_LENGTH, 8, {}),
+        )
+    ),
     Case(
         "visitors",
         "/1k.html",
@@ -273,6 +291,7 @@ def write_documents(root: Path, pages: int = 1) -> None:
     (root / "wordpress").mkdir()
     (root / "wordpress" / "index.php").write_text(php.FRONT)
     (root / "wordpress" / ".htaccess").write_text(php.FRONT_RULES)
+    wsgi.write_application(root)
     (root / "cgi").mkdir()
     for name, script in (("echo", CGI), ("page", CACHEABLE)):
         (root / "cgi" / name).write_text(script)

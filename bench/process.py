@@ -134,6 +134,8 @@ class Running:
         except subprocess.TimeoutExpired:
             os.killpg(self.process.pid, signal.SIGKILL)
             self.process.wait(5)
+        with suppress(ProcessLookupError):  # programs behind the server
+            os.killpg(self.process.pid, signal.SIGTERM)
 
     def cpu_seconds(self) -> float:
         """Return the CPU time of all processes so far, user and system, ended children included."""

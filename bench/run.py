@@ -24,6 +24,7 @@ from typing import Any
 from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
 
+from bench import wsgi
 from bench.compare import changes, changes_table
 from bench.configs import SITES
 from bench.documents import CASES, write_documents
@@ -37,11 +38,11 @@ from bench.replay import LOG
 from bench.replay import prepare as prepare_replay
 from bench.report import conditions_table, model, model_half, show
 from bench.runner import Plan
-from bench.servers import program
+from bench.servers import APACHE_MODULES, program
 from bench.startup_memory import extras
 from bench.targets import conditions
 
-NAMES = ("whimbrel", "apache", "nginx", "granian")
+NAMES = ("whimbrel", "apache", "nginx", "granian", *wsgi.NAMES)
 RESULTS = Path(__file__).with_name("results.json")
 NEEDED = {"wrk": "nothing measured", "h2load": "no HTTP/2"}
 
@@ -110,6 +111,10 @@ def measured(options: argparse.Namespace, console: Console, root: Path) -> dict[
         console.print("php-fpm: left out, it is not installed", markup=False)
         options.cases = ",".join(case.name for case in wanted if not SITES[case.site].php)
         wanted = [case for case in wanted if not SITES[case.site].php]
+    if not (APACHE_MODULES / "mod_wsgi.so").exists() and any(case.site == "wsgi" for case in wanted):
+        console.print("wsgi: left out, apache2 has no mod_wsgi", markup=False)
+        options.cases = ",".join(case.name for case in wanted if case.site != "wsgi")
+        wanted = [case for case in wanted if case.site != "wsgi"]
     write_documents(root, max((case.pages for case in wanted), default=0) or 1)
     if cores()[0] is None:
         console.print(

@@ -8,6 +8,7 @@ import sys
 from dataclasses import dataclass
 from pathlib import Path
 
+from bench import wsgi
 from bench.configs import SITES, Site
 
 APACHE_MODULES = Path("/usr/lib/apache2/modules")
@@ -110,6 +111,8 @@ def program(name: str) -> str | None:
         return shutil.which(Path(sys.executable).with_name("whimbrel-httpd"))
     if name == "granian":
         return shutil.which(Path(sys.executable).with_name("granian"))
+    if name in wsgi.NAMES:
+        return wsgi.program(name) and program("nginx")
     known = {"apache": "apache2", "nginx": "nginx"}[name]
     return shutil.which(known, path=f"{os.environ.get('PATH', '')}:/usr/sbin:/sbin")
 
@@ -147,9 +150,15 @@ def prepare(name: str, root: Path, port: int, site: str = "plain") -> Server:
             "nothing_else:app",
         ]
         return Server(name, argv, port, [found, "--version"], "/s", root)
-    conf.write_text((nginx_text if name == "nginx" else httpd_text)(root, logs, port, SITES[site]))
-    if name == "nginx":
+    if name in wsgi.NAMES:
+        behind = Site(nginx=lambda root: wsgi.nginx(root, name))
+        conf.write_text(nginx_text(root, logs, port, behind))
+    else:
+        conf.write_text((nginx_text if name == "nginx" else httpd_text)(root, logs, port, SITES[site]))
+    if name == "nginx" or name in wsgi.NAMES:
         argv = [found, "-p", str(logs), "-c", str(conf), "-e", f"{logs}/error_log"]
+        if name in wsgi.NAMES:
+            argv = wsgi.argv(root, name, argv)
     else:
         argv = [found, "-d", str(root), "-f", str(conf), "-DFOREGROUND"]
     return Server(name, argv, port, [found, "-v"], root=root, tls=SITES[site].tls)

@@ -6,6 +6,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
+from bench import wsgi
 from bench.configs import SITES
 from bench.documents import BY_NAME, CASES
 
@@ -74,6 +75,8 @@ SPEED = (
     ("cgi-post", "CGI", 2.4, 0.0),
     ("php-fpm", "PHP by php-fpm", 1.35, 0.0),
     ("wordpress", "front page of 55 KB by php-fpm, compressed", 1.0, 0.0),
+    ("wsgi-hello", "Python: hello world", 1.5, 0.0),
+    ("wsgi-1m", "Python: a generator of 1 MB", 1.0, 0.0),
     ("server-status", "server-status", 3.0, 0.0),
     ("proxy", "reverse proxy of 1 KB", 2.3, 0.0),
     ("cache-hit", "cache hit, quick handler", 4.0, 0.0),
@@ -93,6 +96,10 @@ def _speed(cases: Mapping[str, Any]) -> Iterator[Condition]:
         yield at_least(title, multiples(cases, APACHE, PER_CPU, [name]), apache, APACHE)
         if nginx:
             yield at_least(title, multiples(cases, NGINX, PER_CPU, [name]), nginx, NGINX)
+    for other in wsgi.NAMES:
+        if other != "uwsgi":
+            title = f"Python: hello world, {other} behind nginx"
+            yield at_least(title, multiples(cases, other, PER_CPU, ["wsgi-hello"]), 1.0, other)
     found = multiples(cases, APACHE, PER_CPU, [c.name for c in CASES])
     below = {case: value for case, value in found.items() if value < 1.0}
     shown = below or dict([min(found.items(), key=lambda item: item[1])] if found else [])

@@ -133,7 +133,7 @@ class ProgramServer:
         return self.is_running()
 
     def wait_for_logs(self, lines: int) -> None:
-        """Wait until the access log has *lines* lines, `LOG_TIMEOUT` at most; other lines come before the last."""
+        """Wait for the last of *lines* lines of the access log, `LOG_TIMEOUT` at most."""
         self._wait(lambda: 0 < lines <= self.site.read("logs/access_log").count("\n"), LOG_TIMEOUT)
 
     def is_running(self) -> bool:

@@ -7,6 +7,7 @@ whole servers in `trees`.
 from __future__ import annotations
 
 import os
+from functools import cache
 from pathlib import Path
 
 REPOSITORY = Path(__file__).resolve().parents[2]
@@ -16,6 +17,7 @@ MAIN_FILES = ("apache2.conf", "conf/httpd.conf", "httpd.conf")
 PARTS = ("files", "rewrite", "trees")
 
 
+@cache
 def files() -> list[Path]:
     """Every file of every set."""
     return sorted(
@@ -25,6 +27,14 @@ def files() -> list[Path]:
         for path in (directory / part).rglob("*")
         if path.is_file()
     )
+
+
+def sample(every: int) -> list[Path]:
+    """Every file of the repository, and each *every*-th of the larger set; WHIMBREL_CASES takes all."""
+    if "WHIMBREL_CASES" in os.environ:
+        return files()
+    own = [path for path in files() if path.is_relative_to(CONFIGURATIONS)]
+    return own + [path for path in files() if not path.is_relative_to(CONFIGURATIONS)][::every]
 
 
 def roots() -> list[tuple[str, Path, str]]:

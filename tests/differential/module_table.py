@@ -14,6 +14,7 @@ ELSEWHERE: Final = {
     "mod_ident": ("tests/unit/modules/metadata/test_mod_ident.py", "asks port 113 of the client"),
     "mod_ssl": ("tests/server/test_tls.py", "needs a client of TLS"),
     "mod_md": ("tests/server/test_managed_domains.py", "needs an authority"),
+    "mod_otel": ("tests/server/test_otel.py", "needs a receiver of spans"),
     "mod_http2": ("tests/server/test_http2.py", "needs a client of HTTP/2"),
     "mod_echo": ("tests/server/test_layers.py", "has no HTTP on its connections"),
     "mod_systemd": ("tests/server/test_systemd.py", "needs a socket of the service manager"),

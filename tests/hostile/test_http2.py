@@ -25,7 +25,7 @@ def test_the_recorded_verdicts_are_those_of_apache2() -> None:
 
 
 def test_mutated_frames() -> None:
-    result = mutations_http2.run(Budget(300, 30.0))
+    result = mutations_http2.run(Budget(150, 30.0))
     assert not result.failures
     assert result.figures["sequences"] >= 100
 

@@ -103,18 +103,9 @@ def scripts(wheel: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
     itself comes before them.
     """
     root = tmp_path_factory.mktemp("installed")
-    venv.create(root, with_pip=True)
-    found = run(
-        root / "bin/python",
-        "-m",
-        "pip",
-        "install",
-        "--quiet",
-        "--no-index",
-        "--no-deps",
-        str(wheel),
-        cwd=root,
-    )
+    venv.create(root)
+    words = ["--python", str(root / "bin/python"), "install", "--quiet", "--no-index", "--no-deps"]
+    found = run(sys.executable, "-m", "pip", *words, "--no-compile", str(wheel), cwd=root)
     assert found.returncode == 0, found.stderr
     site = next(root.glob("lib/python3*/site-packages"))
     (site / "dependencies.pth").write_text("\n".join(path for path in sys.path if "site-packages" in path))

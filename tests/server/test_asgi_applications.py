@@ -84,7 +84,7 @@ HANDSHAKE = (
 )
 
 
-def start(server: ServerProcess) -> None:
+def start(server: ServerProcess, more: str = "") -> None:
     """Start *server* with the application at /live."""
     assert uvicorn is not None and uvicorn.origin is not None
     packages = Path(uvicorn.origin).parents[1]
@@ -92,7 +92,7 @@ def start(server: ServerProcess) -> None:
         pytest.skip("the packages of this interpreter are private")
     (server.root / "htdocs/live.asgi").write_text(APPLICATION)
     (server.root / "htdocs").chmod(0o777)
-    (server.root / "conf/extra.conf").write_text(CONF.format(root=server.root, packages=packages))
+    (server.root / "conf/extra.conf").write_text(CONF.format(root=server.root, packages=packages) + more)
     server.start()
 
 
@@ -145,6 +145,44 @@ def test_a_web_socket_passes_through(server: ServerProcess) -> None:
         while len(frame) < 9:
             frame += wire.recv(4096)
         assert frame == b"\x81\x07echo hi"
+
+
+def test_a_web_socket_passes_through_http_2(server: ServerProcess) -> None:
+    pytest.importorskip("websockets", reason="websockets (extra asgi) is not installed")
+    pytest.importorskip("h2", reason="the optional package h2 is not installed")
+    from h2.connection import H2Connection
+    from h2.events import DataReceived, ResponseReceived, StreamReset
+
+    start(server, "LoadModule http2_module m/mod_http2.so\nProtocols h2c http/1.1\nH2WebSockets on\n")
+    assert within(10, lambda: server.get("/live").startswith(b"HTTP/1.1 201 "))
+    state = H2Connection()
+    data = b""
+    status = ""
+    with server.connect() as wire:
+        state.initiate_connection()
+        names = (
+            (":method", "CONNECT"),
+            (":protocol", "websocket"),
+            (":scheme", "http"),
+            (":authority", "a.example"),
+            (":path", "/live/ws"),
+            ("sec-websocket-version", "13"),
+        )
+        wire.sendall(state.data_to_send())
+        state.receive_data(wire.recv(65536))
+        state.send_headers(1, names)
+        wire.sendall(state.data_to_send())
+        while len(data) < 9:
+            for event in state.receive_data(wire.recv(65536)):
+                if isinstance(event, ResponseReceived):
+                    value = event.headers[0][1]  # of :status
+                    status = value.decode() if isinstance(value, bytes) else value
+                    state.send_data(1, b"\x81\x82\0\0\0\0hi")
+                elif isinstance(event, DataReceived):
+                    data += event.data
+                assert not isinstance(event, StreamReset)
+            wire.sendall(state.data_to_send())
+    assert (status, data) == ("200", b"\x81\x07echo hi")
 
 
 def test_processes_end_in_order(server: ServerProcess) -> None:

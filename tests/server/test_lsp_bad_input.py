@@ -19,7 +19,7 @@ from tests.support.editor import SECONDS, START, Editor, ask_everything, editor
 from whimbrel.lsp.diagnostics import MAX_DIAGNOSTICS
 
 Work = Callable[[Editor], Coroutine[None, None, None]]
-MIN_FILES = 60
+MIN_FILES = 30
 MAX_SIZE = 20_000
 LONG = 1 << 20
 

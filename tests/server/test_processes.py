@@ -5,6 +5,7 @@ Messages and signals are those of apache2 2.4.71 where it has them.
 
 from __future__ import annotations
 
+import contextlib
 import os
 import re
 import signal
@@ -21,6 +22,16 @@ QUICK_WATCH = """
 from whimbrel.server.master import worker_pool
 from whimbrel.server.worker import worker
 worker_pool.STALL_TIMEOUT, worker_pool.WATCH_PERIOD, worker.BEAT_PERIOD = 1.5, 0.2, 0.2
+"""
+NOTED = """
+from whimbrel.server.worker import worker
+worker.BEAT_PERIOD = 0.2
+refresh_slot = worker.Worker.refresh
+def refresh_and_note(self):
+    refresh_slot(self)
+    with open("%s/refreshed", "a") as notes:
+        notes.write("x")
+worker.Worker.refresh = refresh_and_note
 """
 BLOCKING = """
 import time
@@ -42,11 +53,35 @@ def configure(server: ServerProcess, text: str) -> None:
     (server.root / "conf/extra.conf").write_text(text)
 
 
+def without_programs(server: ServerProcess) -> set[int]:
+    """Return the workers; other children of the master are log programs."""
+    commands = {}
+    for child in server.workers():
+        with contextlib.suppress(OSError):  # it has ended
+            commands[child] = Path(f"/proc/{child}/cmdline").read_bytes()
+    return {child for child, command in commands.items() if b"python" in command}
+
+
 def program(server: ServerProcess, name: str, text: str) -> Path:
     path = server.root / name
     path.write_text(f"#!/bin/sh\n{text}\n")
     path.chmod(0o755)
     return path
+
+
+def note_refreshes(server: ServerProcess) -> None:
+    """Let workers refresh their slots five times a second, and note each time in a file."""
+    notes = server.root / "refreshed"
+    notes.touch()
+    notes.chmod(0o666)
+    server.changes += NOTED % server.root
+
+
+def wait_for_refreshes(server: ServerProcess) -> None:
+    """Wait until each worker of a server that notes them has refreshed its slot, probably twice."""
+    notes = server.root / "refreshed"
+    count = len(notes.read_text()) + 2 * len(server.workers())
+    server.wait_for(lambda: len(notes.read_text()) > count)
 
 
 # hostile workers ---------------------------------------------------------------------------------
@@ -81,6 +116,7 @@ Worker.refresh = ruin
 )
 def test_a_compromised_worker_stops_no_other_process(server: ServerProcess, data: str) -> None:
     server.changes = HOSTILE % data
+    note_refreshes(server)
     configure(
         server,
         "LoadModule status_module m/mod_status.so\n<Location /status>\nSetHandler "
@@ -88,7 +124,7 @@ def test_a_compromised_worker_stops_no_other_process(server: ServerProcess, data
     )
     server.start()
     server.wait_for(server.workers)
-    time.sleep(1.2)
+    wait_for_refreshes(server)
     for _ in range(2):
         victim = server.workers()[0]
         os.kill(victim, signal.SIGKILL)
@@ -105,11 +141,12 @@ def test_a_compromised_worker_stops_no_other_process(server: ServerProcess, data
 
 def test_long_requests_are_cut_before_they_are_stored(server: ServerProcess) -> None:
     """One unread GET with 7,000 bytes that JSON expands sixfold once ended the master."""
+    note_refreshes(server)
     server.start()
     with server.connect() as wire:
         wire.sendall(b"GET /big.bin?" + b"\xff" * 7000 + b" HTTP/1.1\r\nHost: x\r\n\r\n")
         server.wait_for(lambda: wire.recv(100))
-        time.sleep(1.5)  # the worker updates its slot
+        wait_for_refreshes(server)
         for worker in server.workers():
             os.kill(worker, signal.SIGKILL)
         server.wait_for(lambda: log_of(server).count("AH00052") >= 1)
@@ -131,17 +168,17 @@ Worker._beat = end
 """
     configure(server, "StartServers 1\n")
     server.start()
-    time.sleep(3.0)
+    time.sleep(1.5)
     assert server.process is not None
     ticks = sum(
         map(int, Path(f"/proc/{server.process.pid}/stat").read_text().rpartition(")")[2].split()[11:13])
     )
-    time.sleep(3.0)
+    time.sleep(2.0)
     assert not server.ended()
     later = sum(
         map(int, Path(f"/proc/{server.process.pid}/stat").read_text().rpartition(")")[2].split()[11:13])
     )
-    assert later - ticks < 60  # hundredths of a second
+    assert later - ticks < 40  # hundredths of a second
 
 
 # a stuck event loop ------------------------------------------------------------------------------
@@ -328,13 +365,13 @@ def test_a_full_error_log_stops_no_process(server: ServerProcess, log: str) -> N
     configure(server, f'ErrorLog "{log}"\n')
     server.start()
     server.wait_for(server.workers)
-    time.sleep(1.2)
-    for worker in server.workers():
-        if b"python" in Path(f"/proc/{worker}/cmdline").read_bytes():
-            os.kill(worker, signal.SIGKILL)
+    time.sleep(1.2)  # a log program that ends sooner restarts after a pause
+    for worker in without_programs(server):
+        os.kill(worker, signal.SIGKILL)
     assert server.get().endswith(b"hello\n")
+    before = without_programs(server)
     server.signal(signal.SIGHUP)
-    time.sleep(1.5)
+    server.wait_for(lambda: without_programs(server) - before and not without_programs(server) & before)
     assert server.get().endswith(b"hello\n")
     assert not server.ended()
 

@@ -39,6 +39,8 @@ def application(environ, start_response):
         BLOCKS.append(bytearray(int(value)))
     elif name == "read":
         query = str(len(environ["wsgi.input"].read()))
+    elif name == "translated":
+        query = environ["PATH_TRANSLATED"]
     elif name == "write":
         write = start_response("200 OK", [])
         for number in range(1000):
@@ -276,3 +278,34 @@ def test_what_fails_after_the_client_has_gone_is_logged(server: ServerProcess) -
     text = "OSError: Apache/mod_wsgi request data read error: Partial results are valid but processing is"
     assert within(5, lambda: f"{text} incomplete.\n" in server.errors())
     assert server.get("/app").startswith(b"HTTP/1.1 200 ")
+
+
+def test_what_path_info_stands_for_is_looked_up_anew_when_files_change(server: ServerProcess) -> None:
+    directory = server.root / "htdocs/dir"
+    directory.mkdir()
+    more = (
+        "LoadModule rewrite_module m/mod_rewrite.so\n"
+        f"<Directory {directory}>\n    Options +FollowSymLinks\n    AllowOverride All\n</Directory>\n"
+    )
+    start(server, more=more)
+    rules = directory / ".htaccess"
+    for target in ("one", "two"):
+        rules.write_text(f"RewriteEngine On\nRewriteRule ^x$ /{target}\n")
+        os.utime(rules, (1_600_000_000, 1_600_000_000))
+        replies = [server.get(f"/app/dir/x?translated={n}") for n in range(5)]
+        assert {f"/{target} pid".encode() in reply for reply in replies} == {True}, replies
+    rules.unlink()
+    assert f"{directory}/x pid".encode() in server.get("/app/dir/x?translated")
+
+
+def test_a_killed_process_loses_only_the_requests_that_it_had(server: ServerProcess) -> None:
+    start(server, "processes=2 threads=2")
+    with Load(server) as load:
+        for _ in range(5):
+            before = load.count()
+            assert within(10, lambda: load.count() > before + 20)  # noqa: B023
+            os.kill(next(pid for pid in reversed(started(server)) if is_alive(pid)), signal.SIGKILL)
+    failed = [reply for reply in load.replies if not reply.startswith(b"HTTP/1.1 200 ")]
+    assert {reply[:12] for reply in failed} <= {b"HTTP/1.1 500"}
+    assert len(failed) <= 5 * 2  # two threads of each killed process
+    assert load.count() > 100

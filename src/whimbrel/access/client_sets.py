@@ -100,10 +100,11 @@ def _contains(one: AddressSet, piece: Range) -> bool:
 
 def _addresses_text(ranges: list[Range]) -> str:
     """Return the addresses by the networks in which they are, or by those in which they are not."""
-    outside = list(_complement(ranges))
-    if not outside:
+    complement = list(_complement(ranges))
+    if not complement:
         return _EVERYBODY
-    named, others = _networks_text(ranges), _networks_text(outside)
+    named = _networks_text(ranges)
+    others = _networks_text(complement)
     if named and (not others or named.count(",") <= others.count(",")):
         return named
     return f"{_EVERYBODY} but {others}" if others else ""

@@ -68,7 +68,7 @@ def explain_request(loaded: LoadedSite, request: Request, directory: str) -> Exp
         text_of(explanation.request),
         explanation.dialect,
         _answer(loaded.answer(probe)),
-        lines_of(cause.lines),
+        lines_of(cause.all_lines),
         text_of(cause.sentence),
         tuple(map(_step, explanation.steps)),
         tuple(item for item in unknown_of(scope) if item.matters),

@@ -14,7 +14,8 @@ from select import EPOLLIN, EPOLLOUT
 from typing import Final, TypeVar
 
 P = TypeVar("P", bound=asyncio.BaseProtocol)
-MAX_READ: Final = 64 * 1024
+MAX_READ: Final = 64 * 1024  # bytes of one system call
+MAX_LONG_READ: Final = 256 * 1024  # of one behind a read that was full: about what a socket holds
 MAX_EVENTS: Final = 64  # of one turn of the event loop
 HIGH: Final = 64 * 1024  # bytes that the peer has not taken, above which the protocol pauses; see asyncio
 
@@ -90,6 +91,7 @@ class UnixTransport(asyncio.Transport):
         "_loop",
         "_low",
         "_protocol",
+        "_read_size",
         "_sock",
         "on_end",
     )
@@ -115,6 +117,7 @@ class UnixTransport(asyncio.Transport):
         self._is_paused = False
         self._is_reading = True
         self._events = EPOLLIN  # that epoll watches
+        self._read_size = MAX_READ
         epoll.register(self._fd, EPOLLIN)
 
     def ready(self, events: int) -> None:
@@ -141,13 +144,14 @@ class UnixTransport(asyncio.Transport):
     # reading
     def _read(self) -> None:
         try:
-            data = self._sock.recv(MAX_READ)
+            data = self._sock.recv(self._read_size)
         except (BlockingIOError, InterruptedError):
             return
         except OSError as problem:
             self._close(problem)
             return
         if data:
+            self._read_size = MAX_LONG_READ if len(data) >= MAX_READ else MAX_READ
             try:
                 self._protocol.data_received(data)
             except Exception as failure:

@@ -19,6 +19,7 @@ EXTRAS: Final[dict[str, tuple[str, ...]]] = {
     "lua": ("lupa",),
     "metrics": ("prometheus-client",),
     "mysql": ("PyMySQL",),
+    "otel": ("opentelemetry-sdk", "opentelemetry-exporter-otlp-proto-http"),
     "pgsql": ("psycopg",),
     "proxy-http2": ("h2",),
     "session-crypto": ("cryptography",),
@@ -28,6 +29,7 @@ EXTRAS: Final[dict[str, tuple[str, ...]]] = {
 """Extra -> the packages that it installs, the one that is missed first in front."""
 IMPORTS: Final = {
     "PyMySQL": "pymysql",
+    "opentelemetry-sdk": "opentelemetry",
     "prometheus-client": "prometheus_client",
     "pyOpenSSL": "OpenSSL",
     "python-ldap": "ldap",

@@ -24,6 +24,7 @@ from whimbrel.cli.explain_options import (
     AllSteps,
     AsJson,
     ClientCert,
+    ClientHost,
     DialectName,
     Diff,
     ErrorLine,
@@ -93,6 +94,7 @@ def explain(
     no_pager: NoPager = False,
     host: Host = "",
     source: From = "",
+    client_host: ClientHost = "",
     address: To = "",
     user: User = "",
     method: Method = "GET",
@@ -135,7 +137,16 @@ def explain(
                 paths, root, file, *lines, envvars, as_server=bool(paths), build=build_name(builtin)
             )
             described = RequestDescription(
-                words, host, source, address, user, method, tuple(map(_field, header or [])), tls, client_cert
+                words,
+                host,
+                source,
+                address,
+                user,
+                method,
+                tuple(map(_field, header or [])),
+                tls,
+                client_cert,
+                client_host,
             )
             code = explain_request(
                 ConfigurationChoice(named, dialect, is_default="dialect" not in given_names(context)),

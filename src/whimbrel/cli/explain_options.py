@@ -42,6 +42,14 @@ From = Annotated[
     str,
     typer.Option("--from", help="Client address. Default: 192.0.2.1. Example: --from 10.1.2.3"),
 ]
+ClientHost = Annotated[
+    str,
+    typer.Option(
+        metavar="NAME",
+        help="Name that a lookup of the client address gives. Default: none. "
+        "Example: --client-host pc.example.com",
+    ),
+]
 To = Annotated[
     str,
     typer.Option("--to", help="Server address. Default: that of the virtual host. Example: --to 10.0.0.5"),

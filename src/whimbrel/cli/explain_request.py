@@ -205,7 +205,7 @@ def _print_both(old: Side, new: Side, probe: Probe, names: tuple[str, str], outp
     new_site = LoadedSite(new)
     before, old_scope = old_site.explain(probe)
     after, new_scope = new_site.explain(probe)
-    scope = old_scope.merge(new_scope)
+    scope = old_scope.merge_version(new_scope)
     changes = list(changed_steps(before, after))
     parts = response_differences(old, new, probe)
     if output.as_json:

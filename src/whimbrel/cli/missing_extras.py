@@ -14,6 +14,7 @@ EXTRA_BY_MODULE: Final = {
     "ldap_module": "ldap",
     "lua_module": "lua",
     "md_module": "acme",
+    "otel_module": "otel",
     "proxy_html_module": "html",
     "proxy_http2_module": "proxy-http2",
     "session_crypto_module": "session-crypto",

@@ -123,7 +123,7 @@ def after_verify(
     from whimbrel.verify.verification import Verdict  # most commands do without the engine
 
     words = given_words(context, READ)
-    again = given_words(context, READ | NAMED | _COMPARED)
+    repeated = given_words(context, READ | NAMED | _COMPARED)
     old, new = both
     is_one_text = old is new and dialects[0] == V22.name != dialects[1]
     test = ""
@@ -138,7 +138,7 @@ def after_verify(
     if result.groups:
         request = _request_words(result)
         if not request or not _is_in_place(new, result.files):
-            return _next(f"{command_line('verify', *again, '--format', 'html')} > differences.html")
+            return _next(f"{command_line('verify', *repeated, '--format', 'html')} > differences.html")
         place = os.path.join(old.server_root, old.file)
         other = dialects[0] if old is new else f"{place}@{dialects[0]}"
         if "backups" in given_names(context):
@@ -147,7 +147,7 @@ def after_verify(
         return _next(command_line("explain", *request, *_named(new), *words, *sides))
     if result.verdict is Verdict.NOT_DECIDED:
         more = ["--limit", str(MORE_REQUESTS)] if result.has_ended else []
-        decided = _next(command_line("verify", *again, *more))
+        decided = _next(command_line("verify", *repeated, *more))
         if not more:
             decided = f"Give or decide what is named above, and compare again.\n{decided}"
         return decided + (f"Or, as it is: {test}\n" if test else "")
@@ -197,13 +197,14 @@ def _pairs(arguments: Arguments) -> list[tuple[str, str]]:
 
 def _request_words(result: VerifyResult) -> list[str]:
     """Return the words of `explain` for the first request that differs, or is not decided, and that needs no
-    variable and no name of a client.
+    variable.
     """
     examples = [example.probe for group in result.groups for example in group.examples]
     for probe in (*examples, *(one.probe for one in result.not_decided if one.probe is not None)):
-        if probe.environment or probe.client_host or (probe.tls and probe.tls.peer_certificate):
+        if probe.environment or (probe.tls and probe.tls.peer_certificate):
             continue
         words = [probe.request_text.partition(" ")[2], "--from", probe.client]
+        words += ["--client-host", probe.client_host] if probe.client_host else []
         words += ["--host", probe.host] if probe.host and f"/{probe.host}/" not in words[0] else []
         words += ["--method", probe.method] if probe.method != "GET" else []
         words += ["--user", probe.user.name] if probe.user is not None else []

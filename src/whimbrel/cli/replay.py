@@ -205,7 +205,7 @@ def _scope(sides: tuple[Side, Side]) -> KnowledgeScope:
     from whimbrel.verify.damaged_htaccess import damaged_htaccess
 
     damaged = damaged_htaccess([SideLines(side) for side in sides])
-    return sides[0].scope.merge(sides[1].scope).with_items(damaged)
+    return sides[0].scope.merge_version(sides[1].scope).with_items(damaged)
 
 
 def _side(conf: Path, dialect: str, defines: list[str]) -> SideOptions:

@@ -14,6 +14,7 @@ from whimbrel.config.configuration import Configuration
 from whimbrel.config.core_config import CoreServerConfig
 from whimbrel.config.messages import format_message
 from whimbrel.config.model import Listener, SectionKind, Server, Stage, all_nodes
+from whimbrel.config.vhosts import speaks_tls
 
 COMPAT: Final = "still does what it did, by mod_access_compat; 2.4 has Require for it"
 # Old names that 2.4 still reads, and their meaning there.
@@ -113,30 +114,39 @@ def urls(configuration: Configuration) -> list[str]:
     listener = listeners[0]
     servers = [s for s in configuration.servers() if not s.is_virtual or _listens(s, listener)]
     default = next((s for s in servers if s.is_virtual), configuration.main)
-    base = f"{_scheme(listener)}://{_host(default, listener)}{_port(listener)}"
+    base = _origin(default, _host(default, listener), listener)
     inside = [f"{base}{path}" for path in _paths(default)]
     others = [
-        f"{_scheme(listener)}://{name}{_port(listener)}/"
+        f"{_origin(s, name, listener)}/"
         for s in servers
         if s.is_virtual and s is not default
         for name in [_local_name(s)]
         if name
     ]
-    more = [f"{_scheme(one)}://{_host(configuration.main, one)}{_port(one)}/" for one in listeners[1:]]
+    more = [
+        f"{_origin(_server_at(configuration, one), _host(configuration.main, one), one)}/"
+        for one in listeners[1:]
+    ]
     return list(dict.fromkeys([f"{base}/", *inside[:1], *others[:1], *inside[1:], *others[1:], *more]))
 
 
-def _scheme(listener: Listener) -> str:
-    """Return the scheme of URLs of a listener: its protocol, if Listen names one."""
-    return "https" if listener.protocol == "https" else "http"
+def _server_at(configuration: Configuration, listener: Listener) -> Server:
+    """Return the default server of a listener."""
+    hosts = (server for server in configuration.servers() if server.is_virtual and _listens(server, listener))
+    return next(hosts, configuration.main)
+
+
+def _origin(server: Server, name: str, listener: Listener) -> str:
+    """Return scheme, name and port of the URLs of *server* at a listener, the port where it is not that of
+    the scheme.
+    """
+    is_tls = speaks_tls(server) or listener.protocol == "https"
+    port = "" if listener.port == (443 if is_tls else 80) else f":{listener.port}"
+    return f"{'https' if is_tls else 'http'}://{name}{port}"
 
 
 def _listens(server: Server, listener: Listener) -> bool:
     return any(address.port in (0, listener.port) for address in server.addresses)
-
-
-def _port(listener: Listener) -> str:
-    return "" if listener.port == (443 if listener.protocol == "https" else 80) else f":{listener.port}"
 
 
 def _host(server: Server, listener: Listener) -> str:

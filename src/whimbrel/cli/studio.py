@@ -5,6 +5,7 @@ Exit codes: 0 stopped; 1 the page cannot be served; 2 wrong usage or unreadable 
 
 from __future__ import annotations
 
+import json
 import os
 import shutil
 import signal
@@ -39,8 +40,11 @@ from whimbrel.utilities.usage_error import UsageError
 
 if TYPE_CHECKING:
     from whimbrel.studio.nursery import Serve
-    from whimbrel.upgrade.source.reading import Sources
 
+MAX_MEMORY: Final = 512 << 20
+"""Bytes of data of the server of the page; the processes of analysis have their own bound."""
+MAX_FAULT: Final = 8192
+"""Characters of the reason why there is no page."""
 app = typer.Typer(add_completion=False, rich_markup_mode=None, pretty_exceptions_enable=False)
 EPILOG: Final = epilog(
     {0: "stopped", 1: "the page cannot be served", 2: "wrong usage or unreadable input"},
@@ -81,21 +85,23 @@ def studio(
         lines = before or (), after or (), defines or ()
         is_file = conf is not None and conf.is_file()
         named = ConfigArguments(paths, root, file, *lines, envvars, is_file, build=build_name(builtin))
-        found, _directory = sources(named)
-        if found.options is None:
-            raise UsageError(why_no_server(str(conf)))
-        raise typer.Exit(run(found, port))
+        raise typer.Exit(run(named, port))
     except UsageError as problem:
         os.write(2, encoded(f"{problem}\n"))
         raise typer.Exit(EXIT_USAGE) from None
 
 
-def run(found: Sources, port: int) -> int:
-    """Serve the page of *found* until a signal; return the exit status. Raises UsageError."""
+def run(named: ConfigArguments, port: int) -> int:
+    """Serve the page of a configuration until a signal; return the exit status. Raises UsageError.
+
+    The server itself reads no file of the configuration: a confined process does.
+    """
     from whimbrel.studio.nursery import start_nursery
 
-    assert found.options is not None
-    control = start_nursery(lambda: _analysis(found))
+    control, hello = start_nursery(lambda: _analysis(named))
+    place = json.loads(hello or b'{"fault": "the process of analysis has ended"}')
+    if "fault" in place:
+        raise UsageError(place["fault"])
     directory = tempfile.mkdtemp(prefix="whimbrel-studio-")
     owner = os.getpid()
     for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
@@ -103,7 +109,7 @@ def run(found: Sources, port: int) -> int:
     try:
         if os.getuid() == 0:
             os.chmod(directory, 0o711)
-        return _serve(found, control, port or free_port(), from_system(directory))
+        return _serve(place, control, port or free_port(), from_system(directory))
     finally:
         if os.getpid() == owner:
             shutil.rmtree(directory, ignore_errors=True)
@@ -114,8 +120,10 @@ def _stop(_number: int, _frame: object) -> None:
     raise SystemExit(0)
 
 
-def _analysis(found: Sources) -> Serve:
-    """Confine the nursery, and return what its processes do."""
+def _analysis(named: ConfigArguments) -> tuple[Serve | None, bytes]:
+    """Confine the nursery; return what its processes do, and the server root and the main file as JSON, or
+    why there is none.
+    """
     from whimbrel.base.confinement import confine
     from whimbrel.base.process_limits import limit_process
     from whimbrel.studio.analysis import Analysis
@@ -124,12 +132,21 @@ def _analysis(found: Sources) -> Serve:
 
     confine()
     limit_process()
+    try:
+        found, _directory = sources(named)
+        if found.options is None:
+            raise UsageError(why_no_server(str(named.paths[0]) if named.paths else ""))
+    except UsageError as problem:
+        return None, json.dumps({"fault": str(problem)[:MAX_FAULT]}).encode()
     warm()
-    return lambda connection: serve(connection, Analysis(found))
+    place = {"root": found.options.server_root, "file": found.options.file}
+    return lambda connection: serve(connection, Analysis(found)), json.dumps(place).encode()
 
 
-def _serve(found: Sources, control: socket.socket, port: int, directory: str) -> int:
+def _serve(place: dict[str, str], control: socket.socket, port: int, directory: str) -> int:
+    """Serve the page of the main file at *place* until a signal; return the exit status."""
     from whimbrel.base.errors import ConfigError, NotBound, StartError
+    from whimbrel.base.process_limits import limit_process
     from whimbrel.cli.version_text import built
     from whimbrel.server.master.master import Master, StartOptions
     from whimbrel.studio.api import StudioApi
@@ -137,10 +154,8 @@ def _serve(found: Sources, control: socket.socket, port: int, directory: str) ->
     from whimbrel.studio.page import load_page
     from whimbrel.studio.session import StudioSession
 
-    options = found.options
-    assert options is not None
-    undo = command_line("upgrade", "--undo", "-d", options.server_root)
-    title = options.file if options.file.startswith("/") else f"{options.server_root}/{options.file}"
+    undo = command_line("upgrade", "--undo", "-d", place["root"])
+    title = os.path.join(place["root"], place["file"])
     session = StudioSession(control, title, undo=undo)
     api = StudioApi(session, port, load_page())
     url = f"http://127.0.0.1:{port}/#key={session.token}"
@@ -162,4 +177,5 @@ def _serve(found: Sources, control: socket.socket, port: int, directory: str) ->
     except (ConfigError, StartError) as problem:
         os.write(2, encoded(f"the page cannot be served: {problem}\n"))
         return 1
+    limit_process(MAX_MEMORY)
     return master.run()

@@ -321,7 +321,7 @@ def upgrade(
         else:
             following = [f"Next: {command_line('upgrade', '--write', *arguments)}"] * bool(result.files)
         output = _Output(
-            shape, color, is_written, words, arguments, following, not no_pager, is_copy=out is not None
+            shape, color, is_written, words, arguments, following, not no_pager, from_system(str(out or ""))
         )
         raise typer.Exit(_print_result(result, directory, output))
     except (UsageError, RuleError, UnknownRule, WriteError) as problem:
@@ -438,7 +438,7 @@ class _Output(NamedTuple):
         verified: a sentence about the comparison of answers, "" for none.
         arguments: those of the command line that the next command repeats.
         following: lines with the commands that come next.
-        is_copy: the result was written to another directory.
+        copy: the directory that the result was written to, "" for none.
     """
 
     shape: OutputFormat
@@ -448,7 +448,7 @@ class _Output(NamedTuple):
     arguments: list[str]
     following: list[str]
     may_page: bool
-    is_copy: bool = False
+    copy: str = ""
 
 
 def _print_result(result: UpgradeResult, directory: str, output: _Output) -> int:
@@ -474,7 +474,7 @@ def _print_result(result: UpgradeResult, directory: str, output: _Output) -> int
         stream,
         output.color,
         following=output.following,
-        is_copy=output.is_copy,
+        copy=output.copy,
     )
     if result.files and not is_written:
         return EXIT_FINDINGS

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import sys
 from collections import Counter
 from collections.abc import Iterable, Iterator
@@ -17,7 +18,7 @@ from whimbrel.cli.terminal import write_bytes
 from whimbrel.report.entries import entry_of
 from whimbrel.report.formats.frames import FrameStyle, frame, framed
 from whimbrel.report.knowledge import as_json, text_lines
-from whimbrel.report.model import groups
+from whimbrel.report.model import count_noun, groups
 from whimbrel.upgrade.check.check import source_lines
 from whimbrel.upgrade.check.diffs import diffs
 from whimbrel.upgrade.check.fixpoint import UpgradeResult
@@ -29,6 +30,8 @@ from whimbrel.upgrade.source.reading import described as inputs
 
 MAX_SUMMARY_LINE: Final = 1200
 """Characters of a line of the summary."""
+MAX_IDLE: Final = 12
+"""Unchanged .htaccess files that the summary of a copy names."""
 _COLORS: Final = {b"-": b"\x1b[31m", b"+": b"\x1b[32m", b"@": b"\x1b[36m", b"d": b"\x1b[1m"}
 
 
@@ -56,11 +59,11 @@ def print_summary(
     color: ColorMode,
     *,
     following: Iterable[str] = (),
-    is_copy: bool = False,
+    copy: str = "",
 ) -> None:
     """Print the kind of input, findings that need review (equal ones once), decisions, other changes by
-    rule, and the lines *following* with the commands that come next. *is_copy*: the files were written to
-    another directory.
+    rule, and the lines *following* with the commands that come next. *copy*: the directory that the files
+    were written to, "" for their own.
     """
     style = FrameStyle(terminal_width(stream), is_colored(color, stream), rule_names())
     shown_findings = [finding for finding in result.findings if finding.needs_review or finding.decision]
@@ -69,15 +72,15 @@ def print_summary(
     frames = list(framed(groups(entries), style, is_applied=True))
     lines = _wrapped(inputs(result.tree), style)
     lines += ["", *frames] if frames else []
-    lines += _wrapped(_counts(result, directory, is_written), style)
-    lines += _wrapped(_idle_copies(result) if is_copy else (), style)
+    lines += _wrapped(_counts(result, directory, is_written, copy), style)
+    lines += _wrapped(_idle_copies(result, directory, copy) if copy else (), style)
     lines += following  # whole: a command that is broken between words cannot be copied
     stream.flush()
     stream.buffer.write(terminal_bytes("".join(f"{line}\n" for line in lines)))
     stream.flush()
 
 
-def _counts(result: UpgradeResult, directory: str, is_written: bool) -> Iterator[str]:
+def _counts(result: UpgradeResult, directory: str, is_written: bool, copy: str) -> Iterator[str]:
     """Yield remarks about startling edits, the changes by rule, what is not known, and the files."""
     applied = [finding for finding in result.findings if finding.edits]
     yield from _remarks(applied, directory)
@@ -88,7 +91,8 @@ def _counts(result: UpgradeResult, directory: str, is_written: bool) -> Iterator
     known = {finding.message for finding in result.findings if finding.rule == READ_ERROR}
     yield from text_lines(result.scope, directory, known)
     if is_written:
-        yield from (f"changed: {display_path(path, directory)}" for path in result.files)
+        where = f"changed in {copy}" if copy else "changed"
+        yield from (f"{where}: {display_path(path, directory)}" for path in result.files)
     reading = len(result.tree.files)
     changed = f"{len(result.files)} {'changed' if is_written else 'to change'}"
     yield (
@@ -97,14 +101,22 @@ def _counts(result: UpgradeResult, directory: str, is_written: bool) -> Iterator
     )
 
 
-def _idle_copies(result: UpgradeResult) -> Iterator[str]:
-    """Yield a line about changed .htaccess files of a copy: servers read those beside the documents."""
-    count = sum(result.tree.files[path].role is Role.HTACCESS for path in result.files)
-    if count:
-        yield (
-            f"changed .htaccess files ({count}) have no effect in a copy: "
-            "servers read those beside the documents"
-        )
+def _idle_copies(result: UpgradeResult, directory: str, copy: str) -> Iterator[str]:
+    """Yield what a changed copy leaves as it is: the server in its place, and .htaccess files that servers
+    read beside the documents.
+    """
+    if not result.files:
+        return
+    yield (
+        f"nothing is changed in {directory}: its server reads the old files until those of {copy} stand in "
+        "their place"
+    )
+    idle = [path for path in result.files if result.tree.files[path].role is Role.HTACCESS]
+    for path in idle[:MAX_IDLE]:
+        new = os.path.join(copy, display_path(path, directory).lstrip("/"))
+        yield f"{path}: the server of the copy reads this old file too: going live takes {new} in its place"
+    if len(idle) > MAX_IDLE:
+        yield f"and {len(idle) - MAX_IDLE} more .htaccess files"
 
 
 def _wrapped(lines: Iterable[str], style: FrameStyle) -> list[str]:
@@ -130,9 +142,16 @@ def _remarks(applied: Iterable[Finding], directory: str) -> Iterator[str]:
 
 
 def _review(result: UpgradeResult) -> str:
+    """Return what is left to the reader: reviews, decisions, and notes about answers that no text keeps."""
     count = len(result.needs_review)
-    if count:
-        return f"{count} finding{' needs' if count == 1 else 's need'} review"
+    words = [f"{count} finding{' needs' if count == 1 else 's need'} review"] if count else []
+    others = [finding for finding in result.findings if not finding.needs_review]
+    decisions = sum(bool(finding.decision) for finding in others)
+    words += [f"{count_noun(decisions, 'decision')} to take"] if decisions else []
+    notes = dict.fromkeys(finding.rule for finding in others if not (finding.edits or finding.decision))
+    words += [f"see the notes of `whimbrel check`: {', '.join(notes)}"] if notes else []
+    if words:
+        return ", ".join(words)
     if not result.scope.is_complete:
         return "nothing to look at by hand in what is known"
     return "nothing to look at by hand"

@@ -300,6 +300,12 @@ class VirtualHostTable:
                 chains.remove(chain)
 
 
+def speaks_tls(server: Server) -> bool:
+    """Return True if the server terminates TLS."""
+    kind = next((kind for kind in server.records if kind.__name__ == "SslServerConfig"), None)
+    return kind is not None and str(server.value(kind, "engine")) in ("on", "optional")
+
+
 def bucket_of(address: str) -> int:
     """Return the bucket of an address in httpd's hash table: the four (IPv6: the last four) bytes, folded
     into one.

@@ -14,7 +14,7 @@ from typing import Final
 from whimbrel.engine.coroutines import yield_to_loop
 
 SLICE: Final = 0.00025  # seconds
-MAX_SHORT: Final = 16  # steps
+MAX_SHORT: Final = 16  # steps of work that is not sliced
 # pieces of work with a large result that run at the same time in one worker; others wait
 MAX_LARGE: Final = 2
 
@@ -63,26 +63,29 @@ class Turns:
 
 
 class Slices:
-    """One piece of long work, which awaits `pause` after each small step."""
+    """One piece of long work, which awaits `pause` after each small step; the first *short* steps together
+    take less than a slice.
+    """
 
-    __slots__ = ("_end", "_steps", "_turns")
+    __slots__ = ("_end", "_short", "_steps", "_turns")
 
-    def __init__(self, turns: Turns) -> None:
+    def __init__(self, turns: Turns, short: int = MAX_SHORT) -> None:
         self._turns = turns
+        self._short = short
         self._steps = 0
         self._end = perf_counter() + turns.length
 
     async def pause(self) -> None:
-        """Yield to others if the slice is over; work of up to `MAX_SHORT` steps is not sliced."""
+        """Yield to others if the slice is over."""
         self._steps += 1
-        if self._steps > MAX_SHORT and perf_counter() >= self._end:
+        if self._steps > self._short and perf_counter() >= self._end:
             await self._turns.next()
             self._end = perf_counter() + self._turns.length
 
     def pause_sync(self) -> None:
         """`pause` in synchronous code, which goes on at once where it cannot wait."""
         self._steps += 1
-        if self._steps > MAX_SHORT and perf_counter() >= self._end:
+        if self._steps > self._short and perf_counter() >= self._end:
             from whimbrel.base.sync_waits import await_only, may_wait  # imports greenlet
 
             if may_wait():

@@ -10,11 +10,12 @@ from whimbrel.base.lazy_dataclasses import dataclass, replace
 from whimbrel.config.origins import Origin
 from whimbrel.explain.rewriting import (
     file_of,
+    leading_lines,
     looping_lines,
     negotiations,
-    rewriting_lines,
 )
-from whimbrel.explain.step import ExplanationStep, RequestExplanation, is_reason, line_as_dict
+from whimbrel.explain.step import REASON, ExplanationStep, RequestExplanation, is_reason, line_as_dict
+from whimbrel.http.semantics.status import reason
 
 _STATUS: Final = re.compile(r"(?:status )?(\d{3})\b")
 _USER: Final = re.compile(r"\buser (.+)")
@@ -26,6 +27,13 @@ _DENIED: Final = "client denied by server configuration"
 """What 2.4 logs about the address of a client whom a password may still admit (X13)."""
 MAX_DECIDING: Final = 3
 """Lines of one cause."""
+_METHODS: Final = {
+    "OPTIONS": "the methods are listed in the field Allow, no file is sent",
+    "TRACE": "the request itself is sent back: TraceEnable is on, which is the default",
+}
+"""What methods without a file get."""
+_OF_REQUESTS: Final = ("env", "expr", "method", "not")
+"""Words of Require that are no matter of the client's name or address."""
 _REQUIRED: Final = {
     "mod_authz_user": ("user", "valid-user"),
     "mod_authz_groupfile": ("group",),
@@ -42,14 +50,21 @@ class AnswerCause:
     Attributes:
         lines: the lines that decided it, the first one first; () if a default or a file did.
         sentence: what they did with this request, "" if the lines say it.
+        granting: the lines that let the client in, if the answer is none of access control.
     """
 
     lines: tuple[Origin, ...] = ()
     sentence: str = ""
+    granting: tuple[Origin, ...] = ()
+
+    @property
+    def all_lines(self) -> tuple[Origin, ...]:
+        """The lines that decided, and those that let the client in."""
+        return tuple(dict.fromkeys((*self.lines, *self.granting)))
 
     def as_dict(self) -> dict[str, object]:
         """Return the cause for JSON."""
-        return {"lines": [line_as_dict(line) for line in self.lines], "sentence": self.sentence}
+        return {"lines": [line_as_dict(line) for line in self.all_lines], "sentence": self.sentence}
 
 
 def cause_of(explanation: RequestExplanation) -> AnswerCause:
@@ -68,16 +83,31 @@ def _cause_of(explanation: RequestExplanation) -> AnswerCause:
     if explanation.status is None:
         return _cause_of_unknown(block, explanation)
     if explanation.status < 400:
-        return _cause_of_success(block, _rewriting(explanation))
+        replaced = _replaced_error(explanation) if explanation.location else None
+        return replaced or _cause_of_success(block, explanation)
     blocks = request_blocks(explanation)
     looping = looping_lines(blocks) if _RECURSION in _logged(explanation) else ()
     if looping:
         return AnswerCause(looping, f"{_circle(len(looping))} again and again: {_logged(explanation)}")
+    refusal = _last(explanation.all(), REASON)
+    if refusal is not None:
+        return AnswerCause(refusal.lines, refusal.what)
+    return AnswerCause((), _logged(explanation) or "no line of the configuration decides it")
+
+
+def _replaced_error(explanation: RequestExplanation) -> AnswerCause | None:
+    """Return the cause of a redirect that an ErrorDocument line has in the place of an error, or None."""
     response = _last(explanation.steps, "response")
-    lines = () if response is None else response.lines
-    return AnswerCause(
-        lines[:MAX_DECIDING], _logged(explanation) or "no line of the configuration decides it"
-    )
+    if response is None or not response.lines:
+        return None
+    words = response.lines[0].text.split()
+    if words[0].lower() != "errordocument" or len(words) < 2 or not words[1].isdecimal():
+        return None
+    status = int(words[1])
+    inner = _cause_of(replace(explanation, status=status, location=""))
+    sentence = f"the client is sent there in the place of {status} {reason(status)}"
+    lines = (response.lines[0], *(line for line in inner.lines if line != response.lines[0]))
+    return AnswerCause(lines, "; ".join(filter(None, (sentence, inner.sentence))))
 
 
 def _circle(count: int) -> str:
@@ -116,10 +146,11 @@ def _cause_of_unknown(block: Iterable[ExplanationStep], explanation: RequestExpl
     others = [step.lines for step in steps if step.kind in ("fix-ups", "handler") and step.lines]
     if not lines and others:
         lines = others[-1]
-    lines += admitting_lines(access) if access is not None else ()
+    lines = (*_rewriting(explanation), *lines)
+    granting = admitting_lines(access) if access is not None else ()
     response = _last(explanation.steps, "response")
     sentence = response.detail if response is not None else ""
-    return AnswerCause(tuple(dict.fromkeys(lines))[:MAX_DECIDING], sentence)
+    return AnswerCause(tuple(dict.fromkeys(lines))[:MAX_DECIDING], sentence, granting)
 
 
 def choosing_lines(block: Iterable[ExplanationStep]) -> tuple[Origin, ...]:
@@ -154,6 +185,9 @@ def _cause_of_step(
     logged = _logged(explanation)
     if step.kind == "access":
         return _cause_of_denial(step, explanation.status == 401, logged)
+    inner = _refused_index(explanation) if step.what == "mod_dir" else None
+    if inner is not None:
+        return _cause_of_denial(inner, explanation.status == 401, logged)
     if step.lines and step.kind in ("mapping", "fix-ups"):
         return AnswerCause(step.lines[:MAX_DECIDING], _without_code(step.detail))
     if step.result == "refused":
@@ -165,9 +199,19 @@ def _cause_of_step(
         lines = mapped[-1].lines[:1] if mapped else ()
         return AnswerCause(_rewriting(explanation) or lines, sentence)
     detail = _without_code(step.detail) or logged
+    refusal = _last(explanation.all(), REASON)
+    if refusal is not None and not detail:
+        return AnswerCause(refusal.lines or handler_lines(step), refusal.what)
     if not detail and step.what == "mod_dir":
         detail = "the path of a directory gets a slash at its end"
     return AnswerCause(handler_lines(step), detail or f"{step.what} answers with it")
+
+
+def _refused_index(explanation: RequestExplanation) -> ExplanationStep | None:
+    """Return the access step that refused the last index file of a directory, None if none was refused."""
+    last = _last(explanation.steps, "sub-request")
+    access = _last(last.children, "access") if last is not None else None
+    return access if access is not None and _decides(access, explanation.status or 0) else None
 
 
 def handler_lines(step: ExplanationStep) -> tuple[Origin, ...]:
@@ -198,7 +242,7 @@ def _cause_of_denial(access: ExplanationStep, is_challenge: bool, logged: str) -
     refused = [step for step in leaves if step.what.startswith("Deny") and step.result == "matches"]
     refused = refused or [step for step in leaves if step.result == "denied"]
     if refused:
-        return AnswerCause(_lines(refused), _reason(refused[0]))
+        return AnswerCause(_lines(refused), _reason(refused[0], logged))
     order = [step for step in leaves if step.what.startswith("Order")]
     if order:
         return AnswerCause(_lines(order), "no Allow line has this client")
@@ -210,11 +254,14 @@ def _needs_user(step: ExplanationStep) -> bool:
     return len(words) > 1 and words[1].lower() in ("user", "valid-user", "group", "dbm-group", "file-owner")
 
 
-def _reason(step: ExplanationStep) -> str:
-    if step.detail:
+def _reason(step: ExplanationStep, logged: str) -> str:
+    if step.detail and not step.detail.isdecimal():
         return step.detail
+    if "(access_checker" in step.what:
+        return _without_code(logged)
     if not step.what.startswith("Deny"):
-        return "it does not admit this client"
+        word = step.what.lower().split()[1:2]
+        return f"it does not admit this {'request' if word and word[0] in _OF_REQUESTS else 'client'}"
     return (
         "it names every client"
         if step.what.lower().split()[1:] == ["from", "all"]
@@ -223,18 +270,20 @@ def _reason(step: ExplanationStep) -> str:
 
 
 def _rewriting(explanation: RequestExplanation) -> tuple[Origin, ...]:
-    """Return the last rules that led to the request that decided, each once."""
+    """Return the last rules, Action and FallbackResource lines that led to the request that decided, each
+    once.
+    """
     blocks = request_blocks(explanation)
     led = blocks[: blocks.index(_decision(explanation)[0]) + 1]
-    return tuple(dict.fromkeys(rewriting_lines(led)))[-MAX_DECIDING:]
+    return tuple(dict.fromkeys(leading_lines(led)))[-MAX_DECIDING:]
 
 
-def _cause_of_success(block: Iterable[ExplanationStep], rewriting: tuple[Origin, ...]) -> AnswerCause:
+def _cause_of_success(block: Iterable[ExplanationStep], explanation: RequestExplanation) -> AnswerCause:
     """Return the cause of an answer that nothing refused: what rewrote the path, who admitted the client, and
     what is sent."""
     steps = tuple(block)
+    lines = _rewriting(explanation)
     access = _last(steps, "access")
-    lines = admitting_lines(access) if access is not None else ()
     handler = _last(steps, "handler")
     file = _last(steps, "file")
     index = next((file_of(step) for step in reversed(steps) if step.what == "mod_dir"), "")
@@ -244,13 +293,28 @@ def _cause_of_success(block: Iterable[ExplanationStep], rewriting: tuple[Origin,
     if handler is not None and handler.what != "core":
         lines = (*lines, *(choosing_lines(steps) or handler_lines(handler)))
         sentence = f"{handler.what} answers"
-    elif index:
-        sentence = f"{index} is sent"
-    elif file is not None and file.what:
-        sentence = f"{file.what} is sent"
+    elif index or (file is not None and file.what):
+        sentence = _sent(index or (file.what if file is not None else ""), explanation)
     else:
-        sentence = ""
-    return AnswerCause((*rewriting, *lines), sentence)
+        sentence = _METHODS.get(_method(explanation), "")
+    granting = admitting_lines(access) if access is not None else ()
+    return AnswerCause(tuple(dict.fromkeys(lines)), sentence, granting)
+
+
+def _method(explanation: RequestExplanation) -> str:
+    return explanation.request.partition(" ")[0]
+
+
+def _sent(path: str, explanation: RequestExplanation) -> str:
+    """Return what a client gets of the file *path*."""
+    method = _method(explanation)
+    if explanation.status == 304:
+        return f"the client's copy of {path} is still valid: no body is sent"
+    if explanation.status == 206:
+        return f"the part of {path} is sent that Range asks for"
+    if method == "HEAD":
+        return f"the head of the answer with {path} is sent"
+    return _METHODS.get(method) or f"{path} is sent"
 
 
 def admitting_lines(access: ExplanationStep) -> tuple[Origin, ...]:

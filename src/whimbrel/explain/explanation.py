@@ -15,6 +15,7 @@ from whimbrel.engine.request import Request
 from whimbrel.engine.response import Response
 from whimbrel.explain.circles import circle_of
 from whimbrel.explain.reasons import lines_of
+from whimbrel.explain.refusals import refusal_of
 from whimbrel.explain.request_steps import (
     MAPPING,
     access_steps,
@@ -23,10 +24,11 @@ from whimbrel.explain.request_steps import (
     section_steps,
     virtual_host,
 )
-from whimbrel.explain.step import ExplanationStep, RequestExplanation
+from whimbrel.explain.step import REASON, ExplanationStep, RequestExplanation
 from whimbrel.http.semantics.status import reason
 from whimbrel.modules.metadata.mod_headers.lines import HeadersDirConfig
 from whimbrel.verify.deciding_lines import explain
+from whimbrel.verify.digest_user import DIGEST, authorization
 from whimbrel.verify.probe import HIDDEN, secrets_of
 
 _TYPES: Final = ("addtype", "forcetype", "typesconfig", "rewriterule", "mimemagicfile")
@@ -55,11 +57,30 @@ def _explained(side: Side, probe: Probe) -> RequestExplanation:
             str(probe), side.dialect.name, errors=tuple(error.text for error in side.errors)
         )
     explained = explain(side, probe, is_dry=True)
+    if explained is not None and probe.user is not None and _wants_digest(explained):
+        explained = explain(side, _with_digest(side, probe), is_dry=True)
     if explained is None:
         return RequestExplanation(
             str(probe), side.dialect.name, 400, steps=(ExplanationStep("request", "not a request"),)
         )
     return explanation_of(explained, str(probe), side.dialect.name)
+
+
+def _wants_digest(explained: Explained) -> bool:
+    """Return True if the credentials of Basic were refused because the place asks for those of Digest."""
+    final = explained.final
+    fields = (*final.headers_out, *final.err_headers_out)
+    challenges = [value.lower() for name, value in fields if name.lower() == "www-authenticate"]
+    return bool(challenges) and all(value.startswith("digest ") for value in challenges)
+
+
+def _with_digest(side: Side, probe: Probe) -> Probe:
+    """Return *probe* with the answer of its user to the challenge of Digest, as a browser gives it."""
+    if probe.user is None:
+        return probe
+    asking = replace(probe, user=replace(probe.user, scheme=DIGEST))
+    challenged = side.answer(replace(asking, user=None))
+    return replace(asking, fields=(*probe.fields, ("Authorization", authorization(asking, challenged))))
 
 
 def explanation_of(explained: Explained, request: str, dialect: str) -> RequestExplanation:
@@ -135,6 +156,9 @@ def _response(explained: Explained, r: Request, status: int | None, location: st
     plan: Plan = r.plan
     is_new = plan.dialect.messages_24
     children = [ExplanationStep("log", line.message(new=is_new), detail=line.level) for line in explained.log]
+    refusal = refusal_of(explained, status) if status >= 400 else None
+    if refusal is not None:
+        children.append(ExplanationStep(REASON, refusal.sentence, lines=refusal.lines))
     names = {name.lower() for name, _value in (*r.headers_out, *r.err_headers_out)}
     children += [
         ExplanationStep("header", line.text, "", (line,))
@@ -147,6 +171,8 @@ def _response(explained: Explained, r: Request, status: int | None, location: st
         while original.prev is not None:
             original = original.prev
         lines = original.plan.origin(CoreDirConfig, "error_documents", status)[-1:]
+    elif location:
+        lines = _error_redirect(explained, plan)
     if not location and status == 301:
         lines += plan.origin(CoreServerConfig, "use_canonical_name")[-1:]
     result = " ".join(filter(None, (str(status), reason(status), f"to {location}" if location else "")))
@@ -171,6 +197,17 @@ def _type_step(explained: Explained, r: Request, plan: Plan) -> ExplanationStep:
         ]
         lines = tuple(filter(_sets_type, lines_of(setting[-1]))) if setting else ()
     return ExplanationStep("header", "Content-Type", content_type(r) or "", lines[:1], detail)
+
+
+def _error_redirect(explained: Explained, plan: Plan) -> tuple[Origin, ...]:
+    """Return the ErrorDocument line that sends a client elsewhere in the place of an error."""
+    statuses = [
+        status
+        for trace in explained.requests
+        for status in (trace.status, *(hook.status for hook in trace.hooks))
+        if status is not None and status >= 400
+    ]
+    return plan.origin(CoreDirConfig, "error_documents", statuses[-1])[-1:] if statuses else ()
 
 
 def _sets_type(line: Origin) -> bool:

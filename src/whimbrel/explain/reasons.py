@@ -73,7 +73,11 @@ def _core(trace: HookTrace) -> Iterator[Origin]:
     if "filters" in changes:
         yield from plan.origin(CoreDirConfig, "output_filters")
         yield from plan.origin(CoreDirConfig, "filters_by_type")
-    if trace.status == 405 and trace.phase == "handler":
+
+
+def _http_core(trace: HookTrace) -> Iterator[Origin]:
+    """TRACE is answered before the walks."""
+    if trace.status == 405:
         yield from _last(trace, CoreServerConfig, "trace_enable")
 
 
@@ -213,7 +217,7 @@ def rule_origin(trace: HookTrace, step: Any) -> Origin:
 
 REASONS: Final[dict[str, Reason]] = {
     "core": _core,
-    "http_core": _core,
+    "http_core": _http_core,
     "mod_alias": _alias,
     "mod_proxy": _proxy,
     "mod_mime": _mime,

@@ -35,6 +35,7 @@ class RequestDescription:
         user: NAME, or NAME:PASSWORD; that of the URL if it is empty.
         fields: header fields.
         certificate: the client's certificate, see `client_certificates`; TLS is then implied.
+        client_host: the name of the client's address.
     """
 
     url: str
@@ -46,6 +47,7 @@ class RequestDescription:
     fields: tuple[tuple[str, str], ...] = ()
     tls: bool = False
     certificate: str = ""
+    client_host: str = ""
 
 
 def probe_of(described: RequestDescription, configuration: Configuration | None) -> Probe:
@@ -94,6 +96,7 @@ def probe_of(described: RequestDescription, configuration: Configuration | None)
         described.address or address,
         port,
         described.client or CLIENT,
+        described.client_host,
         user=user,
         fields=fields,
         tls=(

@@ -10,13 +10,16 @@ from whimbrel.config.core_config import CoreDirConfig, CoreServerConfig
 from whimbrel.config.model import SectionKind, Server
 from whimbrel.config.origins import Origin
 from whimbrel.config.vhosts import matcher
-from whimbrel.engine.explain.decisions import Decision, RequestTrace
+from whimbrel.engine.explain.decisions import DENIED, Decision, RequestTrace
 from whimbrel.engine.explain.hook_traces import HookTrace
 from whimbrel.engine.plan.plan import Plan
 from whimbrel.engine.request import Request
 from whimbrel.explain.reasons import lines_of, rule_origin, settings_of
+from whimbrel.explain.rewriting import replaced_rules
 from whimbrel.explain.step import ExplanationStep, is_reason
+from whimbrel.explain.void_lines import unread_htaccess, void_rules
 from whimbrel.modules.aaa.mod_authz_core.settings import AuthzCoreDirConfig
+from whimbrel.modules.mappers.mod_rewrite.settings import RewriteDirConfig
 from whimbrel.modules.mappers.mod_rewrite.trace import ConditionTrace
 from whimbrel.modules.support.auth.auth_api import AuthnCoreDirConfig
 from whimbrel.registry.phases import DECLINED, DONE, OK
@@ -38,6 +41,10 @@ KINDS: Final = {
     "insert_error_filter": "filters",
     "handler": "handler",
 }
+RULES_REPLACED: Final = (
+    "its RewriteRules are not tried: without RewriteOptions Inherit, the lines of mod_rewrite replace them in"
+)
+"""What an inner section or .htaccess file does to the rules of an outer one."""
 MAPPING: Final = ("request", "mapping")
 SHOWN: Final = {
     "uri": "path",
@@ -165,11 +172,17 @@ def section_steps(trace: RequestTrace) -> Iterator[ExplanationStep]:
     """Iterate over the sections and .htaccess files that apply, in the order of merging."""
     has_htaccess = False
     plan = trace.plan
+    rewriting = plan.dir_config(RewriteDirConfig)
+    replaced = replaced_rules(plan.cache.layers_of(plan), rewriting.rules) if rewriting.engine else {}
     for section in trace.sections:
         is_file = section.kind == SectionKind.HTACCESS.value
         has_htaccess |= is_file
-        line = () if section.place is None else (Origin(section.place, "" if is_file else section.written),)
-        yield ExplanationStep(".htaccess" if is_file else "sections", section.written, "applies", line)
+        place = section.place
+        line = () if place is None else (Origin(place, "" if is_file else section.written),)
+        inner = None if place is None else replaced.get((place.path, place.line))
+        detail = f"{RULES_REPLACED} {inner}" if inner is not None else ""
+        kind = ".htaccess" if is_file else "sections"
+        yield ExplanationStep(kind, section.written, "applies", line, detail)
     if trace.refused is not None and (place := trace.refused.place) is not None:
         name = place.path.rpartition("/")[2]
         yield ExplanationStep(name, place.path, "refused", (Origin(place, ""),), trace.refused.reason)
@@ -180,6 +193,8 @@ def section_steps(trace: RequestTrace) -> Iterator[ExplanationStep]:
         names = plan.origin(CoreServerConfig, "access_names")
         reason = "AllowOverride None" if plan.core.override == 0 else "there is none"
         yield ExplanationStep(".htaccess", "no file", "", (*override, *names), reason)
+        yield from unread_htaccess(plan, trace.filename)
+    yield from void_rules(trace)
 
 
 def access_steps(trace: RequestTrace) -> Iterator[ExplanationStep]:
@@ -224,7 +239,9 @@ def _decision(decision: Decision, hooks: list[HookTrace]) -> ExplanationStep:
     lines: tuple[Origin, ...] = () if place is None else (Origin(place, what),)
     module, _, phase = what.partition(" ")
     hook = next((hook for hook in hooks if f"{hook.module} ({hook.phase})" == what), None)
-    if phase == "(check_user_id)" and hook is not None:
+    is_single = phase in ("(access_checker)", "(access_checker_ex)") and not decision.children
+    is_single &= decision.verdict == DENIED
+    if hook is not None and (phase == "(check_user_id)" or is_single):
         lines = settings_of(hook)
     elif module == "provider" and hooks:
         lines += settings_of(hooks[-1], f"mod_authn_{phase}") or settings_of(hooks[-1], f"mod_authnz_{phase}")

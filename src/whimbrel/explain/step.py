@@ -9,6 +9,8 @@ from whimbrel.base.lazy_dataclasses import dataclass, replace
 from whimbrel.config.origins import Origin
 from whimbrel.engine.log.error_log_line import LEVELS
 
+REASON: Final = "reason"
+"""The kind of the step that has the core's reason for a status."""
 LEAST_REASON: Final = LEVELS["notice"]
 """The lowest level of log messages that may be the reason for an answer; lower ones follow every request."""
 
@@ -55,8 +57,13 @@ class ExplanationStep:
 
     def without(self, secrets: Iterable[str], word: str) -> ExplanationStep:
         """Return the step with *word* in the place of each secret, also below it."""
-        texts = {name: _hidden(getattr(self, name), secrets, word) for name in ("what", "result", "detail")}
-        return replace(self, children=tuple(child.without(secrets, word) for child in self.children), **texts)
+        return replace(
+            self,
+            what=_hidden(self.what, secrets, word),
+            result=_hidden(self.result, secrets, word),
+            detail=_hidden(self.detail, secrets, word),
+            children=tuple(child.without(secrets, word) for child in self.children),
+        )
 
     def as_dict(self) -> dict[str, Any]:
         """Return the step for JSON; empty parts are left out."""
@@ -98,8 +105,12 @@ class RequestExplanation:
 
     def without(self, secrets: Iterable[str], word: str) -> RequestExplanation:
         """Return the explanation with *word* in the place of each secret."""
-        texts = {name: _hidden(getattr(self, name), secrets, word) for name in ("location", "circle")}
-        return replace(self, steps=tuple(step.without(secrets, word) for step in self.steps), **texts)
+        return replace(
+            self,
+            location=_hidden(self.location, secrets, word),
+            circle=_hidden(self.circle, secrets, word),
+            steps=tuple(step.without(secrets, word) for step in self.steps),
+        )
 
     def log_lines(self) -> list[ExplanationStep]:
         """Return the lines of the error log, with their levels as details: the most severe ones first."""

@@ -16,6 +16,7 @@ from whimbrel.explain.response_differences import part_texts
 from whimbrel.explain.rewriting import negotiations, rewriting_lines, rewritten_paths
 from whimbrel.explain.source_lines import SourceLines
 from whimbrel.explain.step import ExplanationStep, RequestExplanation, is_reason
+from whimbrel.explain.void_lines import UNREAD, VOID
 from whimbrel.http.semantics.status import reason
 from whimbrel.upgrade.knowledge.scope import KnowledgeScope, UnknownItem
 from whimbrel.verify.difference import FieldDifference
@@ -146,6 +147,11 @@ def _cause_rows(
         label = ""
     if cause.sentence:
         yield TextRow(label, without_root(cause.sentence, root))
+        label = ""
+    granted = "granted" if cause.lines or cause.sentence else label
+    for line in cause.granting:
+        yield _row(granted, line, sources, root)
+        granted = ""
 
 
 def without_root(text: str, root: str) -> str:
@@ -171,11 +177,21 @@ def main_rows(explanation: RequestExplanation, sources: SourceLines, root: str) 
         place = place_of(step.lines[0], root) if step.lines else ""
         yield TextRow("negotiated", relative(path, root), place)
     yield from _limited("sections", _section_rows(block, sources, root))
+    for step in block:
+        if step.result in (VOID, UNREAD):
+            place = place_of(step.lines[0], root) if step.lines else ""
+            yield TextRow(
+                step.result, f"{without_root(step.what, root)}: {without_root(step.detail, root)}", place
+            )
     yield from _limited("access", _access_rows(block, sources, root))
     for step in block:
         if step.kind == "handler" and step.what != "core":
             found = choosing_lines(block) or handler_lines(step)
             yield TextRow("handler", step.what, place_of(found[0], root) if found else "")
+    for step in explanation.all():
+        is_type = step.kind == "header" and step.what == "Content-Type" and step.lines
+        if is_type and not step.lines[0].text.lower().startswith("typesconfig"):
+            yield TextRow("type", step.result, place_of(step.lines[0], root))
     counts = Counter(step.kind for step in explanation.all())
     if counts["sub-request"]:
         yield TextRow("sub-requests", f"{counts['sub-request']:,}")
@@ -248,6 +264,8 @@ def _section_rows(block: Iterable[ExplanationStep], sources: SourceLines, root: 
                 yield TextRow("", text)
             else:
                 yield TextRow("", sources.text(line) or text, place_of(line, root))
+            if step.detail:
+                yield TextRow("", without_root(step.detail, root))
 
 
 def _access_rows(block: Iterable[ExplanationStep], sources: SourceLines, root: str) -> Iterator[TextRow]:

@@ -118,6 +118,7 @@ TABLE: Final[tuple[str, ...]] = (
     "proxy.mod_proxy_http",
     "third_party.mod_xsendfile",
     "third_party.mod_rpaf",
+    "third_party.mod_otel",
     "mod_evasive20=third_party.mod_evasive:MODULE",
     "fcgid.mod_fcgid",
     "fcgid.mod_fastcgi",

@@ -14,7 +14,7 @@ MAX_ALIKE: Final = 3
 """Lines that are left out for one reason and shown one by one."""
 
 _COPY: Final = "run the command on the server itself, or put what is missing at the places that are named"
-_WAYS_ON: Final = {
+_REMEDIES: Final = {
     UnknownKind.LEFT_OUT: _COPY,
     UnknownKind.MISSING: _COPY,
     UnknownKind.NOT_READ: _COPY,
@@ -39,9 +39,11 @@ def text_lines(scope: KnowledgeScope, directory: str = "", findings: Collection[
     head = f"not known: {deciding} that may matter, {len(scope.items) - deciding} that no answer depends on"
     yield f"{head}; {shown} of them are findings" if shown else head
     yield from _items(items, directory)
-    ways = {_WAYS_ON[item.kind]: None for item in scope.deciding if not item.advice and item.kind in _WAYS_ON}
-    if ways:
-        yield f"  to know it: {'; '.join(ways)}"
+    remedies = {
+        _REMEDIES[item.kind]: None for item in scope.deciding if not item.advice and item.kind in _REMEDIES
+    }
+    if remedies:
+        yield f"  to know it: {'; '.join(remedies)}"
 
 
 def _items(items: list[UnknownItem], directory: str) -> Iterator[str]:

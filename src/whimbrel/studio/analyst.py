@@ -10,10 +10,13 @@ from typing import Final
 
 from whimbrel.studio.documents import Refused
 from whimbrel.studio.nursery import MESSAGE
-from whimbrel.studio.process import DONE, LENGTH, MAX_FRAME, Files, job_frame
+from whimbrel.studio.process import DONE, LENGTH, MAX_REPLY, Files, job_frame
 
 MAX_WAITING: Final = 32
 """Jobs of one process that wait or run."""
+INTERRUPTED: Final = (
+    "interrupted: the files were read again, or the process that worked on it has ended; try again"
+)
 FrameMaker = Callable[[str], tuple[str, bytes]]
 """From the version that the process has to the one that it gets, and the frame of the job."""
 
@@ -61,7 +64,7 @@ class Analyst:
         replaces: bool = False,
         ends: bool = False,
     ) -> bytes:
-        """Return the JSON of *job*; raises Refused, also after *seconds*, and Superseded.
+        """Return the JSON of *job*; raises Superseded, or Refused, as after *seconds* or if the process ends.
 
         With *replaces*, earlier jobs of this name that wait are given up; with *ends*, one that runs is ended
         with its process.
@@ -107,7 +110,9 @@ class Analyst:
                 raise Refused(f"stopped after {seconds:g} seconds", 503) from None
             except (OSError, EOFError):
                 self.restart()
-                raise Superseded from None
+                if name and self._newest[name] != number:
+                    raise Superseded from None
+                raise Refused(INTERRUPTED, 503) from None
             finally:
                 self._running = ""
 
@@ -120,7 +125,7 @@ class Analyst:
         writer.write(data)
         await writer.drain()
         size = int.from_bytes(await reader.readexactly(LENGTH), "big")
-        if size > MAX_FRAME:
+        if size > MAX_REPLY:
             raise OSError("a frame is too long")
         reply = await reader.readexactly(size)
         if reply[:1] == DONE:

@@ -167,7 +167,7 @@ class Answers:
             "is_complete": answered.is_complete,
             "errors": [error[:MAX_TEXT] for error in explanation.errors[:10]],
             "error_place": None if place is None else self._place(place.path, place.line),
-            "because": [self._line(line, sources) for line in cause.lines],
+            "because": [self._line(line, sources) for line in cause.all_lines],
             "sentence": self._relative(cause.sentence),
             "rows": [
                 self._row(row.label, row.text, row.place)

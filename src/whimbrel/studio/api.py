@@ -9,7 +9,8 @@ from __future__ import annotations
 
 import hmac
 import secrets
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from typing import Final, NamedTuple
 
 from whimbrel.studio.analyst import Superseded
@@ -22,6 +23,8 @@ TOKEN_FIELD: Final = "X-Whimbrel-Token"
 JSON: Final = "application/json"
 MAX_BODY: Final = 6 << 20
 """Bytes of a request of the page."""
+MAX_BODIES: Final = 24 << 20
+"""Bytes of the requests that are read or answered at a time."""
 
 
 class StudioRequest(NamedTuple):
@@ -45,6 +48,26 @@ class StudioResponse(NamedTuple):
 HTTP_PORT: Final = 80
 
 
+class ByteBudget:
+    """The bytes of all bodies that are read or answered at a time: at most *limit*."""
+
+    def __init__(self, limit: int) -> None:
+        self._left = limit
+
+    @contextmanager
+    def reserve(self, size: int) -> Iterator[bool]:
+        """Take *size* bytes while the block runs; the value is False, and nothing is taken, if there are
+        fewer.
+        """
+        is_admitted = size <= self._left
+        taken = size if is_admitted else 0
+        self._left -= taken
+        try:
+            yield is_admitted
+        finally:
+            self._left += taken
+
+
 class StudioApi:
     """Checks and answers requests at one port of the loopback."""
 
@@ -54,6 +77,7 @@ class StudioApi:
         names = {f"{name}:{port}" for name in bare}
         self._hosts = names.union(bare) if port == HTTP_PORT else names  # browsers leave the port 80 out
         self._page = page
+        self.budget = ByteBudget(MAX_BODIES)
         self._once = secrets.token_bytes(32)  # key of the comparison: equal lengths, whatever was sent
 
     async def respond(self, request: StudioRequest) -> StudioResponse:

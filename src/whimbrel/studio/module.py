@@ -10,6 +10,7 @@ from collections.abc import Awaitable, Callable
 from typing import TYPE_CHECKING, Final
 
 from whimbrel.base.dialect import V24
+from whimbrel.base.numbers import is_digits
 from whimbrel.config.configuration import Configuration
 from whimbrel.config.load import complete, read_as_its_build
 from whimbrel.config.options import LoadOptions
@@ -35,11 +36,12 @@ ServerTokens Prod
 TraceEnable Off
 LimitRequestBody {limit}
 TimeOut 400
-KeepAliveTimeout 60
+KeepAliveTimeout 15
+RequestReadTimeout header=5 body=20
 StartServers 1
 ServerLimit 1
-ThreadsPerChild 50
-MaxRequestWorkers 50
+ThreadsPerChild 400
+MaxRequestWorkers 400
 DocumentRoot /nonexistent
 <Location "/">
     Require local
@@ -54,7 +56,7 @@ def load_server(api: StudioApi, port: int, directory: str) -> Configuration:
     text = TEXT.format(directory=directory, port=port, limit=MAX_BODY, handler=_HANDLER)
     if os.getuid() == 0:
         text += "User #65534\nGroup #65534\n"  # the kernel's nobody: the server needs no file of the user
-    modules = "unixd authz_core authz_host"
+    modules = "unixd authz_core authz_host reqtimeout"
     options = LoadOptions(
         server_root=directory,
         file=FILE,
@@ -87,11 +89,18 @@ def _handler(api: StudioApi) -> Callable[[Request], Awaitable[HookStatus]]:
         fields = {name.lower(): value for name, value in r.headers_in.items()}
         request = StudioRequest(r.method, r.unparsed_uri.partition("?")[0], fields)
         if r.method == "POST" and request.path.startswith(API) and api.refusal(request) is None:
-            try:
-                request = request._replace(body=await r.body_in.read_all())
-            except BodyError as problem:
-                return problem.status
-        response = await api.respond(request)
+            length = fields.get("content-length", "")
+            size = min(int(length), MAX_BODY) if is_digits(length) else MAX_BODY
+            with api.budget.reserve(size) as is_admitted:
+                if not is_admitted:
+                    return 503
+                try:
+                    request = request._replace(body=await r.body_in.read_all())
+                except BodyError as problem:
+                    return problem.status
+                response = await api.respond(request)
+        else:
+            response = await api.respond(request)
         r.status = response.status
         r.content_type = response.media_type
         for name, value in response.fields.items():

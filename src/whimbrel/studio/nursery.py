@@ -16,26 +16,35 @@ from typing import Final, NoReturn
 
 MESSAGE: Final = 64
 """Bytes of a message."""
+MAX_HELLO: Final = 1 << 16
+"""Bytes of the first message."""
 Serve = Callable[[socket.socket], None]
+Prepare = Callable[[], tuple[Serve | None, bytes]]
+"""What makes the function of the processes, None for none, and the first message to the server."""
 
 
-def start_nursery(prepare: Callable[[], Serve]) -> socket.socket:
-    """Fork the nursery, and return the server's end of its socket; *prepare* runs in the nursery."""
+def start_nursery(prepare: Prepare) -> tuple[socket.socket, bytes]:
+    """Fork the nursery; return the server's end of its socket, and the first message, b"" if it has failed.
+
+    *prepare* runs in the nursery.
+    """
     ours, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
     sys.stdout.flush()
     sys.stderr.flush()
     if os.fork():
         theirs.close()
-        return ours
+        return ours, ours.recv(MAX_HELLO)
     ours.close()
     status = 1
     try:
         for number in (signal.SIGINT, signal.SIGHUP):
             signal.signal(number, signal.SIG_IGN)  # the terminal sends them to all; the server decides
         signal.signal(signal.SIGTERM, signal.SIG_DFL)
-        serve = prepare()
+        serve, hello = prepare()
         gc.freeze()  # what the processes share: collections leave its pages alone
-        _Nursery(theirs, serve).run()
+        theirs.send(hello[:MAX_HELLO])
+        if serve is not None:
+            _Nursery(theirs, serve).run()
         status = 0
     finally:
         os._exit(status)

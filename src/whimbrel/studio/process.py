@@ -18,8 +18,8 @@ if TYPE_CHECKING:
     from whimbrel.studio.analysis import Analysis
 
 LENGTH: Final = 4
-MAX_FRAME: Final = 256 << 20
-"""Bytes of one frame: the edited texts with their escapes, or a document."""
+MAX_REPLY: Final = 32 << 20
+"""Bytes of a document, which the server holds in memory."""
 DONE: Final = b"d"
 REFUSED: Final = b"r"
 Files = Mapping[str, EditedText]
@@ -58,7 +58,10 @@ def serve(connection: socket.socket, analysis: Analysis) -> None:
 def _reply(analysis: Analysis, job: str, arguments: dict[str, object], files: Files) -> bytes:
     """Return kind, and document or reason; a job that fails leaves the process alive."""
     try:
-        return DONE + analysis.run(job, arguments, files)
+        document = analysis.run(job, arguments, files)
+        if len(document) >= MAX_REPLY:
+            return _refused(f"the answer has more than {MAX_REPLY >> 20} MB", 413)
+        return DONE + document
     except Refused as problem:
         return REFUSED + encoded({"error": problem.sentence, "status": problem.status})
     except MemoryError:

@@ -9,7 +9,8 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
+from functools import lru_cache
 from typing import Final
 
 from whimbrel.base.lazy_dataclasses import dataclass
@@ -55,6 +56,8 @@ _FAMILIES: Final[tuple[tuple[str, str], ...]] = (
 """What differs, and the names of the directives that it depends on."""
 
 
+_CONTROL: Final = r"allowoverride\w*|order|allow|deny|satisfy|require\w*|auth\w*|anonymous\w*"
+"""Directives that decide nothing else where both sides decide about access alike."""
 _NEVER_STATUS: Final = r"fileetag|header|expires\w*|add(icon|alt|description)\w*|server(tokens|signature)"
 """Directives that no status depends on."""
 _NAMES: Final = frozenset(("servername", "serveralias"))
@@ -63,6 +66,8 @@ _ENDING: Final = re.compile(r"rewrite(rule|cond)|redirect(match|temp|permanent)?
 _READING: Final = frozenset(("allowoverride", "allowoverridelist", "accessfilename"))
 _REFUSED: Final = re.compile(r"(/[^:]*): (?:Invalid command ')?<?([\w-]+)")
 """Message of the error log about a line of a .htaccess file: the path, and the name of the directive."""
+_SERVING: Final = re.compile(rf"{_MAPPING}|{_CONTROL}|servername|serveralias|listen|namevirtualhost|ssl\w*")
+"""Directives that decide whether a request is served, and by which host."""
 ServerKey = tuple[str, int]
 LineKey = tuple[str, str, str]
 PlanPair = tuple[Plan | None, Plan | None]
@@ -81,7 +86,7 @@ class Cause:
     def joined(self, other: Cause) -> Cause:
         """Return the cause with lines of *other* that it lacks, if there is room."""
         pairs = zip((self.old, self.new), (other.old, other.new), strict=True)
-        old, new = (tuple(dict.fromkeys((*a, *b)))[: max(MAX_LINES, len(a))] for a, b in pairs)
+        old, new = (_by_place((*a, *b))[: max(MAX_LINES, len(a))] for a, b in pairs)
         return Cause(old, new, self.roots)
 
     def with_deciding(self, lines: tuple[tuple[DecidingLine, ...], tuple[DecidingLine, ...]]) -> Cause:
@@ -104,7 +109,15 @@ def _deciding_first(
     places = {(line.path, line.line) for line in deciding}
     known = {(line.path, line.line) for line in changed}
     deciding.sort(key=lambda line: (line.path, line.line) not in known)
-    return (*deciding, *(line for line in changed if (line.path, line.line) not in places))
+    return _by_place((*deciding, *(line for line in changed if (line.path, line.line) not in places)))
+
+
+def _by_place(lines: Iterable[DecidingLine]) -> tuple[DecidingLine, ...]:
+    """Return the first of the lines with one place."""
+    found: dict[tuple[str, int], DecidingLine] = {}
+    for line in lines:
+        found.setdefault((line.path, line.line), line)
+    return tuple(found.values())
 
 
 class Causes:
@@ -114,7 +127,7 @@ class Causes:
         self.sides = (old, new)
         self._names: tuple[list[ConfigLine], list[ConfigLine]] | None = None
         self._keys: dict[ConfigLine, LineKey] = {}
-        self._places = [_Places(lines, self._key) for lines in self.sides]
+        self._places = [_Places(lines, self.key_of) for lines in self.sides]
         self._found: dict[object, tuple[PlanPair, Cause]] = {}
         self.texts = TextDifferences()
 
@@ -166,7 +179,6 @@ class Causes:
         has_equal_access: bool,
     ) -> Cause:
         without = _without_effect(difference, plans, has_equal_access)
-        wanted = _wanted(difference)
         views = [scopes]
         if plans.count(None) == 1:
             # the lines of servers ended the request of one side before its sections were looked at
@@ -181,20 +193,21 @@ class Causes:
         for keeps_all in (False, True)[: 1 + is_one_version]:
             for old, new in rows:
                 changed = self._changed(old, new)
-                remaining = [[x for x in lines if keeps_all or _concerns(wanted, x)] for lines in changed]
+                remaining = [[x for x in lines if keeps_all or _concerns(difference, x)] for lines in changed]
                 if any(remaining):
                     overrides = self._overrides(scopes, remaining)
                     return self.of_lines(*([*a, *b] for a, b in zip(overrides, remaining, strict=True)))
         old, new = rows[-1]
-        ordered = list(map(self._key, old)), list(map(self._key, new))
+        ordered = list(map(self.key_of, old)), list(map(self.key_of, new))
         if ordered[0] != ordered[1]:
             keys = set(ordered[0]) & set(ordered[1])
             remaining = [
-                [x for x in lines if self._key(x) in keys and _concerns(wanted, x)] for lines in (old, new)
+                [x for x in lines if self.key_of(x) in keys and _concerns(difference, x)]
+                for lines in (old, new)
             ]
             if any(remaining):
                 return Cause(_shown(remaining[0]), _shown(remaining[1]))
-        remaining = [[x for x in reversed(lines) if _concerns(wanted, x)] for lines in (old, new)]
+        remaining = [[x for x in reversed(lines) if _concerns(difference, x)] for lines in (old, new)]
         return Cause(_shown(remaining[0]), _shown(remaining[1]))
 
     def of_lines(self, old: list[ConfigLine], new: list[ConfigLine]) -> Cause:
@@ -260,7 +273,7 @@ class Causes:
         self, old: list[ConfigLine], new: list[ConfigLine]
     ) -> tuple[list[ConfigLine], list[ConfigLine]]:
         """Return the lines of both sides that the other side does not have as often."""
-        key = self._key
+        key = self.key_of
         seen_old = Counter(map(key, old))
         seen_new = Counter(map(key, new))
         return (
@@ -279,7 +292,28 @@ class Causes:
         old, new = ([line for line in _flat(one) if line.name in _READING] for one in scopes)
         return self._changed(old, new)
 
-    def _key(self, line: ConfigLine) -> LineKey:
+    def concerned(
+        self,
+        difference: Difference,
+        plans: PlanPair,
+        *,
+        servers: tuple[ServerKey, ServerKey] = (_MAIN, _MAIN),
+        has_equal_access: bool = False,
+    ) -> Iterator[tuple[list[ConfigLine], list[ConfigLine]]]:
+        """Yield the lines of both sides that decide the first parts of *difference* by their directives, then
+        all others but those without which nothing is served. The arguments are those of `cause`.
+        """
+        without = _without_effect(difference, plans, has_equal_access)
+        scopes = [self.scopes(*one) for one in zip(self.sides, plans, servers, strict=True)]
+        old, new = (_lines_except(without, one) for one in scopes)
+        yield [x for x in old if _concerns(difference, x)], [x for x in new if _concerns(difference, x)]
+        yield (
+            [x for x in old if not (_concerns(difference, x) or _SERVING.fullmatch(x.name))],
+            [x for x in new if not (_concerns(difference, x) or _SERVING.fullmatch(x.name))],
+        )
+
+    def key_of(self, line: ConfigLine) -> LineKey:
+        """Return what is equal for the same line of both sides."""
         known = self._keys.get(line)
         if known is None:
             known = _key(line)
@@ -311,7 +345,7 @@ def _without_effect(
     difference: Difference, plans: tuple[Plan | None, Plan | None], has_equal_access: bool
 ) -> re.Pattern[str]:
     """Return the names of directives whose lines differ, but not their effect on *difference*."""
-    names = [r"allowoverride\w*|order|allow|deny|satisfy|require"] if has_equal_access else []
+    names = [_CONTROL] if has_equal_access else []
     if difference.names[:1] == ("status",):
         names.append(_NEVER_STATUS)
     values = {plan.core.options.value for plan in plans if plan is not None}
@@ -326,7 +360,12 @@ def _family(name: str) -> str:
 
 def _wanted(difference: Difference, *more: str) -> re.Pattern[str]:
     """Return the names of directives that the first parts of *difference* depend on, and *more*."""
-    return re.compile("|".join(f"(?:{one})" for one in (*map(_family, difference.names[:2]), *more)))
+    return _pattern((*difference.names[:2],), more)
+
+
+@lru_cache(maxsize=1024)
+def _pattern(parts: tuple[str, ...], more: tuple[str, ...]) -> re.Pattern[str]:
+    return re.compile("|".join(f"(?:{one})" for one in (*map(_family, parts), *more)))
 
 
 def _host_name(scope: LineScope) -> str:
@@ -345,12 +384,22 @@ def _host_lines(scope: LineScope) -> tuple[DecidingLine, ...]:
     return (DecidingLine(scope.path, scope.line, opening, "section"), *_shown(names))
 
 
-def _concerns(wanted: re.Pattern[str], line: ConfigLine) -> bool:
-    """Return True if *wanted* matches the directive, or the form of an Options line with MultiViews."""
+def _concerns(difference: Difference, line: ConfigLine) -> bool:
+    """Return True if the first parts of *difference* may depend on the line: by the name of the directive, or
+    by the form of an Options line with MultiViews. A Header line is about its own field."""
+    wanted = _wanted(difference)
+    if line.name == "header" and not _has_field(line, difference.names[:2]):
+        return False
     has_multiviews = line.name == "options" and "multiviews" in line.args.lower()
     return bool(wanted.fullmatch(line.name)) or (
         has_multiviews and bool(wanted.fullmatch("options (multiviews)"))
     )
+
+
+def _has_field(line: ConfigLine, names: tuple[str, ...]) -> bool:
+    words = [word.lower().rstrip(":") for word in line.words()]
+    at = 2 if words[:1] in (["always"], ["onsuccess"]) else 1
+    return words[at : at + 1] == ["*"] or not set(names).isdisjoint(words[at : at + 1])
 
 
 def _lines_except(without: re.Pattern[str], scopes: Iterable[LineScope]) -> list[ConfigLine]:

@@ -10,9 +10,9 @@ from __future__ import annotations
 from collections.abc import Container, Iterator
 from typing import Final
 
-from whimbrel.base.builds import DEBIAN
 from whimbrel.base.dialect import V22, V24
 from whimbrel.base.errors import SourceLocation
+from whimbrel.base.layouts import DEBIAN
 from whimbrel.base.lazy_dataclasses import replace
 from whimbrel.config.options import LoadOptions
 from whimbrel.upgrade.check.fixpoint import UpgradeResult
@@ -191,8 +191,6 @@ def _places(group: DifferenceGroup, scopes: Scopes, changed: Container[str]) -> 
     """Iterate over the old lines that *group* comes from; if it is about access, with all lines of their
     sections. New lines have the places of old ones unless their file is among the *changed*.
     """
-    if group.is_of_versions:
-        return
     same_place = (line for line in group.cause.new if line.path not in changed)
     for line in (*group.cause.old, *group.lines[0], *same_place):
         place = line.path, line.line

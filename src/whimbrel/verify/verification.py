@@ -73,7 +73,7 @@ class DifferenceGroup:
         lines: for access: the lines that decided the first example on each side.
         is_assumed: the example needs a user, or a variable, that no file of the configuration has at present.
         reason: why answers differ where no line decides it, "" if lines do.
-        is_of_versions: the versions differ, not the lines; the cause has the lines that decided.
+        is_of_versions: both texts have the lines of the cause, and the versions do not do the same with them.
     """
 
     kind: str

@@ -11,12 +11,12 @@ from typing import Final
 from whimbrel.access.client_sets import clients_text
 from whimbrel.access.clients import find_client
 from whimbrel.access.decision import AccessDecision, AccessVerdict, Counterexample
-from whimbrel.base.lazy_dataclasses import replace
+from whimbrel.base.lazy_dataclasses import dataclass, replace
 from whimbrel.engine.plan.plan import Plan
 from whimbrel.modules.lua.mod_lua.settings import SCRIPTS
 from whimbrel.verify.alignment import Alignment
 from whimbrel.verify.answer import Answer, DecidingLine
-from whimbrel.verify.causes import Cause, Causes
+from whimbrel.verify.causes import Cause, Causes, ServerKey
 from whimbrel.verify.clients import Confirmation, Confirmed
 from whimbrel.verify.config_lines import SideLines, key_of, lines_of
 from whimbrel.verify.counterexamples import counterexamples
@@ -31,6 +31,7 @@ from whimbrel.verify.derive.probes import ProbeSource
 from whimbrel.verify.derive.targets import Targets
 from whimbrel.verify.difference import Difference, FieldDifference, compare
 from whimbrel.verify.digest_user import DIGEST, OLD_DIGEST
+from whimbrel.verify.exact_causes import ExactCauses
 from whimbrel.verify.missing_directories import assume_directories
 from whimbrel.verify.patterns.checks import MAX_PAIRS, PatternChecks
 from whimbrel.verify.patterns.conditions import PatternSpace
@@ -38,7 +39,7 @@ from whimbrel.verify.patterns.pairs import PatternPair, pattern_pairs
 from whimbrel.verify.plan_decisions import PlanDecisions
 from whimbrel.verify.probe import Probe
 from whimbrel.verify.side import Side
-from whimbrel.verify.text_differences import TextDifferences
+from whimbrel.verify.text_differences import MAX_LINES, TextDifferences
 from whimbrel.verify.type_reasons import TypeReasons
 from whimbrel.verify.undecided_passwords import undecided_passwords
 from whimbrel.verify.verification import DifferenceGroup, Example, NotDecided, VerifyResult
@@ -74,7 +75,7 @@ def verify(
     """
     result = VerifyResult((old.name, new.name), (old.errors, new.errors))
     if not (old.is_loaded and new.is_loaded):
-        result.scope = old.scope.merge(new.scope)
+        result.scope = old.scope.merge_version(new.scope)
         return result
     Comparison(old, new, result, limit).run(more, report_progress)
     return result
@@ -83,6 +84,14 @@ def verify(
 def processor_time() -> float:
     """Return the seconds of this process and of the programs that it waited for."""
     return sum(os.times()[:4])
+
+
+@dataclass(frozen=True, slots=True)
+class _Cause:
+    """The lines that a difference of responses comes from, or the reason why none decides it."""
+
+    lines: Cause
+    reason: str = ""
 
 
 class Comparison:
@@ -98,8 +107,8 @@ class Comparison:
         self.source = ProbeSource(self.lines, limit) if limit is not None else ProbeSource(self.lines)
         self.causes = Causes(*self.lines)
         self.types = TypeReasons(self.causes)
-        for side in (old, new):
-            result.scope = result.scope.merge(side.scope)
+        self.exact_causes = ExactCauses(self.causes, self._difference)
+        result.scope = result.scope.merge(old.scope.merge_version(new.scope))
         result.scope = result.scope.with_items(assume_directories(self.lines).values())
         result.scope = result.scope.with_items(damaged_htaccess(self.lines))
         space = PatternSpace()
@@ -367,53 +376,114 @@ class Comparison:
         plans: tuple[Plan | None, Plan | None],
         access: DifferenceGroup | None,
     ) -> None:
-        shown = (old, new)
-        if old.file != new.file:
-            shown = self._relocated(old, self.old), self._relocated(new, self.new)
-        difference = compare(*shown)
+        difference = self._difference(old, new)
         if difference is None:
             return
-        if (
-            access is not None
-            and difference.names[0] == "status"
-            and {old.status, new.status} & {401, 403, 500}
-        ):
+        has_status = difference.names[0] == "status"
+        if access is not None and has_status and {old.status, new.status} & {401, 403, 500}:
             access.count += 1
             return
-        reason = self.types.reason(probe, difference, (old, new), plans)
+        # an access check that is not decided may be the cause
+        has_equal_access = access is None and not (has_status and {old.status, new.status} & {401, 403})
+        parts = [difference]
+        is_one = has_status or difference.names[0] == "file" or self._host_cause(old, new) is not None
+        if self._is_of_versions and not is_one:
+            # each may have another cause, unless all follow from the file or the host
+            parts = [Difference((part,)) for part in difference.parts]
+        found: dict[object, tuple[_Cause, list[Difference]]] = {}
+        for part in parts:
+            key, cause = self._located(probe, part, (old, new), plans, has_equal_access=has_equal_access)
+            found.setdefault(key, (cause, []))[1].append(part)
+        for key, (cause, own) in found.items():
+            joined = Difference(tuple(part for one in own for part in one.parts))
+            self._add_response(key, cause, Example(probe, joined, old, new))
+
+    def _host_cause(self, old: Answer, new: Answer) -> Cause | None:
+        return self.causes.host_cause((old.server, new.server))
+
+    def _difference(self, old: Answer, new: Answer) -> Difference | None:
+        """Return the difference of two answers, paths below the server roots relative to these."""
+        if old.file != new.file:
+            return compare(self._relocated(old, self.old), self._relocated(new, self.new))
+        return compare(old, new)
+
+    def _located(
+        self,
+        probe: Probe,
+        difference: Difference,
+        answers: tuple[Answer, Answer],
+        plans: tuple[Plan | None, Plan | None],
+        *,
+        has_equal_access: bool,
+    ) -> tuple[object, _Cause]:
+        """Return the key of the group of a difference, and its cause."""
+        reason = self.types.reason(probe, difference, answers, plans)
         if reason:
-            of_reason = DifferenceGroup("response", Cause((), ()), reason=reason)
-            self._groups.setdefault(reason, of_reason).add(Example(probe, difference, old, new))
-            return
-        host_cause = self.causes.host_cause((old.server, new.server))
-        has_equal_access = access is None and None not in plans
-        cause = (
-            host_cause
-            or self.causes.refused_cause((old, new))
-            or self.causes.cause(
-                difference, plans, servers=(old.server, new.server), has_equal_access=has_equal_access
+            return reason, _Cause(Cause((), ()), reason)
+        host_cause = self._host_cause(*answers)
+        if host_cause is not None:
+            return ("root", host_cause.roots) if host_cause.roots else ("host", host_cause), _Cause(
+                host_cause
             )
+        cause = self.causes.refused_cause(answers) or self._cause(
+            probe,
+            difference,
+            plans,
+            servers=(answers[0].server, answers[1].server),
+            has_equal_access=has_equal_access and None not in plans,
         )
-        key: object = ("host", cause)
         if cause.roots:
-            key = ("root", cause.roots)
-        elif host_cause is None:
-            key = ("response", cause if cause.old or cause.new else (difference.names, str(difference)))
+            return ("root", cause.roots), _Cause(cause)
+        if cause.old or cause.new:
+            return ("response", cause), _Cause(cause)
+        old, new = (_about(difference, deciding_lines(lines.side, probe)) for lines in self.lines)
+        if self._is_of_versions:
+            if old or new:  # no line alone: a status of access control, with all that took part
+                cause = Cause(old[:MAX_LINES], new[:MAX_LINES])
+                return ("response", _of_versions(difference), cause), _Cause(cause)
+            reason = f"no line decides it: the versions differ in {_of_versions(difference)}"
+            return reason, _Cause(cause, reason)
+        cause = Cause(old or _of_server(self.lines[0]), new or _of_server(self.lines[1]))
+        return ("response", difference.names, str(difference)), _Cause(cause)
+
+    def _add_response(self, key: object, cause: _Cause, example: Example) -> None:
         group = self._groups.get(key)
         if group is None:
             if len(self._groups) >= MAX_GROUPS:
                 return
-            is_without_lines = not (cause.old or cause.new)
-            if is_without_lines:
-                named = [deciding_lines(lines.side, probe) or _of_server(lines) for lines in self.lines]
-                cause = Cause(named[0], named[1])
-            group = DifferenceGroup("response", cause)
+            group = DifferenceGroup("response", cause.lines, reason=cause.reason)
+            texts = [[line.text for line in row] for row in (cause.lines.old, cause.lines.new)]
+            group.is_of_versions = self._is_of_versions and bool(texts[0]) and texts[0] == texts[1]
             self._groups[key] = group
-            group.is_of_versions = is_without_lines and self.old.dialect is not self.new.dialect
         elif group.kind == "response":
-            group.cause = group.cause.joined(cause)
-        group.is_assumed &= probe.user is not None or bool(probe.environment)
-        group.add(Example(probe, difference, old, new))
+            group.cause = group.cause.joined(cause.lines)
+        if not cause.reason:
+            group.is_assumed &= example.probe.user is not None or bool(example.probe.environment)
+        group.add(example)
+
+    def _cause(
+        self,
+        probe: Probe,
+        difference: Difference,
+        plans: tuple[Plan | None, Plan | None],
+        *,
+        servers: tuple[ServerKey, ServerKey],
+        has_equal_access: bool,
+    ) -> Cause:
+        """Return the cause of a difference: between versions the lines that it rests on, as far as they are
+        found out; else those that the texts and the directives show."""
+        cause = None
+        if self._is_of_versions:
+            cause = self.exact_causes.cause(
+                probe, difference, plans, servers=servers, has_equal_access=has_equal_access
+            )
+        return cause or self.causes.cause(
+            difference, plans, servers=servers, has_equal_access=has_equal_access
+        )
+
+    @property
+    def _is_of_versions(self) -> bool:
+        return self.old.dialect is not self.new.dialect
 
     def _compare_admitted(self, probe: Probe, plans: PlanPair) -> None:
         """Ask the probe again as a client that both sides admit, so that the response behind is compared."""
@@ -481,6 +551,24 @@ class Comparison:
         if len(root) < 2 or root not in answer.file:
             return answer
         return replace(answer, file=answer.file.replace(root, ""))
+
+
+def _of_versions(difference: Difference) -> str:
+    """Return what differs, in words: a status with both values, other parts by name."""
+    return " and ".join(
+        f"the status ({part.old}, {part.new})" if part.name == "status" else part.name
+        for part in difference.parts[:2]
+    )
+
+
+def _about(difference: Difference, lines: tuple[DecidingLine, ...]) -> tuple[DecidingLine, ...]:
+    """Return those of *lines* that decide the parts of *difference*: none but for users and the statuses of
+    access control."""
+    values = {value for part in difference.parts if part.name == "status" for value in (part.old, part.new)}
+    if {"user", "www-authenticate"}.isdisjoint(difference.names) and values.isdisjoint(("401", "403", "500")):
+        return ()
+    deciding = tuple(line for line in lines if line.role in ("decides", "refused"))
+    return deciding or tuple(line for line in lines if line.role == "access")
 
 
 def _of_server(lines: SideLines) -> tuple[DecidingLine, ...]:

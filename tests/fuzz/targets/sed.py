@@ -74,7 +74,7 @@ def run(data: bytes) -> None:
     def outcome(pieces: list[bytes]) -> tuple[str, object]:
         out: list[str] = []
         log: list[str] = []
-        executor = Executor(script, out.append, log.append)
+        executor = Executor(script, out.append, log.append, lambda: None)
         fault: object = None
         try:
             for piece in pieces:

@@ -98,3 +98,32 @@ def test_the_root_is_the_folder_above_conf(tmp_path: Path, monkeypatch: pytest.M
         f"{tmp_path}/site",
         f"{tmp_path}/site/conf/x.conf",
     )
+
+
+def test_the_scheme_is_that_of_the_server_whatever_the_port(read: Read, tmp_path: Path) -> None:
+    """SSLEngine decides, and so does the protocol of Listen; the port of a scheme is left out."""
+    pytest.importorskip("cryptography", reason="certificates need cryptography")
+    from whimbrel.cli.self_signed import make
+
+    certificate, key = make(tmp_path)
+    text = f"""LoadModule ssl_module m/mod_ssl.so
+SSLCertificateFile {certificate}
+SSLCertificateKeyFile {key}
+Listen 8443
+Listen 443
+Listen 8080
+Listen 4443 https
+<VirtualHost *:8443 *:443>
+SSLEngine on
+DocumentRoot @/htdocs
+</VirtualHost>
+<VirtualHost *:8443>
+ServerName two.localhost
+SSLEngine on
+DocumentRoot @/other
+</VirtualHost>
+"""
+    found = urls(read(text))
+    assert found[0] == "https://localhost:8443/"
+    assert "https://two.localhost:8443/" in found
+    assert {"https://localhost/", "http://localhost:8080/", "https://localhost:4443/"} <= set(found)

@@ -112,13 +112,37 @@ def test_a_copy(site: Path, tmp_path: Path) -> None:
     assert (status, err) == (2, f"{tmp_path}/new is not empty\n")
 
 
+def test_the_summary_names_what_is_left(site: Path) -> None:
+    """Nothing is left to look at only if no decision is open, and no note is about answers that change."""
+    lines = (
+        f"ServerRoot {site}",
+        "Listen 127.0.0.1:8080",
+        "ServerName a.example",
+        "LoadModule mime_module modules/mod_mime.so",
+        "LoadModule dir_module modules/mod_dir.so",
+        f"DocumentRoot {site}/htdocs",
+    )
+    (site / "htdocs").mkdir(exist_ok=True)
+    (site / MAIN).write_text("\n".join(lines) + "\n")
+    shown = upgrade("-d", str(site), "--select", "C11,C13,X02", cwd=site)[2]
+    (line,) = [one for one in shown.splitlines() if " read, " in one]
+    assert "look at by hand" not in line
+    assert re.search(r"\b[1-9]\d* decisions? to take\b", line) is not None, shown
+    assert "see the notes of `whimbrel check`: C13" in line
+
+
 def test_a_copy_names_the_files_that_no_server_reads_there(site: Path, tmp_path: Path) -> None:
     (site / "htdocs").mkdir(exist_ok=True)
     (site / "htdocs/.htaccess").write_bytes(b"Order deny,allow\nDeny from all\n")
     (site / MAIN).write_bytes(OLD + b"DocumentRoot htdocs\n")
     named = "-d", str(site), "--select", "C17"
-    words = b"changed .htaccess files (1) have no effect in a copy"
-    assert words in b" ".join(upgrade("--out", str(tmp_path / "new"), *named, cwd=site)[1].split())
+    copy = tmp_path / "new"
+    words = f"nothing is changed in {site}: its server reads the old files until those of {copy}".encode()
+    idle = f"{site}/htdocs/.htaccess: the server of the copy reads this old file too".encode()
+    shown = b" ".join(upgrade("--out", str(copy), *named, cwd=site)[1].split())
+    assert words in shown and idle in shown
+    assert f"takes {copy}/htdocs/.htaccess in its place".encode() in shown
+    assert f"changed in {copy}: htdocs/.htaccess".encode() in shown
     assert (site / "htdocs/.htaccess").read_bytes() == b"Order deny,allow\nDeny from all\n"
     assert words not in b" ".join(upgrade("--write", *named, cwd=site)[1].split())
 

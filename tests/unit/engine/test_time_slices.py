@@ -19,7 +19,13 @@ ENTRIES = 6000
 CONF = """LoadModule negotiation_module modules/mod_negotiation.so
 LoadModule speling_module modules/mod_speling.so
 LoadModule include_module modules/mod_include.so
+LoadModule sed_module modules/mod_sed.so
+LoadModule substitute_module modules/mod_substitute.so
+AddOutputFilter Sed .sed
+AddOutputFilter SUBSTITUTE .edited
 <Directory "@/htdocs">
+OutputSed s/[aeiou]/x/g
+Substitute "s/([aeiou])([a-z])/$2$1/"
 Options +Indexes +MultiViews +Includes
 IndexOptions FancyIndexing VersionSort
 AddType text/html .shtml
@@ -42,10 +48,14 @@ async def turns_beside(serving: Engine, path: str, count: int) -> list[float]:
     return turns
 
 
-@pytest.mark.parametrize("path", ["/list/", "/list/file7", "/list/fiel77.txt", "/page.shtml"])
+@pytest.mark.parametrize(
+    "path", ["/list/", "/list/file7", "/list/fiel77.txt", "/page.shtml", "/page.sed", "/page.edited"]
+)
 def test_other_clients_have_their_turns(path: str, tmp_path: Path) -> None:
     page = '<!--#echo var="DATE_LOCAL" --><!--#include virtual="/a.txt" -->\n' * 500
-    serving = build_engine(tmp_path, CONF, {"htdocs/a.txt": "A", "htdocs/page.shtml": page})
+    lines = "curlew godwit whimbrel sand mudflat\n" * 3000
+    files = {"a.txt": "A", "page.shtml": page, "page.sed": lines, "page.edited": lines}
+    serving = build_engine(tmp_path, CONF, {f"htdocs/{name}": text for name, text in files.items()})
     (tmp_path / "htdocs/list").mkdir()
     for number in range(ENTRIES):
         (tmp_path / f"htdocs/list/file{number}.txt").touch()

@@ -34,7 +34,7 @@ ErrorDocument 404 /missing-too.html
 
 
 def texts(cause: AnswerCause) -> list[str]:
-    return [line.text for line in cause.lines]
+    return [line.text for line in cause.all_lines]
 
 
 @pytest.mark.parametrize(
@@ -174,3 +174,9 @@ def test_the_cause_does_not_depend_on_the_log_level(tmp_path: Path, target: str)
     assert texts(cause_of(loud)) == texts(quiet)
     levels = {line.detail for line in loud.log_lines()}
     assert levels & {"trace1", "trace2", "trace3", "debug", "info"}
+
+
+def test_a_place_without_require_lines_grants_by_none(side: Side) -> None:
+    """apache2 passes such a request on: the sections of directories are not about it."""
+    cause = cause_of(explained(side, "/app/x"))
+    assert texts(cause) == ["ProxyPass /app http://127.0.0.1:9/"]

@@ -137,3 +137,17 @@ def test_a_client_certificate_that_is_none_is_refused() -> None:
     for text in ("robin", "=,=", "nowhere.pem"):
         with pytest.raises(BadRequest, match="--client-cert"):
             probe_of(RequestDescription("/", certificate=text), None)
+
+
+def test_a_user_answers_a_challenge_of_digest(tmp_path: Path) -> None:
+    """As a browser does: a client that sent Basic would be refused (AH01781)."""
+    loads = "LoadModule auth_digest_module modules/mod_auth_digest.so\n"
+    more = (
+        "<Location /digest>\nAuthType Digest\nAuthName team\n"
+        'AuthUserFile "@ROOT@/digests"\nRequire user alice\n</Location>\n'
+    )
+    main = CONF.split("<VirtualHost")[0]
+    side = side_of(tmp_path, loads + main + more)
+    (tmp_path / "digests").write_text("alice:team:0123456789abcdef0123456789abcdef\nbob:team:0\n")
+    statuses = {name: explained(side, "/digest", user=name).status for name in ("alice", "bob", "")}
+    assert statuses == {"alice": 404, "bob": 401, "": 401}

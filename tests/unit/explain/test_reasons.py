@@ -41,7 +41,7 @@ def test_the_inner_handler_answers(tmp_path: Path) -> None:
     loads = "LoadModule status_module modules/mod_status.so\nLoadModule info_module modules/mod_info.so\n"
     more = NESTED.format(outer="SetHandler server-info", inner="SetHandler server-status")
     cause = cause_of(explained(side_of(tmp_path, loads + CONF + more), "/private/x.html"))
-    assert [line.text for line in cause.lines] == ["Require all granted", "SetHandler server-status"]
+    assert [line.text for line in cause.lines] == ["SetHandler server-status"]
     assert cause.sentence == "mod_status answers"
 
 

@@ -123,3 +123,27 @@ def test_a_redirect_to_another_host_is_not_followed(root: Path) -> None:
     rule = "RewriteEngine On\nRewriteRule ^(.*)$ http://other.example/loops/$1 [R,L]\n"
     (root / "htdocs/loops/.htaccess").write_text(rule)
     assert lines_and_sentence(explained(side_of(root), "/loops/a"))[1] == ""
+
+
+@pytest.mark.parametrize(
+    ("inner", "is_replaced"),
+    [
+        ("RewriteEngine On\nRewriteRule ^b$ /index.html\n", True),
+        ("RewriteEngine On\n", True),
+        ("RewriteEngine On\nRewriteOptions Inherit\nRewriteRule ^b$ /index.html\n", False),
+        ("Options -Indexes\n", False),
+    ],
+)
+def test_rules_of_an_outer_file_that_an_inner_one_replaces(root: Path, inner: str, is_replaced: bool) -> None:
+    """The answer of httpd decides: /a is rewritten by the outer file unless its rules are replaced."""
+    (root / "htdocs/loops/in").mkdir()
+    (root / "htdocs/loops/.htaccess").write_text("RewriteEngine On\nRewriteRule a$ /private/y\n")
+    (root / "htdocs/loops/in/.htaccess").write_text(inner)
+    conf = CONF + '<Directory "@ROOT@/htdocs/loops">\nAllowOverride All\n</Directory>\n'
+    found = explained(side_of(root, conf), "/loops/in/a", client="10.0.0.1")
+    was_tried = any(step.kind == "rule" and step.result.startswith("->") for step in found.all())
+    assert was_tried is not is_replaced
+    text = shown(found, root)
+    assert ("its RewriteRules are not tried" in text) is is_replaced, text
+    if is_replaced:
+        assert "replace them in htdocs/loops/in/.htaccess" in " ".join(text.split())

@@ -116,7 +116,7 @@ class Studio:
 @contextmanager
 def studio_of(root: Path) -> Iterator[Studio]:
     """Yield a studio with processes of analysis, which end with it."""
-    control = start_nursery(lambda: lambda connection: serve(connection, analysis_of(root)))
+    control, _hello = start_nursery(lambda: (lambda connection: serve(connection, analysis_of(root)), b"x"))
     try:
         yield Studio(control)
     finally:

@@ -13,7 +13,7 @@ import pytest
 from whimbrel.studio.analyst import MAX_WAITING, Analyst, Superseded
 from whimbrel.studio.documents import Refused
 from whimbrel.studio.nursery import start_nursery
-from whimbrel.studio.process import DONE, LENGTH, REFUSED, frame
+from whimbrel.studio.process import DONE, LENGTH, MAX_REPLY, REFUSED, frame
 
 
 def slow_process(connection: socket.socket) -> None:
@@ -31,7 +31,8 @@ def slow_process(connection: socket.socket) -> None:
 
 @contextmanager
 def analyst() -> Iterator[Analyst]:
-    control = start_nursery(lambda: slow_process)
+    control, hello = start_nursery(lambda: (slow_process, b"ready"))
+    assert hello == b"ready"
     try:
         yield Analyst(control, "test")
     finally:
@@ -65,6 +66,46 @@ def test_a_later_job_of_the_same_kind_replaces_one_that_runs() -> None:
 
     with analyst() as one:
         asyncio.run(work(one))
+
+
+def test_an_interrupted_job_says_that_it_was_interrupted() -> None:
+    """No later job has taken its place: the page must not wait for an answer that never comes."""
+
+    async def work(one: Analyst) -> None:
+        for replaces in (False, True):
+            job = asyncio.ensure_future(run(one, "sleep", replaces=replaces))
+            while one._streams is None:
+                await asyncio.sleep(0)
+            one.restart()
+            with pytest.raises(Refused, match="interrupted") as refused:
+                await job
+            assert refused.value.status == 503
+        assert b'"quick"' in await run(one, "quick")
+
+    with analyst() as one:
+        asyncio.run(work(one))
+
+
+def test_a_reply_beyond_the_bound_is_not_read() -> None:
+    def long_winded(connection: socket.socket) -> None:
+        connection.recv(1 << 16)
+        connection.sendall((MAX_REPLY + 1).to_bytes(LENGTH, "big"))
+        connection.recv(1)
+
+    async def work(one: Analyst) -> None:
+        with pytest.raises(Refused, match="interrupted"):
+            await run(one, "a")
+
+    control, _hello = start_nursery(lambda: (long_winded, b"ready"))
+    with control:
+        asyncio.run(work(Analyst(control, "test")))
+
+
+def test_a_failed_preparation_is_the_first_message() -> None:
+    for prepare, expected in ((lambda: (None, b"no file"), b"no file"), (lambda: 1 // 0, b"")):
+        control, hello = start_nursery(prepare)
+        control.close()
+        assert hello == expected
 
 
 def test_a_reason_is_passed_on_and_the_process_lives() -> None:

@@ -7,7 +7,7 @@ from contextlib import nullcontext
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Final, TypeVar
 
-from whimbrel.base.lazy_dataclasses import dataclass
+from whimbrel.base.lazy_dataclasses import dataclass, field
 from whimbrel.base.programs import ProgramReported, reported_programs
 from whimbrel.config.configuration import Configuration
 from whimbrel.config.core_config import CoreDirConfig
@@ -28,9 +28,9 @@ from whimbrel.engine.explain.decisions import (
 )
 from whimbrel.engine.explain.hook_traces import HookRecorder, HookTrace
 from whimbrel.engine.input.body import RequestBody
-from whimbrel.engine.log.error_log_line import LogLine
+from whimbrel.engine.log.error_log_line import DEBUG, DEFAULT_LEVEL, LogLine, enabled
 from whimbrel.engine.pipeline.access import check_access
-from whimbrel.engine.plan.plan import Plan
+from whimbrel.engine.plan.plan import Plan, PlanSource
 from whimbrel.engine.plan.plan_cache import PlanCache
 from whimbrel.engine.request import Request
 from whimbrel.engine.response import Response
@@ -63,8 +63,9 @@ EXTERNAL_HANDLERS: Final = (
     "mod_proxy",
     "mod_isapi",
     "mod_wsgi",
+    "mod_dav",
 )
-SCRIPTS: Final = ("mod_cgi", "mod_wsgi")  # mod_cgid too
+SCRIPTS: Final = ("mod_cgi", "mod_wsgi", "mod_dav")  # mod_cgid too
 
 
 class HandlerNotRun(Exception):
@@ -84,7 +85,8 @@ class Explained:
     Attributes:
         answer: the response; None if a handler was not run (see `Explainer`).
         requests: first the request, then its sub-requests and redirects in the order of their first hook.
-        log: the lines of the error log, each message once.
+        log: the lines of the error log, each message once. `quiet`: those of the core that LogLevel leaves
+            out, from level debug on. `plans`: the settings in force when a line was logged, by its code.
         final: the request whose response is sent. `not_run`: the module whose handler was not run, or "".
         what_not_run: the application that it would have run, "" for the file or a back end.
     """
@@ -95,13 +97,27 @@ class Explained:
     final: Request
     not_run: str = ""
     what_not_run: str = ""
+    quiet: tuple[LogLine, ...] = ()
+    plans: dict[str, Plan] = field(default_factory=dict)
 
 
 class TracedPlan(Plan):
-    """A plan whose hooks record their results; hook makers find `tracer` in their scope."""
+    """A plan whose hooks record their results; hook makers find `tracer` in their scope.
 
-    __slots__ = ()
+    *logged* are the levels of the configuration; `levels` lets the lines of the core through, which give
+    reasons.
+    """
+
+    __slots__ = ("logged",)
     tracer = Tracer()
+
+    def __init__(
+        self, cache: PlanSource, server: Server, layers: tuple[Layer, ...], records: dict[type[Any], Any]
+    ) -> None:
+        super().__init__(cache, server, layers, records)
+        self.logged = self.levels
+        limit = self.levels.get("core", self.levels.get("", DEFAULT_LEVEL))
+        self.levels = {**self.levels, "core": max(limit, DEBUG)}
 
     def make_hooks(self, phase: Phase) -> list[CompiledHook]:
         """As in Plan; each hook records a trace, those of the access phases also a step of the decision."""
@@ -204,13 +220,17 @@ class TracedPlanCache(PlanCache):
             self.parts[layer] = (*self.parts.get(base, (base,)), over)
         return layer
 
+    def layers_of(self, plan: Plan) -> list[Layer]:
+        """Return the layers of the sections and files of a plan in the order of merging."""
+        return [part for layer in plan.layers for part in self.parts.get(layer, (layer,))]
+
     def contributions(self, plan: Plan) -> tuple[MergedSection, ...]:
         """Return the sections and files of a plan in the order of merging."""
         written: dict[Layer, Section] = {}
         for server in (self.configuration.main, plan.server_rec):
             _collect([*server.directories, *server.locations], written)
             _collect_inner(server.defaults, written)
-        flat = [part for layer in plan.layers for part in self.parts.get(layer, (layer,))]
+        flat = self.layers_of(plan)
         for layer in flat:
             _collect_inner(layer, written)
         return tuple(_contribution(layer, written.get(layer)) for layer in flat)
@@ -271,6 +291,12 @@ class TracingEngine(Engine):
         self.htaccess = htaccess
         self.traced_plans = plans
         self.traces: dict[Request, TraceBuilder] = {}
+        self.logging_plans: dict[str, Plan] = {}
+
+    def log_request(self, r: Request, line: LogLine) -> None:
+        """As in Engine, and remember the settings in force: a request that a walk refuses loses them."""
+        self.logging_plans[line.code] = r.plan
+        super().log_request(r, line)
 
     def trace(self, r: Request) -> TraceBuilder:
         """Return the trail of *r*, begun at its first decision."""
@@ -355,14 +381,17 @@ class Explainer:
             not_run = stop.module
             what_not_run = stop.what
         requests = dict.fromkeys((*(r for r in engine.traces if r.main is None), final))
-        lines = [line for r in requests for line in r.log_lines]
+        lines = {(line.code, line.text): line for r in requests for line in r.log_lines}.values()
+        logged = final.plan.logged  # type: ignore[attr-defined]
         return Explained(
             response,
             engine.request_traces(),
-            tuple({(line.code, line.text): line for line in lines}.values()),
+            tuple(line for line in lines if enabled(logged, line.module, line.level)),
             final,
             not_run,
             what_not_run,
+            tuple(line for line in lines if not enabled(logged, line.module, line.level)),
+            engine.logging_plans,
         )
 
 

@@ -11,7 +11,7 @@ from abc import abstractmethod
 from collections.abc import Awaitable
 
 from whimbrel.base.static_typing import TYPE_CHECKING, Any, IntEnum, IntFlag, TypeAlias
-from whimbrel.engine.body import Aborted
+from whimbrel.engine.body import PIECE, Aborted
 from whimbrel.registry.module import Reads
 
 if TYPE_CHECKING:
@@ -71,14 +71,17 @@ class Transform:
     Attributes:
         early: True if output went on before the end of the input was known, so that httpd sends the response
             in chunks. `end` may set it; output of `feed` always counts so.
-        is_heavy: True if `feed` releases the GIL for most of its time: it then runs in a thread for large
-            pieces, and so uses nothing but its own state. `end` always runs in the event loop.
+        is_heavy: True if `feed` and `finish` release the GIL for most of their time: they then run in a
+            thread for large pieces, and so use nothing but their own state. `end` always runs in the event
+            loop.
+        thread_threshold: bytes of input above which the thread pays; at most `PIECE`.
         is_sliced: True if `feed` and `end` pause (`Slices.pause_sync`) or search for long (base/pcre.py).
     """
 
     __slots__ = ()
     early: bool = False
     is_heavy: bool = False
+    thread_threshold: int = PIECE
     is_sliced: bool = False
 
     @abstractmethod
@@ -95,6 +98,9 @@ class Transform:
 
         The flush follows the output to the next filter. None: this filter keeps the flush, as httpd's does.
         """
+
+    def finish(self) -> None:
+        """Compute what `end` returns for b"", where that is heavy; the input has ended."""
 
     @abstractmethod
     def end(self, data: bytes) -> bytes:

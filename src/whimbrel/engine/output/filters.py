@@ -74,9 +74,9 @@ async def _transform_complete(r: Request, begun: Transform, data: bytes) -> None
     out = b""
     failure = None
     try:
-        if len(data) > PIECE:
+        if begun.is_heavy and len(data) > begun.thread_threshold:
             content_bytes, data = data, b""
-            out = await r.engine.runtime.compute(lambda: begun.feed(content_bytes))
+            out = await r.engine.runtime.compute(lambda: _fed_and_finished(begun, content_bytes))
         elif r.chunked:
             out, data = begun.feed(data), b""
         is_early = bool(out)
@@ -92,6 +92,12 @@ async def _transform_complete(r: Request, begun: Transform, data: bytes) -> None
             raise failure
         r.body.append(FailedSource(failure))
         r.set_uncacheable()
+
+
+def _fed_and_finished(transform: Transform, data: bytes) -> bytes:
+    out = transform.feed(data)
+    transform.finish()
+    return out
 
 
 async def _called(work: Callable[..., bytes | None], *arguments: bytes) -> bytes | None:
@@ -211,6 +217,8 @@ class TransformedSource(GatheredSource):
                 raise self._failure
             data = await self._source.read_or_flush()
             if data is None:
+                if self._transform.is_heavy and self._since_flush > self._transform.thread_threshold:
+                    await self._r.engine.runtime.compute(self._transform.finish)
                 out = await self._call(0, self._transform.end, b"")
                 if self._failure is not None:
                     return out
@@ -238,7 +246,7 @@ class TransformedSource(GatheredSource):
         raised later.
         """
         try:
-            if self._transform.is_heavy and size >= PIECE:
+            if self._transform.is_heavy and size >= self._transform.thread_threshold:
                 return await self._r.engine.runtime.compute(partial(work, *arguments))
             if self._transform.is_sliced:
                 return await self._r.engine.sync_waits.run(_called(work, *arguments))

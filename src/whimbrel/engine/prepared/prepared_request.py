@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, Final
 
-from whimbrel.engine.deps.files import Dependencies, is_directory
+from whimbrel.engine.deps.files import Dependencies, is_directory, unchanged
 from whimbrel.engine.env import LazyEnv
 from whimbrel.engine.input.body import RequestBody
 from whimbrel.http.semantics.headers import Headers
@@ -99,7 +99,53 @@ OWN: Final = (
 
 BASE: Final = 6144  # approximate bytes of an entry
 NOTE: Final = 300  # of a dependency, a field, a variable, a filter
+MAX_TRANSLATED: Final = 4096  # of what a lookup of path info has recorded
 EVENT: Final = 400  # of an error-log line
+
+
+class PathTranslated:
+    """The file that path info stands for as a URL of its own (PATH_TRANSLATED), with what it depends on."""
+
+    __slots__ = ("_dependencies", "_recorded", "path")
+
+    def __init__(self, path: str | None, recorded: Dependencies) -> None:
+        self.path = path
+        self._dependencies = recorded.minimal()
+        self._recorded = recorded.recorded()
+
+    @property
+    def weight(self) -> int:
+        """Return the approximate size in memory, in bytes."""
+        stats = self._recorded[0]
+        return len(self.path or "") + sum([NOTE + len(path) for path, _follow in stats])
+
+    def adopt(self, r: Request) -> bool:
+        """Record in *r* what the lookup depended on; return False if that has changed."""
+        files = r.engine.stat_cache
+        if not unchanged(self._dependencies, files.tick if files.in_tick else None):
+            return False
+        r.deps.adopt(self._recorded)
+        return True
+
+
+def lookup_state(r: Request) -> tuple[object, ...]:
+    """Return what a lookup changes in *r* if it depends on more than files and what *r* has read before."""
+    deps = r.deps
+    headers: Any = r.headers_in
+    return (
+        deps.is_uncacheable,
+        deps.is_per_request,
+        deps.on_client,
+        deps.on_query,
+        deps.on_path,
+        deps.address_lists,
+        deps.valid_until,
+        len(deps.clock_fields),
+        len(headers.accessed),
+        headers.tests,
+        headers.all_fields_used,
+        len(r.log_lines),
+    )
 
 
 class PreparedRequest:
@@ -111,6 +157,7 @@ class PreparedRequest:
         target, appends_query: the target; True if the query of each request is appended to it.
         keeps_query: True if each request has its own query; else all have `args`.
         weight: approximate size in memory, in bytes; `is_used`: see `SecondChance`.
+        path_translated: what the path info stands for as a URL, once a handler has looked it up.
     """
 
     __slots__ = (
@@ -122,6 +169,7 @@ class PreparedRequest:
         "dependencies",
         "is_used",
         "keeps_query",
+        "path_translated",
         "recorded",
         "root",
         "shared",
@@ -150,6 +198,9 @@ class PreparedRequest:
             self.target = self.target[: len(self.target) - len(query) - 1]
         self.weight = BASE + self.copied.weight + len(r.untracked_line or "") * 4
         self.weight += sum([NOTE + len(note.path) * 2 for note in self.dependencies])
+        self.path_translated: PathTranslated | None = None
+        if r.path_info:
+            self.weight += MAX_TRANSLATED
 
     def apply(self, r: Request) -> None:
         """Set on *r* what the phases would set."""

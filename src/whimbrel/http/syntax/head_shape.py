@@ -13,6 +13,7 @@ from collections.abc import Callable, Sequence
 from typing import Any, Final
 
 MAX_SHAPES: Final = 128
+MAX_RECENT: Final = 4
 MAX_NAMES: Final = 640  # bytes of the names of a shape
 MAX_FIELDS: Final = 48  # field lines of a shape: compiling their patterns takes 4 milliseconds
 MAX_COMPILED: Final = 16  # functions of each kind that a shape stores, each for a set of fields
@@ -157,14 +158,15 @@ class HeadShapes:
     """Cache of shapes. Key: version and names, or the number; at most `MAX_SHAPES`.
 
     The shape that was looked for by its names longest ago is dropped, so invented names drop no shape of
-    other clients.
+    other clients. The last `MAX_RECENT` are tried first: that costs less than to find the names.
     """
 
-    __slots__ = ("_count", "_credits", "_shapes", "by_number")
+    __slots__ = ("_count", "_credits", "_recent", "_shapes", "by_number")
 
     def __init__(self) -> None:
         self._shapes: dict[bytes, HeadShape] = {}
         self.by_number: dict[int, HeadShape] = {}
+        self._recent: tuple[HeadShape, ...] = ()
         self._count = 0
         self._credits = MAX_CREDITS
 
@@ -172,9 +174,14 @@ class HeadShapes:
         """Return the pieces of *raw*; None unless it is one complete head, every parser of which finds the
         same lines, with a target in origin form, and its shape is known or may be compiled.
         """
+        for recent in self._recent:
+            match = recent.match_plain(raw)
+            if match is not None:
+                return raw, match.groups(), recent, True
         shape = self._find(raw)
         if shape is None:
             return None
+        self._recent = (shape, *[each for each in self._recent if each is not shape][: MAX_RECENT - 1])
         match = shape.match_plain(raw)
         if match is not None:
             return raw, match.groups(), shape, True
@@ -198,7 +205,9 @@ class HeadShapes:
         self._credits -= cost
         self._count += 1
         if len(self._shapes) >= MAX_SHAPES:
-            del self.by_number[self._shapes.pop(next(iter(self._shapes))).number]
+            dropped = self._shapes.pop(next(iter(self._shapes)))
+            del self.by_number[dropped.number]
+            self._recent = tuple([each for each in self._recent if each is not dropped])
         shape = HeadShape(names, self._count, is_http2=is_http2)
         self._shapes[key] = shape
         self.by_number[self._count] = shape

@@ -127,6 +127,21 @@ class EntryWriter:
         """Drop what was written."""
 
 
+class DiscardingWriter(EntryWriter):
+    """The writer of a tool that only asks what a server would answer: it stores nothing."""
+
+    __slots__ = ()
+
+    def write(self, data: bytes) -> None:
+        """Discard *data*."""
+
+    async def commit(self, r: Request) -> None:
+        """Store nothing."""
+
+    def abort(self) -> None:
+        """Nothing was written."""
+
+
 class CacheStore:
     """A store of responses; instances have no state of a request."""
 

@@ -49,7 +49,7 @@ def _sinks(configuration: Configuration) -> list[LogSink]:
         server.value(CoreServerConfig, "error_log"): server for server in reversed(configuration.servers())
     }
     sinks = {error_sink(configuration, server): None for server in reversed(alike.values())}
-    for name in ("access_sinks", "rewrite_sinks", "forensic_sinks"):
+    for name in ("access_sinks", "rewrite_sinks", "forensic_sinks", "otel_sinks"):
         others = configuration.provider("log", name)
         if others is not None:
             sinks.update(dict.fromkeys(others(configuration)))

@@ -66,8 +66,9 @@ class BrotliServerConfig:
 class Brotli(Transform):
     """Compressor of one response; output that comes before the end of the input is passed on."""
 
-    __slots__ = ("_compressor", "_output", "_produced", "_read", "_request", "early")
+    __slots__ = ("_compressor", "_output", "_produced", "_read", "_request", "_rest", "early")
     is_heavy = True
+    thread_threshold = 16 * 1024  # half a millisecond of quality 5
 
     def __init__(self, r: Request, conf: BrotliServerConfig, key: Key | None) -> None:
         from brotli import Compressor  # type: ignore[import-untyped,unused-ignore]
@@ -76,6 +77,7 @@ class Brotli(Transform):
         self._request = r
         self._compressor = Compressor(quality=conf.quality, lgwin=conf.window, lgblock=conf.block)
         self._read = 0
+        self._rest: bytes | None = None  # what `finish` has computed
         self._produced = 0
         self.early = False
 
@@ -101,12 +103,17 @@ class Brotli(Transform):
         self._output.add(out)
         return out
 
+    def finish(self) -> None:
+        """See Transform."""
+        if not (self.early and self._request.header_only):
+            self._rest = self._compressor.finish()
+
     def end(self, data: bytes) -> bytes:
         """Return the rest of the output; store it."""
         first = self.feed(data) if data else b""
         if self.early and self._request.header_only:
             return first
-        out = self._add(self._compressor.finish())
+        out = self._add(self._compressor.finish() if self._rest is None else self._rest)
         set_notes(self._request, self._read, self._produced)
         self._output.store(early=self.early, size=self._produced)
         return first + out

@@ -52,11 +52,11 @@ def _of_side(name: str, lines: list[DecidingLine]) -> Iterator[str]:
         yield from _titled(f"lines of {name}", others)
         return
     yield from _titled(f"lines of {name} that decide", deciding)
-    near = sorted(others, key=lambda line: _distance(line, deciding))[:MAX_OTHERS]
+    nearest_lines = sorted(others, key=lambda line: _distance(line, deciding))[:MAX_OTHERS]
     yield from _titled(
         f"other lines of {name} in sections of these requests",
-        sorted(near, key=_rank),
-        len(others) - len(near),
+        sorted(nearest_lines, key=_rank),
+        len(others) - len(nearest_lines),
     )
 
 

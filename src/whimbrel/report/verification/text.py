@@ -32,7 +32,7 @@ _VERDICTS: Final = {
     Verdict.NOT_DECIDED: "bold yellow",
 }
 
-_WAYS_ON: Final = {
+_REMEDIES: Final = {
     UNREACHED: "whimbrel explain URL --diff CONF compares a URL that you know",
     TIME_ENDED: "--limit asks more requests",
     NUMBER_ENDED: "a larger --limit asks more requests",
@@ -69,15 +69,15 @@ def _undecided(found: Iterable[NotDecided]) -> Iterator[tuple[str, list[str]]]:
     """Yield what was not decided, with the lines below it: those without a request under their reason, and
     what helps.
     """
-    unasked: dict[str, list[str]] = {}
+    by_reason: dict[str, list[str]] = {}
     for one in found:
-        reason = next((reason for reason in _WAYS_ON if one.reason.endswith(f": {reason}")), "")
+        reason = next((reason for reason in _REMEDIES if one.reason.endswith(f": {reason}")), "")
         if reason:
-            unasked.setdefault(reason, []).append(one.reason.removesuffix(f": {reason}"))
+            by_reason.setdefault(reason, []).append(one.reason.removesuffix(f": {reason}"))
         else:
             yield one.reason, [f"at {one.probe}"] if one.probe is not None else []
-    for reason, lines in unasked.items():
-        yield f"{count_noun(len(lines), 'line')}: {reason} ({_WAYS_ON[reason]})", lines
+    for reason, lines in by_reason.items():
+        yield f"{count_noun(len(lines), 'line')}: {reason} ({_REMEDIES[reason]})", lines
 
 
 def _print_group(console: Console, number: int, group: DifferenceGroup, names: tuple[str, str]) -> None:

@@ -234,7 +234,11 @@ class Sender:
                 if self.transport.is_closing():
                     break
                 count += len(piece)
-                if chunked:
+                if chunked and len(piece) >= LARGE_THRESHOLD:  # not copied
+                    size = b"%x\r\n" % len(piece)
+                    more += len(size) + 2
+                    self.transport.writelines((size, piece, b"\r\n"))
+                elif chunked:
                     framed = chunk(piece)
                     more += len(framed) - len(piece)
                     self.transport.write(framed)

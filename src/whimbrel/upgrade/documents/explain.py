@@ -46,7 +46,7 @@ class Explanation:
 
 @dataclass(frozen=True, slots=True)
 class MessageCode:
-    """One AH code; *message* is httpd's text, with printf's places for values."""
+    """One AH code; *message* is httpd's text, with printf's places for values, "" for one of several."""
 
     code: str
     module: str
@@ -234,7 +234,8 @@ def _code(name: str) -> list[Explanation]:
 
 
 def _code_text(code: MessageCode) -> str:
-    parts = [f"# {code.code} ({code.module}, httpd 2.4)", "", f"`{code.message}`"]
+    parts = [f"# {code.code} ({code.module}, httpd 2.4)"]
+    parts += ["", f"`{code.message}`"] if code.message else []
     parts += ["", "## What it means", _sentence(code.meaning)]
     if code.advice:
         parts += ["", "## What to do", _sentence(code.advice)]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterable
 from enum import Enum
 from typing import Final
@@ -75,9 +76,35 @@ class KnowledgeScope:
             _distinct((*self.items, *other.items)),
         )
 
+    def merge_version(self, other: KnowledgeScope) -> KnowledgeScope:
+        """Return the scope of two versions of one configuration.
+
+        A fact about a line that has another number in *other*, or stands in another file there, is one fact.
+        """
+        facts = Counter(map(_fact, self.items))
+        new: list[UnknownItem] = []
+        known = {_fact(item) for item in other.items if item.matters}
+        for item in other.items:
+            fact = _fact(item)
+            facts[fact] -= 1
+            if facts[fact] < 0:
+                new.append(item)
+        items = (
+            replace(item, matters=True) if not item.matters and _fact(item) in known else item
+            for item in self.items
+        )
+        return KnowledgeScope(self.files_read, tuple(items)).merge(
+            KnowledgeScope(other.files_read, tuple(new))
+        )
+
     def with_items(self, items: Iterable[UnknownItem]) -> KnowledgeScope:
         """Return the scope with further items."""
         return replace(self, items=_distinct((*self.items, *items)))
+
+
+def _fact(item: UnknownItem) -> tuple[UnknownKind, str, str, str]:
+    """Return an item without its place."""
+    return item.kind, item.subject, item.consequence, item.advice
 
 
 def _distinct(items: Iterable[UnknownItem]) -> tuple[UnknownItem, ...]:

@@ -8,6 +8,7 @@ from typing import Final
 from whimbrel.access.samples import wildcard_samples
 from whimbrel.base.lazy_dataclasses import dataclass
 from whimbrel.config.model import Server
+from whimbrel.config.vhosts import speaks_tls
 from whimbrel.http.syntax.url import escape_uri
 from whimbrel.verify.config_lines import key_of
 from whimbrel.verify.derive.mass_hosts import mass_hosts
@@ -52,7 +53,7 @@ def entrances(side: Side) -> dict[tuple[str, int], list[Entrance]]:
     others = {port: _others(side, port, named) for port in dict.fromkeys(ports)}
     for server in side.loaded.servers():
         key = key_of(server)
-        tls = _speaks_tls(server)
+        tls = speaks_tls(server)
         found_hosts = mass_hosts(server)
         routes: list[Entrance] = []
         found[key] = routes
@@ -109,9 +110,3 @@ def _all_names(server: Server) -> Iterator[str]:
     yield from list(server.names)[: _MAX_NAMES - 2]
     for pattern in server.wild_names:
         yield from wildcard_samples(pattern, by_segment=False)[:1]
-
-
-def _speaks_tls(server: Server) -> bool:
-    """Return True if the server terminates TLS."""
-    kind = next((kind for kind in server.records if kind.__name__ == "SslServerConfig"), None)
-    return kind is not None and str(server.value(kind, "engine")) in ("on", "optional")

@@ -153,17 +153,22 @@ class Recorder(FakeRuntime):
             self.is_computing = False
 
 
-@pytest.mark.parametrize("size", [PIECE + 1, MAX_GATHERED + PIECE])
-def test_only_feed_runs_in_a_thread(size: int) -> None:
+@pytest.mark.parametrize("size", [500, 1001, PIECE + 1, MAX_GATHERED + PIECE])
+@pytest.mark.parametrize("threshold", [1000, PIECE])
+def test_only_feed_and_finish_run_in_a_thread(size: int, threshold: int) -> None:
     """The end of a transform logs and stores, which only the event loop may do."""
     runtime, calls = Recorder(), []
 
     class Heavy(Transform):
         is_heavy = True
+        thread_threshold = threshold
 
         def feed(self, data: bytes) -> bytes:
-            calls.append(("feed", runtime.is_computing, len(data) >= PIECE))
+            calls.append(("feed", runtime.is_computing, len(data) >= threshold))
             return data
+
+        def finish(self) -> None:
+            calls.append(("finish", runtime.is_computing, size > threshold))
 
         def end(self, data: bytes) -> bytes:
             calls.append(("end", runtime.is_computing, False))
@@ -175,7 +180,8 @@ def test_only_feed_runs_in_a_thread(size: int) -> None:
     run(r, Filter(Heavy()))
     assert asyncio.run(read(r.body)) == data
     assert {call for call in calls if call[0] == "end"} == {("end", False, False)}
-    assert all(in_thread is is_large for name, in_thread, is_large in calls if name == "feed")
+    assert all(in_thread is is_large for name, in_thread, is_large in calls if name != "end")
+    assert ("finish" in {name for name, *_ in calls}) is (size > threshold)
 
 
 @pytest.mark.parametrize("size", [PIECE + 1, MAX_GATHERED + PIECE])

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from random import Random
+
 import pytest
 
 from whimbrel.http.syntax.head_shape import (
@@ -10,6 +12,7 @@ from whimbrel.http.syntax.head_shape import (
     MAX_CREDITS,
     MAX_FIELDS,
     MAX_NAMES,
+    MAX_RECENT,
     MAX_SHAPES,
     NAME_COST,
     TEXT,
@@ -173,3 +176,26 @@ def test_invented_names_drop_no_shape_of_other_clients() -> None:
             shapes._credits = 0
             found = shapes.split(HEAD)
             assert first is not None and found is not None and found[2] is first[2]
+
+
+def test_recent_shapes_find_what_the_names_find() -> None:
+    dice = Random(8)
+    names = [b"Host", b"host", b"A", b"A-B", b"Referer", b"User-Agent", b"Cookie"]
+    values = [b"", b" x", b"\tx ", b' "q"', b"\xe9", b" a: b", b" \x7f", b" x\r\n y", b"\0", b" Host: x"]
+    lines = [b"GET /a HTTP/1.1", b"GET /a?b HTTP/1.0", b'GET /" HTTP/1.1', b"GET * HTTP/1.1", b"\x001 GET /"]
+    shapes = HeadShapes()
+    found = 0
+    for _ in range(4000):
+        fields = [dice.choice(names) + b":" + dice.choice(values) for _ in range(dice.randrange(4))]
+        ending = dice.choice([b"", b"", b"\r\n", b"x", b"\n"])
+        head = b"\r\n".join([dice.choice(lines), *fields, b"", b""]) + ending
+        shapes._credits = MAX_CREDITS
+        one = shapes.split(head)
+        other = HeadShapes().split(head)
+        assert (one is None) is (other is None)
+        if one is not None and other is not None:
+            assert (one[:2], one[2].names, one[3]) == (other[:2], other[2].names, other[3])
+            found += 1
+        assert len(shapes._recent) <= MAX_RECENT
+        assert all(shapes.by_number[shape.number] is shape for shape in shapes._recent)
+    assert found > 300

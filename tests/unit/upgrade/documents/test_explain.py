@@ -5,10 +5,12 @@ from __future__ import annotations
 
 import lzma
 import re
+from pathlib import Path
 
 import pytest
 from tests.conformance.cases import packed
 
+import whimbrel
 from whimbrel.catalogue.third_party import product_of
 from whimbrel.upgrade.documents.explain import (
     codes,
@@ -63,6 +65,34 @@ def test_every_recorded_code_is_known() -> None:
     met = {code for text in texts for code in re.findall(r"AH\d{5}", text)}
     assert len(met) > 300
     assert sorted(met - set(codes())) == []
+
+
+def test_every_code_that_the_package_writes_is_known() -> None:
+    """Each has a sentence of its own words: none repeats the message."""
+    sources = Path(whimbrel.__file__).parent.rglob("*.py")
+    written = {code for path in sources for code in re.findall(r"AH\d{5}", path.read_text(encoding="utf-8"))}
+    assert len(written) > 1100
+    assert sorted(written - set(codes())) == []
+    for code in codes().values():
+        assert code.meaning and code.meaning.strip(".").lower() != code.message.strip(".").lower(), code.code
+        assert not code.meaning.endswith("."), code.code
+
+
+@pytest.mark.parametrize(
+    ("line", "word"),
+    [
+        ("AH00163: Apache/2.4.71 (Debian) configured -- resuming normal operations", "serves from here on"),
+        ("AH00489: Apache/2.4.71 (Debian) configured -- resuming normal operations", "serves from here on"),
+        ("AH00169: caught SIGTERM, shutting down", "was told to stop"),
+        ("AH00491: caught SIGTERM, shutting down", "was told to stop"),
+        ("AH00171: Graceful restart requested, doing restart", "reads its configuration again"),
+        ("AH00094: Command line: '/usr/sbin/apache2'", "command line"),
+        ("AH00558: apache2: Could not reliably determine the server's fully qualified domain name", "name"),
+    ],
+)
+def test_lines_of_each_start_and_stop(line: str, word: str) -> None:
+    (found,) = explain(f"[Sun Nov 29 14:59:24.091 2026] [mpm_event:notice] [pid 1:tid 1] {line}")
+    assert word in found.title
 
 
 def test_the_tables_lead_somewhere() -> None:

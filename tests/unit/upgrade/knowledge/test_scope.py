@@ -30,6 +30,20 @@ def test_only_what_matters_changes_the_exit_code_of_success(
     assert KnowledgeScope(items=items).exit_code(code) == exit_code
 
 
+def test_a_fact_of_two_versions_is_one_whatever_the_number_of_its_line() -> None:
+    def at(path: str, *lines: int) -> KnowledgeScope:
+        places = (SourceLocation(path, line) for line in lines)
+        return KnowledgeScope((path,), tuple(replace(READ, place=place) for place in places))
+
+    both = at("old", 256).merge_version(at("new", 257))
+    assert both == KnowledgeScope(("old", "new"), at("old", 256).items)
+    # a second line of one version is a second fact
+    both = at("old", 256).merge_version(at("new", 257, 300))
+    assert [item.place for item in both.items] == [SourceLocation("old", 256), SourceLocation("new", 300)]
+    light = KnowledgeScope(items=(replace(READ, matters=False, place=SourceLocation("a", 1)),))
+    assert not light.merge_version(at("b", 2)).is_complete
+
+
 def test_merged_scopes_have_each_item_once() -> None:
     both = KnowledgeScope(("a",), (READ,)).merge(KnowledgeScope(("b", "a"), (READ, LOG)))
     assert both == KnowledgeScope(("a", "b"), (READ, LOG)) and both.deciding == (READ,)

@@ -9,6 +9,7 @@ from __future__ import annotations
 import os
 
 from whimbrel.base.latin1 import to_bytes
+from whimbrel.base.programs import may_start_programs
 from whimbrel.base.static_typing import Final
 from whimbrel.config.mpm_config import MpmConfig
 from whimbrel.engine.request import Request
@@ -51,12 +52,14 @@ def default_directory(r: Request) -> str:
 
 
 def try_lock(conf: CacheServerConfig, r: Request, key: str) -> CacheLock | None:
-    """Return the lock for *key*.
+    """Return the lock for *key*; None for a tool, which makes no files.
 
     Raises:
         FileExistsError: another request has it.
         OSError: the file cannot be made; the caller proceeds without a lock.
     """
+    if not may_start_programs():
+        return None
     name = hash_name(key, 0, 0)
     directory = f"{conf.lock_path or default_directory(r)}/{name[0]}/{name[1]}"
     path = to_bytes(f"{directory}/{name}")

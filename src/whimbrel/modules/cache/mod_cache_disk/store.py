@@ -9,6 +9,7 @@ from __future__ import annotations
 import os
 
 from whimbrel.base.latin1 import to_bytes
+from whimbrel.base.programs import may_start_programs
 from whimbrel.base.static_typing import TYPE_CHECKING, Final
 from whimbrel.engine.body import FileSegment, Part
 from whimbrel.modules.cache import disk_format as disk
@@ -19,7 +20,14 @@ from whimbrel.modules.cache.mod_cache_disk.settings import (
     CacheDiskServerConfig,
     default_levels,
 )
-from whimbrel.modules.cache.store import CacheEntry, CacheInfo, CacheStore, EntryWriter, StoreError
+from whimbrel.modules.cache.store import (
+    CacheEntry,
+    CacheInfo,
+    CacheStore,
+    DiscardingWriter,
+    EntryWriter,
+    StoreError,
+)
 
 if TYPE_CHECKING:
     from whimbrel.engine.request import Request
@@ -119,6 +127,8 @@ class DiskEntry(CacheEntry):
         facts.control = info.control
         facts.request_time = info.request_time
         facts.response_time = info.response_time
+        if not may_start_programs():
+            return
         writer = DiskWriter(self._paths, self.name, facts, fields, request_fields, _vary(r, fields))
         try:
             writer.write_headers(r)
@@ -129,6 +139,8 @@ class DiskEntry(CacheEntry):
 
     async def invalidate(self, r: Request) -> None:
         """Write a header file without fields."""
+        if not may_start_programs():
+            return
         self.facts.control.invalidated = True
         writer = DiskWriter(self._paths, self.name, self.facts, self.fields, self.request_fields, None)
         try:
@@ -139,6 +151,8 @@ class DiskEntry(CacheEntry):
 
     async def remove(self, r: Request) -> None:
         """Delete the files, and the directories that are empty then."""
+        if not may_start_programs():
+            return
         remove_files(r, self._paths.root, self.base)
 
     def close(self) -> None:
@@ -451,6 +465,8 @@ class DiskStore(CacheStore):
         self, r: Request, key: str, info: CacheInfo, fields: Headers, request_fields: Headers
     ) -> EntryWriter:
         """Return the writer of a new entry."""
+        if not may_start_programs():
+            return DiscardingWriter()
         conf = r.dir_config(CacheDiskDirConfig)
         facts = DiskInfo.of(info, has_body=False, is_head_only=r.header_only)
         return DiskWriter(

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from whimbrel.base.programs import may_start_programs
+from whimbrel.base.programs import report as report_program
 from whimbrel.engine.request import Request
 from whimbrel.modules.dav.mod_dav.errors import DavError, Refusal, page, report
 from whimbrel.modules.dav.mod_dav.lock_methods import lock, unlock
@@ -48,6 +50,8 @@ _METHODS = {
     "UNLOCK": unlock,
     "REPORT": report_method,
 }
+_CHANGING = frozenset(("PUT", "DELETE", "PROPPATCH", "MKCOL", "COPY", "MOVE", "LOCK", "UNLOCK"))
+"""Methods that change files, properties or locks."""
 
 
 def make_handler(scope: Scope) -> CompiledHook | None:
@@ -60,6 +64,9 @@ def make_handler(scope: Scope) -> CompiledHook | None:
         if r.handler != HANDLER_NAME or method is None:
             return DECLINED
         r.set_uncacheable()
+        if r.method in _CHANGING and not may_start_programs():
+            report_program(r.method)
+            return 204  # a stand-in: a tool that asks what a server would answer changes no file
         if "#" in r.untracked_target:
             text = "buggy client used un-escaped hash in Request-URI"
             r.log("error", text, code="AH00622", module="dav")

@@ -22,6 +22,7 @@ from whimbrel.base.latin1 import to_bytes
 from whimbrel.base.lazy_dataclasses import dataclass, replace
 from whimbrel.base.lazy_re import compile
 from whimbrel.base.numbers import lower
+from whimbrel.base.programs import may_start_programs
 from whimbrel.modules.dav.mod_dav.errors import DavError, ErrorId
 from whimbrel.modules.dav.mod_dav.multistatus import quote
 
@@ -201,6 +202,8 @@ class LockStore:
     def _open(self, *, create: bool) -> Connection | None:
         """Return the connection; None if the file does not exist and is not to be created."""
         self.check()
+        if not may_start_programs():
+            return None  # a tool has no part in the locks of a server, whose file may be httpd's own
         info = self._stat(create)
         identity = None if info is None else (info.st_dev, info.st_ino)
         if self._connection is not None:

@@ -28,18 +28,25 @@ INTERNAL: Final = "(20014)Internal error (specific information not available)"
 
 
 class Executor:
-    """State of a script that runs.
+    """State of a script that runs; *pause* is called between its steps.
 
     Attributes:
         has_quit: ``q`` has run, or the input has ended.
     """
 
-    def __init__(self, script: SedScript, write: Callable[[str], None], log: Callable[[str], None]) -> None:
+    def __init__(
+        self,
+        script: SedScript,
+        write: Callable[[str], None],
+        log: Callable[[str], None],
+        pause: Callable[[], None],
+    ) -> None:
         self._commands = script.commands
         self._no_print = script.no_print
         self._error = script.error
         self._write = write
         self._log = log
+        self._pause = pause
         self._files = WrittenFiles(script.files)
         self.has_quit = False
         self._space = ""
@@ -75,6 +82,7 @@ class Executor:
             self._cycle(line)
             if self.has_quit:
                 return
+            self._pause()
         self._rest = rest
         if len(rest) > MAX_SPACE:
             raise RunError(NO_MEMORY)
@@ -117,6 +125,8 @@ class Executor:
             if steps > MAX_STEPS:
                 self._log("sed: too many commands for one line")
                 raise RunError(INTERNAL)
+            if not steps & 63:
+                self._pause()
             command = commands[index]
             index += 1
             if not self._selects(index - 1, command):

@@ -9,6 +9,7 @@ from whimbrel.base.lazy_dataclasses import dataclass, field
 from whimbrel.engine.input.body import RequestBody
 from whimbrel.engine.input.filter import FilteredBody, InputFilter
 from whimbrel.engine.output.filter import FilterError, OutputFilter, Transform
+from whimbrel.engine.time_slices import Slices
 from whimbrel.http.http1.chunked import BodyError
 from whimbrel.http.syntax.line_reader import LogMessage
 from whimbrel.modules.filters.mod_sed.executor import INTERNAL, Executor, RunError
@@ -82,12 +83,13 @@ class Buckets:
 class SedTransform(Transform):
     """A response body through a script."""
 
+    is_sliced = True
     __slots__ = ("_buckets", "_executor", "_is_brigade", "_r", "early")
 
     def __init__(self, r: Request, script: SedScript, *, is_brigade: bool) -> None:
         self._buckets = Buckets()
         self._r = r
-        self._executor = Executor(script, self._buckets.write, lambda text: log(r, text))
+        self._executor = executor_of(r, script, self._buckets)
         self._is_brigade = is_brigade  # each piece is a brigade of the handler: its output goes on
         self.early = False
 
@@ -155,7 +157,7 @@ class SedBody(FilteredBody):
         super().__init__(source)
         self._buckets = Buckets()
         self._r = r
-        self._executor = Executor(script, self._buckets.write, lambda text: log(r, text))
+        self._executor = executor_of(r, script, self._buckets)
 
     async def read(self) -> bytes:
         """Return the next bytes of the output, b"" at the end."""
@@ -196,6 +198,12 @@ class SedInput(InputFilter):
             failed = RequestBody(None)
             failed.fail(_unreadable(INTERNAL))
             return failed
+
+
+def executor_of(r: Request, script: SedScript, buckets: Buckets) -> Executor:
+    """Return the executor for one body of *r*, which pauses for other requests; raise CannotOpen."""
+    slices = Slices(r.engine.turns, short=0)
+    return Executor(script, buckets.write, lambda text: log(r, text), slices.pause_sync)
 
 
 def log(r: Request, text: str) -> None:

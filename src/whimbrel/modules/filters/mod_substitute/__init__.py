@@ -16,9 +16,9 @@ from whimbrel.catalogue.checks.numbers import LONG_MAX, strtol
 from whimbrel.directives.command import Command
 from whimbrel.engine.body import FileSegment
 from whimbrel.engine.output.filter import FilterError, OutputFilter, Transform
-from whimbrel.engine.time_slices import Slices
+from whimbrel.engine.time_slices import MAX_SHORT, Slices
 from whimbrel.modules.filters.mod_substitute.lines import Cut, Rules, substitute_lines
-from whimbrel.modules.filters.mod_substitute.pages import compile_stages, substitute_page
+from whimbrel.modules.filters.mod_substitute.pages import compile_stages, is_slow, substitute_page
 from whimbrel.modules.filters.mod_substitute.patterns import NO_LIMIT, Pattern, parse
 from whimbrel.modules.support.setters import own, set_flag
 from whimbrel.registry.module import Module, Provider
@@ -28,7 +28,9 @@ if TYPE_CHECKING:
     from whimbrel.engine.request import Request
 
 DEFAULT_LIMIT: Final = 1 << 20
-MAX_PAGE: Final = 16 * 1024  # bytes of whole lines that are searched without a pause
+# bytes of whole lines that are searched without a pause; with an expression that is tried at each byte
+MAX_PAGE: Final = 16 * 1024
+SLOW_PAGE: Final = 1024
 MAX_MAPPED: Final = 4 << 20  # bytes of a file that httpd maps as one bucket
 _UNITS: Final = {"": 1, "b": 1, "k": 1 << 10, "m": 1 << 20, "g": 1 << 30}
 
@@ -62,6 +64,7 @@ class Substituted(Transform):
         "_held",
         "_is_one_bucket",
         "_limit",
+        "_page_size",
         "_r",
         "_rules",
         "_size",
@@ -72,9 +75,11 @@ class Substituted(Transform):
 
     def __init__(self, r: Request, rules: Rules, *, is_one_bucket: bool) -> None:
         self._stages = compile_stages(rules)
+        is_searched = is_slow(rules)
+        self._page_size = SLOW_PAGE if is_searched else MAX_PAGE
         self._r = r
         self._rules = rules
-        self._slices = Slices(r.engine.turns)
+        self._slices = Slices(r.engine.turns, short=0 if is_searched else MAX_SHORT)
         self._is_one_bucket = is_one_bucket
         self._held: list[bytes] = []
         self._size = 0
@@ -140,12 +145,13 @@ class Substituted(Transform):
     def _substituted_pages(self, text: str) -> str | None:
         """Return *text* after substitution in pages; None if the rules of lines must decide."""
         stages = self._stages
+        most = self._page_size
         out = list[str]()
         at = 0
         if stages is None:
             return None
         while at < len(text):
-            end = text.rfind("\n", at, at + MAX_PAGE) + 1 or text.find("\n", at) + 1 or len(text)
+            end = text.rfind("\n", at, at + most) + 1 or text.find("\n", at) + 1 or len(text)
             page = text[at:end]
             edited = substitute_page(self._rules, stages, page)
             if edited is None:

@@ -40,6 +40,14 @@ def compile_stages(rules: Rules) -> tuple[Stage, ...] | None:
     return tuple(stages)
 
 
+def is_slow(rules: Rules) -> bool:
+    """Return True if an expression is tried at each byte."""
+    return any(
+        not isinstance(each, FixedText) and each.scan is not None and not each.scan.prefix
+        for each in rules.patterns
+    )
+
+
 def substitute_page(rules: Rules, stages: tuple[Stage, ...], text: str) -> str | None:
     """Return *text* after substitution; None if the rules of lines must decide.
 

@@ -9,6 +9,7 @@ from __future__ import annotations
 import os
 import re
 from collections.abc import Mapping
+from functools import lru_cache
 from typing import TYPE_CHECKING, Final
 
 from whimbrel.base.latin1 import from_system, to_bytes
@@ -18,6 +19,12 @@ from whimbrel.config.core_config import CoreDirConfig, CoreServerConfig
 from whimbrel.engine import identity
 from whimbrel.engine.connection import REMOTE_IDENT_NOTE
 from whimbrel.engine.env import uncover
+from whimbrel.engine.prepared.prepared_request import (
+    MAX_TRANSLATED,
+    PathTranslated,
+    PreparedRequest,
+    lookup_state,
+)
 from whimbrel.http.syntax.url import escape_html, escape_uri
 from whimbrel.modules.support.reverse_dns import NAME_NOTE, client_address
 
@@ -25,6 +32,7 @@ if TYPE_CHECKING:
     from whimbrel.engine.request import Request
 
 _FIT: Final = re.compile(r"[A-Za-z_][A-Za-z0-9_]*\Z").match  # names that a shell knows
+MAX_NAME: Final = 64  # characters of the name of a field whose variable is stored
 DEFAULT_PATH: Final = "/bin:/usr/bin:/usr/local/bin"
 
 
@@ -39,8 +47,11 @@ def add_common_vars(r: Request) -> None:
     overlap(r.env, variables)
 
 
-async def add_cgi_vars(r: Request) -> None:
-    """Add CGI's own variables; PATH_TRANSLATED comes from a sub-request."""
+async def add_cgi_vars(r: Request, *, is_first: bool = False) -> None:
+    """Add CGI's own variables; PATH_TRANSLATED comes from a sub-request, which sees `Request.env`.
+
+    *is_first*: no variables of this request alone were added to it.
+    """
     variables = {
         "GATEWAY_INTERFACE": "CGI/1.1",
         "SERVER_PROTOCOL": r.protocol,
@@ -58,15 +69,36 @@ async def add_cgi_vars(r: Request) -> None:
         variables["SCRIPT_NAME"] = r.uri[: path_info_start(r.uri, r.path_info)]
         variables["PATH_INFO"] = r.path_info
     if r.path_info and r.path_info.startswith("/"):
-        sub = await r.engine.lookup_uri(r, escape_uri(r.path_info))
-        if sub.filename is not None:
-            variables["PATH_TRANSLATED"] = sub.filename + (sub.path_info or "")
+        is_prepared = is_first and r.preparation.__class__ is PreparedRequest
+        translated = await _translation(r, r.preparation if is_prepared else None)
+        if translated is not None:
+            variables["PATH_TRANSLATED"] = translated
     overlap(r.env, variables)
+
+
+async def _translation(r: Request, prepared: PreparedRequest | None) -> str | None:
+    """Return the file that the path info stands for as a URL of its own; None without one.
+
+    It is stored with *prepared* if it depends on nothing but that and files.
+    """
+    if prepared is not None and prepared.path_translated is not None and prepared.path_translated.adopt(r):
+        return prepared.path_translated.path
+    before = () if prepared is None else lookup_state(r)
+    sub = await r.engine.lookup_uri(r, escape_uri(r.path_info or ""))
+    path = None if sub.filename is None else sub.filename + (sub.path_info or "")
+    if prepared is not None and lookup_state(r) == before and not sub.log_lines and r.deps.is_settled(r.time):
+        found = PathTranslated(path, r.deps)
+        prepared.path_translated = found if found.weight <= MAX_TRANSLATED else None
+    return path
 
 
 def overlap(env: dict[str, str], over: Mapping[str, str]) -> None:
     """Set the variables of *over* in *env*; a name that exists in another case keeps its spelling."""
     if getattr(env, "folded", False):
+        env.update(over)
+        return
+    names = "".join([*env, *over])
+    if names == names.upper():  # equal in another case, then equal
         env.update(over)
         return
     spelled = {name.upper(): name for name in env}
@@ -122,18 +154,31 @@ def _header_vars(r: Request) -> dict[str, str]:
     with_credentials = r.dir_config(CoreDirConfig).cgi_pass_auth
     out = {}
     for name, value in r.headers_in.items():
-        low = name.lower()
-        if low == "content-type":
-            out["CONTENT_TYPE"] = value
-        elif low == "content-length":
-            out["CONTENT_LENGTH"] = value
-        elif low == "proxy" or (low in ("authorization", "proxy-authorization") and not with_credentials):
-            continue
-        elif underscores:
-            out["HTTP_" + "".join(c if is_alphanumeric(c) else "_" for c in upper(name))] = value
-        elif is_alphanumeric(low.replace("-", "")):
-            out["HTTP_" + name.upper().replace("-", "_")] = value
+        made = _known_variable if len(name) <= MAX_NAME else _variable_of
+        variable = made(name, underscores, with_credentials)
+        if variable:
+            out[variable] = value
     return out
+
+
+def _variable_of(name: str, underscores: bool, with_credentials: bool) -> str:
+    """Return the variable of a field, "" without one; *underscores* stand for what a name does not have."""
+    low = name.lower()
+    if low == "content-type":
+        return "CONTENT_TYPE"
+    if low == "content-length":
+        return "CONTENT_LENGTH"
+    if low == "proxy" or (low in ("authorization", "proxy-authorization") and not with_credentials):
+        return ""
+    if underscores:
+        return "HTTP_" + "".join(c if is_alphanumeric(c) else "_" for c in upper(name))
+    if is_alphanumeric(low.replace("-", "")):
+        return "HTTP_" + name.upper().replace("-", "_")
+    return ""
+
+
+# Key: a name of a field, and settings. Value: its variable. Bound: 256 names of MAX_NAME characters.
+_known_variable: Final = lru_cache(maxsize=256)(_variable_of)
 
 
 def _system_vars(r: Request) -> dict[str, str]:

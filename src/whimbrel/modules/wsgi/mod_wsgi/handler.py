@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from stat import S_ISDIR
 from typing import TYPE_CHECKING, Final
 
 from whimbrel.backends.connection import FOREVER, RESET, BackendConnection
+from whimbrel.base.doorkeeper import Doorkeeper
 from whimbrel.base.numbers import decimal, is_digits, lower
 from whimbrel.base.programs import may_start_programs, report
 from whimbrel.config.core_config import OPT_EXECCGI, CoreDirConfig, CoreServerConfig
@@ -52,6 +54,8 @@ if TYPE_CHECKING:
 NAMES: Final = (HANDLER, "application/x-httpd-wsgi")
 HANDLER_CALLABLE: Final = "handle_request"
 RESOURCE: Final = "%{RESOURCE}"
+MAX_HEADS: Final = 1024  # hashes of heads that came once
+_NO_OPTIONS: Final[Mapping[str, str]] = {}
 
 
 class WsgiHandler:
@@ -66,6 +70,7 @@ class WsgiHandler:
         self._application_group: Name = group_name(conf.application_group, RESOURCE)
         self._callable: Name = callable_name(conf.callable_object)
         self._variables = VariableBuilder(conf)
+        self._heads = Doorkeeper(MAX_HEADS)
         self._names: dict[str, Name] = {}  # of notes, which aliases set: as many as there are aliases
 
     def error(self, r: Request, text: str, name: str | None = None) -> None:
@@ -73,12 +78,18 @@ class WsgiHandler:
         r.log("error", f"{text}: {name or r.filename}", module=MODULE)
 
     # before the request is sent ---------------------------------------------------------------------
-    def _target(self, r: Request) -> WsgiTarget:
+    def _target(self, r: Request, options: Mapping[str, str]) -> WsgiTarget:
+        """Return where *r* goes by the configuration and the *options* of the alias that has mapped it."""
+        process_group = options.get(PROCESS_GROUP)
+        application_group = options.get(APPLICATION_GROUP)
+        passes = options.get(PASS_AUTHORIZATION)
         return WsgiTarget(
-            resolved(self._process_group, r),
-            resolved(self._application_group, r),
-            resolved(self._callable, r),
-            self.conf.pass_authorization,
+            resolved(self._process_group, r) if process_group is None else self._named(process_group, r),
+            resolved(self._application_group, r)
+            if application_group is None
+            else self._named(application_group, r),
+            options.get(CALLABLE) or resolved(self._callable, r),
+            self.conf.pass_authorization if passes is None else passes == "1",
         )
 
     def _named(self, text: str, r: Request) -> str:
@@ -88,20 +99,6 @@ class WsgiHandler:
             name = group_name(text, "")
             self._names[text] = name
         return resolved(name, r)
-
-    def _take_notes(self, r: Request, target: WsgiTarget) -> None:
-        """Take the options of the alias that has mapped the request."""
-        notes = r.notes
-        value = notes.get(PROCESS_GROUP)
-        if value is not None:
-            target.process_group = self._named(value, r)
-        value = notes.get(APPLICATION_GROUP)
-        if value is not None:
-            target.application_group = self._named(value, r)
-        target.callable = notes.get(CALLABLE, target.callable)
-        value = notes.get(PASS_AUTHORIZATION)
-        if value is not None:
-            target.pass_authorization = value == "1"
 
     def _take_script(self, r: Request, target: WsgiTarget, script: WsgiScript) -> None:
         """Take a script of WSGIHandlerScript."""
@@ -165,9 +162,13 @@ class WsgiHandler:
             return DECLINED
         relay = taken_relay(r)
         try:
-            target = self._target(r)
-            status = await self._prepare(r, target, script)
-            if status == OK and self.conf.dispatch_script is None and not r.deps.is_uncacheable:
+            is_aliased = r.handler in NAMES and lower(r.notes.get(FORCED_TYPE, "")) == HANDLER
+            target = self._target(r, r.notes if is_aliased else _NO_OPTIONS)
+            if r.handler not in NAMES and script is not None:
+                self._take_script(r, target, script)
+            status = await self._prepare(r, target, is_aliased=is_aliased)
+            is_own = r.head is not None and self.conf.dispatch_script is None  # of a client, and decided here
+            if status == OK and is_own and not r.deps.is_uncacheable:
                 r.relay = RELAYABLE
             r.set_uncacheable()
             if status == OK and self.conf.dispatch_script is not None:
@@ -180,17 +181,12 @@ class WsgiHandler:
             if relay is not None and relay.has_started and not relay.has_ended:
                 relay.close()
 
-    async def _prepare(self, r: Request, target: WsgiTarget, script: WsgiScript | None) -> HookStatus:
+    async def _prepare(self, r: Request, target: WsgiTarget, *, is_aliased: bool) -> HookStatus:
         """Check *r* and set its variables, all of which depend on the request and the settings alone."""
         if r.handler in NAMES:
-            is_aliased = lower(r.notes.get(FORCED_TYPE, "")) == HANDLER
             status = self._script_refusal(r, is_aliased)
             if status != OK:
                 return status
-            if is_aliased:
-                self._take_notes(r, target)
-        elif script is not None:
-            self._take_script(r, target, script)
         if r.used_path_info == 0 and r.path_info:
             self.error(r, "AcceptPathInfo off disallows user's path")
             return 404
@@ -319,7 +315,7 @@ class WsgiHandler:
             except BodyError as problem:
                 log_refusal(r, problem)
                 return problem.status
-            if status == OK and not has_body:
+            if status == OK and r.relay is RELAYABLE and self._heads.has_seen(hash(r.head.raw)):
                 offer_relay(r, place, variables, timeout, exchange.reader)
             return await self._finish(r, target, status)
 

@@ -10,6 +10,7 @@ from collections.abc import Iterable
 from typing import Final
 
 from whimbrel.backends.fastcgi import MAX_CONTENT, PROXY_FCGI, FastcgiReader, FastcgiRole
+from whimbrel.backends.script_lines import script_head
 from whimbrel.base.latin1 import to_bytes, to_text
 from whimbrel.base.lazy_dataclasses import replace
 from whimbrel.http.client.answer import BackendError
@@ -80,6 +81,30 @@ def variable_records(content: bytes) -> bytes:
     return b"".join(pieces) + END_PARAMS
 
 
+_KEEPING: Final = record(END_REQUEST, ending(SUCCEEDED, keeps=True))
+_CLOSING: Final = record(END_REQUEST, ending(SUCCEEDED, keeps=False))
+_START: Final = HEADER.size
+_AROUND: Final = _START + len(_KEEPING)
+MAX_KNOWN_HEAD: Final = 2048  # bytes of the head of an output that is recognized
+
+
+def output_key(data: bytes) -> tuple[bytes, bytes, bool] | None:
+    """Return head, body, and whether the connection stays open, of an answer that is complete and in two
+    records; None for every other.
+    """
+    size = len(data) - _AROUND
+    if size < 0 or HEADER.unpack_from(data) != (1, STDOUT, 1, size, 0):
+        return None
+    stop = data.find(b"\r\n\r\n", _START, _START + MAX_KNOWN_HEAD) + 4
+    end = _START + size
+    if stop < 4 or stop > end:
+        return None
+    ended = data[end:]
+    if ended != _KEEPING and ended != _CLOSING:
+        return None
+    return data[_START:stop], data[stop:end], ended == _KEEPING
+
+
 class WsgiReader(FastcgiReader):
     """Reads the answer of an application.
 
@@ -97,6 +122,52 @@ class WsgiReader(FastcgiReader):
         self.outcome = SUCCEEDED
         self._log_line = bytearray()
         self._ending = bytearray()
+
+    def feed(self, data: bytes) -> None:
+        """See AnswerReader; an answer in one piece is read at once, and records of a body together."""
+        if not self._kind and not self._data:
+            found = output_key(data)
+            lines = None if found is None else plain_lines(found[0], self.max_line)
+            if found is not None and lines is not None:
+                self._read_all(lines, found[1], keeps=found[2])
+                return
+        is_body = self._head is None and self._kind == STDOUT
+        if is_body and not (self.done or self._data or self._padding):
+            at = self._read_output(data)
+            if at == len(data):
+                return
+            data = data[at:]
+        super().feed(data)
+
+    def _read_all(self, lines: list[str], body: bytes, *, keeps: bool) -> None:
+        """Take a complete answer."""
+        self.head = script_head(lines)
+        self._head = None
+        self._kind = END_REQUEST
+        self._add(body)
+        self.reusable = keeps
+        self._end()
+
+    def _read_output(self, data: bytes) -> int:
+        """Take the output at the beginning of *data*; return where it ends."""
+        view = memoryview(data)
+        end = len(data)
+        left = self._left
+        at = min(left, end)
+        left -= at
+        pieces = [view[:at]] if at else []
+        while not left and end - at >= HEADER.size:
+            version, kind, request, size, padding = HEADER.unpack_from(data, at)
+            if (version, kind, request, padding) != (1, STDOUT, 1, 0) or not size:
+                break
+            start = at + HEADER.size
+            at = min(start + size, end)
+            left = start + size - at
+            pieces.append(view[start:at])
+        self._left = left
+        if pieces:
+            self._add(b"".join(pieces))
+        return at
 
     def _begin_record(self, data: bytes, at: int) -> None:
         super()._begin_record(data, at)
@@ -118,6 +189,18 @@ class WsgiReader(FastcgiReader):
         else:
             super()._content(piece)
 
+    def _head_content(self, head: bytearray, piece: bytes) -> None:
+        """See FastcgiReader; a head as start_response makes it is split at once."""
+        if not head:
+            stop = piece.find(b"\r\n\r\n") + 4
+            lines = plain_lines(piece[:stop], self.max_line) if stop >= 4 else None
+            if lines is not None:
+                self.head = script_head(lines)
+                self._head = None
+                self._add(piece[stop:])
+                return
+        super()._head_content(head, piece)
+
     def _end_content(self) -> None:
         if self._log_line:
             self.errors.append(to_text(bytes(self._log_line)))
@@ -129,3 +212,14 @@ class WsgiReader(FastcgiReader):
             self.outcome, _protocol, keeps = _ENDING.unpack_from(self._ending)
             self._keep = bool(keeps)
         super()._complete(rest)
+
+
+def plain_lines(head: bytes, max_line: int) -> list[str] | None:
+    """Return the lines of *head*, which ends with an empty one; None if they are read in another way."""
+    if len(head) > max_line or b"\0" in head or head.startswith(b"\r"):
+        return None
+    lines = to_text(head).split("\r\n")
+    if len(lines) != head.count(b"\n") + 1 or len(lines) != head.count(b"\r") + 1:
+        return None
+    lines.pop()
+    return lines

@@ -19,15 +19,11 @@ from whimbrel.modules.support.backend_relay import (
 from whimbrel.modules.wsgi.mod_wsgi.connect import pool_to
 from whimbrel.modules.wsgi.mod_wsgi.records import (
     END_PARAMS,
-    END_REQUEST,
     HEADER,
     PARAMS,
-    STDOUT,
-    SUCCEEDED,
     WsgiReader,
     begin,
-    ending,
-    record,
+    output_key,
 )
 
 if TYPE_CHECKING:
@@ -45,32 +41,10 @@ _OWN_RULES: Final = re.compile(
 ).search
 _STATUS: Final = b"Status: 200 OK\r\n"
 _LENGTH: Final = re.compile(rb"(?i)\ncontent-length: *[0-9]+\r\n").search
-MAX_HEAD: Final = 2048  # bytes of the head of an output that is recognized
 _PORT: Final = re.compile(rb"\0REMOTE_PORT\0([0-9]+)(?=\0)")
 _BEGIN: Final = begin(FastcgiRole.RESPONDER, has_body=False)
 _END: Final = END_PARAMS + END_STDIN
-_KEEPING: Final = record(END_REQUEST, ending(SUCCEEDED, keeps=True))
-_CLOSING: Final = record(END_REQUEST, ending(SUCCEEDED, keeps=False))
-_START: Final = HEADER.size
-_AROUND: Final = _START + len(_KEEPING)
 Parts = tuple[bytes, bytes]
-
-
-def output_key(data: bytes) -> tuple[bytes, bytes, bool] | None:
-    """Return head, body, and whether the connection stays open, of an answer that is complete and in two
-    records; None for every other.
-    """
-    size = len(data) - _AROUND
-    if size < 0 or HEADER.unpack_from(data) != (1, STDOUT, 1, size, 0):
-        return None
-    stop = data.find(b"\r\n\r\n", _START, _START + MAX_HEAD) + 4
-    end = _START + size
-    if stop < 4 or stop > end:
-        return None
-    ended = data[end:]
-    if ended != _KEEPING and ended != _CLOSING:
-        return None
-    return data[_START:stop], data[stop:end], ended == _KEEPING
 
 
 class OnePieceReader(WsgiReader):

@@ -40,7 +40,7 @@ class VariableBuilder:
 
     async def build(self, r: Request, *, pass_authorization: bool) -> None:
         """Set the variables in `Request.env`."""
-        await add_cgi_vars(r)
+        await add_cgi_vars(r, is_first=True)
         add_common_vars(r)
         env = r.env
         if r.method == "HEAD" and self._is_mapped(r):
@@ -51,7 +51,7 @@ class VariableBuilder:
                 env["HTTP_AUTHORIZATION"] = value
         for name in ("SCRIPT_NAME", "PATH_INFO"):
             value = env.get(name, "")
-            env[name] = _SLASHES.sub("/", value) if value.startswith("/") else value
+            env[name] = _SLASHES.sub("/", value) if "//" in value and value.startswith("/") else value
         env["mod_wsgi.script_name"] = env["SCRIPT_NAME"]
         env["mod_wsgi.path_info"] = env["PATH_INFO"]
         if self.conf.proxy_headers is not None:

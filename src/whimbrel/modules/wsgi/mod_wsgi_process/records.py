@@ -7,8 +7,11 @@ from __future__ import annotations
 
 import socket
 import struct
+import threading
 from collections.abc import Callable
 from typing import TYPE_CHECKING
+
+from .gathering import Flusher
 
 if TYPE_CHECKING:
     WriteLine = Callable[[str, str], None]
@@ -32,7 +35,11 @@ LEVELS = {"error": b"e", "info": b"i", "debug": b"d", "crit": b"c"}
 MAX_LINE = 8192  # bytes of a line in the log
 MAX_PARAMS = 4 << 20  # bytes of the variables of a request
 BLOCK = 65536
+MAX_HELD = 49152  # bytes of output that are held back; a piece of at most 16384 bytes may come on top
 GATHERED = 8  # records of a long output in one system call
+
+
+FLUSHER = Flusher()
 
 
 class ClientGone(Exception):
@@ -97,6 +104,12 @@ class Channel:
         self.flags = 0
         self.has_body = True
         self.is_gone = False
+        # output that is held back, under the lock: pieces, and records that the server has not taken
+        self._lock = threading.Lock()
+        self._held: list[bytes] = []
+        self._held_size = 0
+        self._unsent = b""
+        self._problem: OSError | None = None  # of the thread that flushes
 
     def _receive(self) -> bytes:
         """Return the next bytes; raises ClientGone."""
@@ -155,8 +168,60 @@ class Channel:
 
     def send(self, data: bytes) -> None:
         """Send *data*; raises ClientGone, with mod_wsgi's words for the application."""
+        with self._lock:
+            self._check()
+            self._write(data)
+
+    def hold(self, data: bytes) -> None:
+        """Send output, together with what follows soon; raises ClientGone."""
+        with self._lock:
+            self._check()
+            self._held.append(data)
+            self._held_size += len(data)
+            if self._held_size >= MAX_HELD:
+                self._write(b"")
+            elif len(self._held) == 1:
+                FLUSHER.add(self)
+
+    def flush_now(self) -> bool:
+        """Send what is held, as far as that does not wait; return False if something is left."""
+        if not self._lock.acquire(False):
+            return False
+        try:
+            data = self._taken()
+            if self.is_gone or not data:
+                return True
+            try:
+                sent = self.connection.send(data, socket.MSG_DONTWAIT)
+            except BlockingIOError:
+                sent = 0
+            except OSError as problem:
+                self._problem = problem
+                return True
+            self._unsent = data[sent:]
+            return not self._unsent
+        finally:
+            self._lock.release()
+
+    def _check(self) -> None:
         if self.is_gone:
             raise ClientGone("client connection closed.")
+        problem, self._problem = self._problem, None
+        if problem is not None:
+            self._fail(problem)
+
+    def _taken(self) -> bytes:
+        """Return what was held back, which is then no longer."""
+        data, self._unsent = self._unsent, b""
+        if self._held:
+            data = b"".join([data, HEADER.pack(1, STDOUT, 1, self._held_size, 0), *self._held])
+            self._held.clear()
+            self._held_size = 0
+        return data
+
+    def _write(self, data: bytes) -> None:
+        if self._held or self._unsent:
+            data = self._taken() + data
         try:
             self.connection.sendall(data)
         except OSError as problem:
@@ -168,9 +233,11 @@ class Channel:
 
     def send_output(self, before: bytes, data: bytes) -> None:
         """Send *before*, then records with the output *data*, which is not copied; raises ClientGone."""
-        if self.is_gone:
-            raise ClientGone("client connection closed.")
-        view = memoryview(data)
+        with self._lock:
+            self._check()
+            self._send_output(self._taken() + before, memoryview(data))
+
+    def _send_output(self, before: bytes, view: memoryview) -> None:
         pieces: list[Piece] = [before] if before else []
         try:
             for at in range(0, len(view), MAX_CONTENT):

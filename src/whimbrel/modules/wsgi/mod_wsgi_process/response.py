@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import re
+import time
 from collections.abc import Callable, Iterable
 from types import TracebackType
 from typing import TYPE_CHECKING
@@ -18,7 +19,8 @@ _USUAL_STATUS = re.compile(r"[0-9]{3} [ -~]*\Z").match
 _USUAL_NAME = re.compile(r"[!-~]+\Z").match
 _USUAL_VALUE = re.compile(r"[\t -~]*\Z").match
 
-SHORT = 4096  # bytes of output that are copied behind the header of their record
+BURST = 0.001  # seconds between pieces of output that are sent together
+SHORT = 16384  # bytes of output that are copied behind the header of their record
 
 if TYPE_CHECKING:
     ExcInfo = tuple[type[BaseException], BaseException, TracebackType | None]
@@ -112,6 +114,7 @@ class WsgiResponse:
         self.pending = b""
         self.sent = 0
         self.is_aborted = False
+        self._sent_at = 0.0  # of the last piece
 
     def start_response(
         self, status: object, headers: object, exc_info: ExcInfo | None = None, /
@@ -178,13 +181,22 @@ class WsgiResponse:
         return data[: max(0, self.length - before)]
 
     def output(self, data: bytes) -> None:
-        """Send the head if need be, and *data*."""
-        head = self.head()
-        data = self.limited(data)
-        if data:
-            self._send(head, data)
-        elif head:
+        """Send the head if need be, and *data*; pieces in quick succession go out together."""
+        before = self._sent_at
+        now = time.monotonic()
+        self._sent_at = now
+        head = self.head() if self._headers is not None or self._status is None else b""
+        if self.length is not None:
+            data = self.limited(data)
+        else:
+            self.sent += len(data)
+        channel = self._channel
+        if not data:
             self._keep(head)
+        elif head or self.pending or len(data) > SHORT or now - before >= BURST or channel is None:
+            self._send(head, data)
+        else:
+            channel.hold(data)
 
     def output_all(self, items: Iterable[object]) -> Exception | None:
         """Send the items of a list or tuple together; return the error that one of them has caused."""

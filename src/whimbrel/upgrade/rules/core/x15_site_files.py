@@ -33,7 +33,7 @@ def check(tree: ConfigTree) -> Iterator[Finding]:
                     "Debian's apache2.conf of 2.4 reads sites-enabled/*.conf only, and a2ensite ignores "
                     "other files"
                 ),
-                f"rename it to {name}.conf, and recreate its link in sites-enabled",
+                f"rename it to {name}.conf, and recreate its link, before Debian's apache2.conf of 2.4 comes",
                 Risk.CHANGES,
             )
 

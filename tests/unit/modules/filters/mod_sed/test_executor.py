@@ -20,7 +20,7 @@ def run(root: Path, script: RecordedScript, pieces: list[str]) -> str | int:
     for line in script.lines:
         parser.add(line.replace("${NL}", "\n").replace("@/", f"{root}/"))
     out: list[str] = []
-    executor = Executor(parser.script(), out.append, lambda text: None)
+    executor = Executor(parser.script(), out.append, lambda text: None, lambda: None)
     try:
         for piece in pieces:
             executor.feed(piece)
@@ -64,7 +64,7 @@ def executor_of(line: str, out: list[str]) -> Executor:
     """Return the executor of a script of one line."""
     parser = Parser()
     parser.add(line)
-    return Executor(parser.script(), out.append, lambda text: None)
+    return Executor(parser.script(), out.append, lambda text: None, lambda: None)
 
 
 def test_cost_of_a_long_line_does_not_depend_on_its_pieces() -> None:

@@ -2,14 +2,23 @@
 
 from __future__ import annotations
 
+import asyncio
+import os
+import random
 from pathlib import Path
+from typing import Any
 
 import pytest
 from tests.support.client import decoded_body, fetch
+from tests.support.engine import build_engine
 from tests.support.scripts import build_cgi_engine
+from tests.support.site import MTIME
 
 from whimbrel.base.product import VERSION
-from whimbrel.modules.support.cgi.environment import overlap, path_info_start
+from whimbrel.engine.pipeline import subrequest
+from whimbrel.engine.prepared.prepared_request import MAX_TRANSLATED, PreparedRequest
+from whimbrel.engine.request import Request
+from whimbrel.modules.support.cgi.environment import add_cgi_vars, overlap, path_info_start
 
 SHOW = "#!/bin/sh\nprintf 'Content-Type: text/plain\\n\\n'\n/usr/bin/tr '\\0' '\\n' </proc/self/environ\n"
 
@@ -144,3 +153,66 @@ def test_overlap_keeps_spelling() -> None:
     env = {"a": "1", "B": "2"}
     overlap(env, {"A": "3", "c": "4"})
     assert list(env.items()) == [("a", "3"), ("B", "2"), ("c", "4")]
+
+
+@pytest.mark.parametrize("seed", range(5))
+def test_overlap_of_upper_case_is_that_of_every_case(seed: int) -> None:
+    dice = random.Random(seed)
+    names = ["A", "B", "HTTP_A", "C_1"] + dice.choice([[], ["a", "Http_A", "\xe9", "\xdf", "\xff"]])
+    for _ in range(200):
+        env = {name: f"{name}1" for name in dice.choices(names, k=3)}
+        over = {name: f"{name}2" for name in dice.choices(names, k=3)}
+        wanted = dict(env)
+        spelled = {name.upper(): name for name in wanted}
+        for name, value in over.items():
+            wanted[spelled.setdefault(name.upper(), name)] = value
+        overlap(env, over)
+        assert list(env.items()) == list(wanted.items())
+
+
+def test_path_info_of_a_prepared_request_is_looked_up_until_nothing_changes(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    conf = (
+        "LoadModule reflector_module modules/mod_reflector.so\nSetHandler reflector\n"
+        "LoadModule dir_module modules/mod_dir.so\nDirectoryIndex index.html\n"
+    )
+    engine = build_engine(tmp_path, conf, {"htdocs/a.txt": "a", "htdocs/d/index.html": "i"})
+    for path in [tmp_path, *tmp_path.rglob("*")]:
+        os.utime(path, (MTIME, MTIME))
+    applied: list[tuple[PreparedRequest, Request]] = []
+    apply = PreparedRequest.apply
+
+    def noted(self: PreparedRequest, r: Request) -> None:
+        apply(self, r)
+        applied.append((self, r))
+
+    monkeypatch.setattr(PreparedRequest, "apply", noted)
+    for _ in range(5):
+        fetch(engine, "/a.txt", method="POST", body="text")
+    prepared, r = applied[-1]
+    lookups: list[str] = []
+    lookup = subrequest.lookup_uri
+
+    async def counted(r: Request, target: str, *more: Any, **options: Any) -> Request:
+        lookups.append(target)
+        return await lookup(r, target, *more, **options)
+
+    monkeypatch.setattr(subrequest, "lookup_uri", counted)
+
+    def translated(*, is_first: bool = True) -> str:
+        r.path_info = "/d/"
+        r.env = {}
+        asyncio.run(add_cgi_vars(r, is_first=is_first))
+        return r.env["PATH_TRANSLATED"]
+
+    index = tmp_path / "htdocs/d/index.html"
+    assert [translated() for _ in range(3)] == [str(index)] * 3
+    assert lookups == ["/d/", "index.html"]
+    assert prepared.path_translated is not None
+    assert prepared.path_translated.weight <= MAX_TRANSLATED
+    translated(is_first=False)
+    assert lookups.count("/d/") == 2
+    index.unlink()
+    assert translated() == f"{index.parent}/"
+    assert lookups.count("/d/") == 3

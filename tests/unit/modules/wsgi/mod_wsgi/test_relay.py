@@ -11,10 +11,11 @@ from whimbrel.modules.wsgi.mod_wsgi.records import (
     SUCCEEDED,
     WsgiReader,
     ending,
+    output_key,
     record,
     variable_text,
 )
-from whimbrel.modules.wsgi.mod_wsgi.relay import OnePieceReader, around_port, output_key, own_variables
+from whimbrel.modules.wsgi.mod_wsgi.relay import OnePieceReader, around_port, own_variables
 from whimbrel.modules.wsgi.mod_wsgi_process.records import END, LOG, STDOUT, parsed
 
 HEAD = b"Status: 200 OK\r\nContent-Length: 4\r\n"
@@ -52,7 +53,8 @@ def test_a_recognized_answer_is_that_of_the_reader(seed: int) -> None:
         head, body, keeps = found
         reader = WsgiReader(8190)
         try:
-            reader.feed(data)
+            for at in range(len(data)):
+                reader.feed(data[at : at + 1])
         except BackendError:
             pytest.fail(f"recognized: {data!r}")
         assert reader.done
@@ -64,6 +66,11 @@ def test_a_recognized_answer_is_that_of_the_reader(seed: int) -> None:
         if is_plain and head.startswith(b"Status: "):  # of others no relay is offered
             assert "\r\n".join(reader.head.script_lines) + "\r\n" == head.decode("latin-1")
             assert reader.take() == body
+            whole = WsgiReader(8190)
+            whole.feed(data)
+            assert whole.head == reader.head
+            assert (whole.done, whole.reusable, whole.outcome) == (True, keeps, SUCCEEDED)
+            assert (whole.take(), whole.rest) == (body, b"")
     assert count > 40
 
 
@@ -102,3 +109,59 @@ def test_the_variables_of_one_request_follow_those_that_are_kept() -> None:
         "mod_wsgi.request_start",
         "mod_wsgi.request_id",
     ]
+
+
+@pytest.mark.parametrize("seed", range(10))
+def test_a_head_is_split_as_line_by_line(seed: int) -> None:
+    dice = random.Random(seed)
+    for _ in range(300):
+        output = b"".join(dice.choices((HEAD, *PIECES, b"\n", b"A:\t\xe9 \r\n"), k=dice.randrange(1, 6)))
+        max_line = dice.choice((20, 8190))
+        found = []
+        for step in (max(1, len(output)), 1):
+            reader = WsgiReader(max_line)
+            for at in range(0, len(output), step):
+                reader.feed(record(STDOUT, output[at : at + step]))
+            reader.feed(FINISH[0])
+            assert reader.head is not None
+            found.append((reader.head.script_lines, reader.take()))
+        assert found[0] == found[1]
+
+
+class OneByOneReader(WsgiReader):
+    """A reader of one record after the other."""
+
+    __slots__ = ()
+
+    def _read_output(self, data: bytes) -> int:
+        """See WsgiReader."""
+        return 0
+
+
+@pytest.mark.parametrize("seed", range(10))
+def test_records_that_are_read_together_are_those_that_are_read_one_by_one(seed: int) -> None:
+    dice = random.Random(seed)
+    for _ in range(100):
+        data = record(STDOUT, HEAD + b"\r\n" + b"x" * dice.randrange(3))
+        for _ in range(dice.randrange(6)):
+            kind = dice.choice([STDOUT] * 8 + [LOG, STDERR, 99])
+            content = bytes([dice.randrange(256)]) * dice.choice((0, 1, 7, 300))
+            padding = dice.choice((0, 0, 0, 3))
+            data += bytes([1, kind, 0, 1, *len(content).to_bytes(2, "big"), padding, 0])
+            data += content + bytes(padding)
+        data += dice.choice((*FINISH, b"", b"\2"))
+        whole = WsgiReader(8190)
+        by_record = OneByOneReader(8190)
+        found = []
+        for reader in (whole, by_record):
+            pieces = data
+            try:
+                for size in [dice.randrange(1, 400) for _ in range(9)] if reader is whole else [len(data)]:
+                    reader.feed(pieces[:size])
+                    pieces = pieces[size:]
+                reader.feed(pieces)
+            except BackendError as problem:
+                found.append((str(problem), reader.take()))
+                continue
+            found.append((reader.take(), reader.done, reader.reusable, reader.errors, reader.messages))
+        assert found[0] == found[1]

@@ -1,0 +1,199 @@
+"""The lines that a difference between two versions rests on: without them both answer alike.
+
+Every line may do something else under another version, so no comparison of the texts tells which one does. A
+line that both sides have is removed from both. Bounds: requests and loaded lines, in one verification.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Callable, Sequence
+from typing import Final
+
+from whimbrel.verify.answer import Answer
+from whimbrel.verify.causes import Cause, Causes, PlanPair, ServerKey
+from whimbrel.verify.config_lines import ConfigLine, lines_of
+from whimbrel.verify.coverage.without_line import RemovalBudget, side_without
+from whimbrel.verify.difference import Difference
+from whimbrel.verify.probe import Probe
+from whimbrel.verify.side import Side
+
+BUDGET: Final = RemovalBudget(requests=500, loaded=40_000)
+"""What all causes of one verification may ask and load."""
+_OF_MAPPING: Final = frozenset(("status", "location", "file", "handler", "demands on the back end"))
+"""Parts of answers that lines decide without which nothing may be served."""
+LinePair = tuple[ConfigLine | None, ConfigLine | None]
+"""A line of each side that is removed together; None where a side has none."""
+
+
+_SWITCHES: Final = frozenset(("rewriteengine", "rewritebase", "expiresactive", "options"))
+"""Directives without which others do nothing: those others are tried before them."""
+
+
+class NotKnown(Exception):
+    """The bounds are reached, or a side without the lines does not load: the lines are not known."""
+
+
+class ExactCauses:
+    """The exact causes of one verification.
+
+    Key: the parts that differ and the lines that may decide them. Value: the cause. Validity: the two sides.
+    Bound: those that the budget allows.
+    """
+
+    def __init__(self, causes: Causes, compare: Callable[[Answer, Answer], Difference | None]) -> None:
+        self._causes = causes
+        self._compare = compare
+        self._budget = BUDGET
+        self._sides = tuple(lines.side for lines in causes.sides)
+        self._counts = [sum(1 for _ in lines_of(lines.scopes)) for lines in causes.sides]
+        self._requests = 0
+        self._loaded = 0
+        self._known: dict[object, Cause] = {}
+
+    def cause(
+        self,
+        probe: Probe,
+        difference: Difference,
+        plans: PlanPair,
+        *,
+        servers: tuple[ServerKey, ServerKey],
+        has_equal_access: bool,
+    ) -> Cause | None:
+        """Return the cause of *difference* between the answers to *probe*: without lines if none decides it,
+        None if the budget does not tell. The other arguments are those of `Causes.cause`.
+        """
+        likely, others = self._causes.concerned(
+            difference, plans, servers=servers, has_equal_access=has_equal_access
+        )
+        pairs = _paired(self._causes, *likely)
+        key = (difference.names[:2], tuple(pairs))
+        known = self._known.get(key)
+        if known is None:
+            try:
+                deciding = self._deciding(probe, difference, pairs)
+                if not deciding:
+                    deciding = self._deciding(probe, difference, _paired(self._causes, *others))
+                if not deciding:
+                    deciding = [pair for pair in pairs if _says_value(pair, difference)]
+            except NotKnown:
+                return None
+            known = self._of_pairs(deciding)
+            self._known[key] = known
+        return known
+
+    def _of_pairs(self, pairs: list[LinePair]) -> Cause:
+        rows = [[pair[number] for pair in pairs] for number in (0, 1)]
+        old, new = ([line for line in row if line is not None] for row in rows)
+        return self._causes.of_lines(old, new) if pairs else Cause((), ())
+
+    def _deciding(self, probe: Probe, difference: Difference, pairs: list[LinePair]) -> list[LinePair]:
+        """Return each pair without which the difference vanishes; a smallest part of *pairs* if that needs
+        several. Empty if it stays without all of them.
+        """
+        if not pairs or not self._vanishes(probe, difference, pairs, must_load=True):
+            return []
+        return self._of_decisive(probe, difference, pairs)
+
+    def _of_decisive(self, probe: Probe, difference: Difference, pairs: list[LinePair]) -> list[LinePair]:
+        """Return the same for *pairs* without which the difference vanishes."""
+        if len(pairs) == 1:
+            return pairs
+        middle = len(pairs) // 2
+        found: list[LinePair] = []
+        for half in (pairs[:middle], pairs[middle:]):
+            if self._vanishes(probe, difference, half):
+                found += self._of_decisive(probe, difference, half)
+        return found or self._smallest(probe, difference, pairs)
+
+    def _smallest(self, probe: Probe, difference: Difference, pairs: list[LinePair]) -> list[LinePair]:
+        """Return *pairs* without those that the difference does not need to vanish."""
+        size = max(1, len(pairs) // 4)
+        while True:
+            at = 0
+            while at < len(pairs):
+                rest = [*pairs[:at], *pairs[at + size :]]
+                if rest and self._vanishes(probe, difference, rest):
+                    pairs = rest
+                else:
+                    at += size
+            if size == 1:
+                return pairs
+            size //= 2
+
+    def _vanishes(
+        self, probe: Probe, difference: Difference, pairs: Sequence[LinePair], *, must_load: bool = False
+    ) -> bool:
+        """Return True if both sides without *pairs* agree in the first parts of *difference*.
+
+        The status must stay where a field or the body alone differs: a line without which nothing is served
+        decides neither. Raises NotKnown; also for a side that does not load if it *must_load*.
+        """
+        before = [side.answer(probe) for side in self._sides]
+        after: list[Answer] = []
+        for number, side in enumerate(self._sides):
+            removed = [line for pair in pairs if (line := pair[number]) is not None]
+            answer = self._answer_without(number, side, removed, probe) if removed else before[number]
+            if answer is None and must_load:
+                raise NotKnown
+            if answer is None:
+                return False
+            after.append(answer)
+        names = set(difference.names[:2])
+        is_mapped = not names.isdisjoint(_OF_MAPPING)
+        if not is_mapped and any(a.status != b.status for a, b in zip(before, after, strict=True)):
+            return False
+        left = self._compare(after[0], after[1])
+        return left is None or {*names, "status"}.isdisjoint(left.names)
+
+    def _answer_without(
+        self, number: int, side: Side, lines: list[ConfigLine], probe: Probe
+    ) -> Answer | None:
+        """Return the answer of *side* without *lines*, None if it does not load; raises NotKnown."""
+        self._requests += 1
+        self._loaded += self._counts[number]
+        if self._loaded > self._budget.loaded or self._requests > self._budget.requests:
+            raise NotKnown
+        other = side_without(side, lines)
+        if other is None or not other.is_loaded:
+            return None
+        other.probing.assume_as(side.probing)
+        return other.answer(probe)
+
+
+def _paired(causes: Causes, old: Sequence[ConfigLine], new: Sequence[ConfigLine]) -> list[LinePair]:
+    """Return the lines, each with the equal one of the other side, switches last.
+
+    Without a DocumentRoot of both, which every answer rests on, and without containers: their lines are
+    removed one by one.
+    """
+    left: dict[object, list[ConfigLine]] = defaultdict(list)
+    for line in filter(_is_removable, new):
+        left[causes.key_of(line)].append(line)
+    pairs: list[LinePair] = []
+    for line in filter(_is_removable, old):
+        same = left[causes.key_of(line)]
+        other = same.pop(0) if same else None
+        if other is None or line.name != "documentroot":
+            pairs.append((line, other))
+    pairs += [(None, line) for row in left.values() for line in row]
+    return sorted(pairs, key=_is_switch)
+
+
+def _says_value(pair: LinePair, difference: Difference) -> bool:
+    """Return True for a line of one side that says the value there: it is the cause, even if the version has
+    this value without it."""
+    if None not in pair:
+        return False
+    part = difference.parts[0]
+    values = [value.partition(";")[0].lower() for value in (part.old, part.new)]
+    texts = zip(values, pair, strict=True)
+    return any(line is not None and value in map(str.lower, line.words()) for value, line in texts)
+
+
+def _is_removable(line: ConfigLine) -> bool:
+    return not line.spelled.startswith("<")
+
+
+def _is_switch(pair: LinePair) -> bool:
+    return any(line is not None and line.name in _SWITCHES for line in pair)

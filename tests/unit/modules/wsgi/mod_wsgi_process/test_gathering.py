@@ -1,0 +1,134 @@
+"""Small pieces of output that are sent together: none is lost, none waits, none blocks another channel."""
+
+from __future__ import annotations
+
+import random
+import socket
+import threading
+import time
+from collections.abc import Iterator
+
+import pytest
+
+from whimbrel.modules.wsgi.mod_wsgi_process.gathering import Flusher
+from whimbrel.modules.wsgi.mod_wsgi_process.records import (
+    LOG,
+    MAX_HELD,
+    STDOUT,
+    Channel,
+    ClientGone,
+    record,
+    records,
+)
+
+Pair = tuple[socket.socket, Channel]
+
+
+@pytest.fixture
+def pair() -> Iterator[Pair]:
+    """Yield the server's end of a connection, and the channel of the process."""
+    ours, theirs = socket.socketpair()
+    ours.settimeout(10)
+    with ours, theirs:
+        yield ours, Channel(theirs)
+
+
+def read_all(ours: socket.socket) -> tuple[bytes, list[bytes]]:
+    """Return the output and the log lines that arrive until the end."""
+    channel = Channel(ours)
+    output = b""
+    lines = []
+    try:
+        while True:
+            kind, content = channel.next_record()
+            if kind == STDOUT:
+                output += content
+            else:
+                lines.append(content)
+    except ClientGone:
+        return output, lines
+
+
+@pytest.mark.parametrize("seed", range(10))
+def test_what_is_held_arrives_in_order(pair: Pair, seed: int) -> None:
+    ours, channel = pair
+    channel.connection.setsockopt(socket.SOL_SOCKET, socket.SO_SNDBUF, 5000)
+    found: list[tuple[bytes, list[bytes]]] = []
+    reader = threading.Thread(target=lambda: found.append(read_all(ours)))
+    reader.start()
+    dice = random.Random(seed)
+    wanted = b""
+    lines = 0
+    for _ in range(200):
+        data = bytes([dice.randrange(256)]) * dice.choice((1, 100, 9000, 16384))
+        way = dice.randrange(6)
+        if way == 0:
+            channel.send(records(STDOUT, data))
+        elif way == 1:
+            channel.send_output(b"", data)
+        else:
+            channel.hold(data)
+        wanted += data
+        if dice.random() < 0.2:
+            channel.flush_now()
+        if dice.random() < 0.1:
+            channel.send(record(LOG, b"x"))
+            lines += 1
+    channel.send(b"")
+    channel.connection.shutdown(socket.SHUT_WR)
+    reader.join(10)
+    assert found == [(wanted, [b"x"] * lines)]
+
+
+def test_a_piece_goes_out_although_nothing_follows(pair: Pair) -> None:
+    ours, channel = pair
+    channel.hold(b"one")
+    channel.hold(b"two")
+    assert Channel(ours).next_record() == (STDOUT, b"onetwo")
+
+
+def test_what_is_held_has_a_bound(pair: Pair) -> None:
+    ours, channel = pair
+    for _ in range(3):
+        channel.hold(b"x" * (MAX_HELD // 3))
+    assert channel._held == []
+    assert Channel(ours).next_record() == (STDOUT, b"x" * MAX_HELD)
+
+
+def test_a_server_that_reads_nothing_holds_up_no_other_one(pair: Pair) -> None:
+    ours, channel = pair
+    flusher = Flusher()
+    slow, other = socket.socketpair()
+    with slow, other:
+        other.setblocking(False)
+        with pytest.raises(BlockingIOError):
+            while True:
+                other.send(b"x" * 65536)
+        other.setblocking(True)
+        blocked = Channel(other)
+        blocked._held.append(b"y")
+        blocked._held_size = 1
+        begun = time.monotonic()
+        flusher.add(blocked)
+        channel._held.append(b"z")
+        channel._held_size = 1
+        flusher.add(channel)
+        assert Channel(ours).next_record() == (STDOUT, b"z")
+        assert time.monotonic() - begun < 5
+        while True:  # the thread tries again meanwhile
+            with blocked._lock:
+                if blocked._unsent:
+                    break
+        assert blocked._unsent == records(STDOUT, b"y")
+
+
+def test_a_failure_is_reported_by_the_next_piece(pair: Pair) -> None:
+    ours, channel = pair
+    ours.close()
+    channel._held.append(b"x")
+    channel._held_size = 1
+    assert channel.flush_now()
+    with pytest.raises(ClientGone, match="failed to write response data: Broken pipe"):
+        channel.hold(b"y")
+    with pytest.raises(ClientGone, match="client connection closed"):
+        channel.hold(b"y")

@@ -1,0 +1,94 @@
+"""Differences between the versions: the lines without which both answer alike, or that no line decides."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from tests.unit.verify.sites import make_root, side
+
+from whimbrel.verify.coverage.without_line import RemovalBudget
+from whimbrel.verify.exact_causes import ExactCauses
+from whimbrel.verify.verification import DifferenceGroup
+from whimbrel.verify.verify import verify
+
+OLD = """<Directory />
+Order allow,deny
+Allow from all
+</Directory>
+FileETag INode MTime Size
+"""
+NEW = """<Directory />
+Require all granted
+</Directory>
+FileETag INode MTime Size
+Header set Content-Type "text/plain" "expr=-z %{CONTENT_TYPE}"
+RequestReadTimeout header=0 body=0
+"""
+CHARSET = "AddDefaultCharset UTF-8\n"
+DEFLATE = "AddOutputFilterByType DEFLATE text/html\n"
+MODULES = ("authz_core", "authz_host", "mime", "dir", "headers", "deflate", "filter", "rewrite", "alias")
+MODULES_22 = tuple(name for name in MODULES if name != "authz_core")
+
+
+def groups(root: Path, old: str, new: str) -> list[DifferenceGroup]:
+    """Return the differences of a text of 2.2 and one of 2.4."""
+    make_root(root)
+    sides = (
+        side(root, "old", OLD + old, "2.2", "reqtimeout", *MODULES_22),
+        side(root, "new", NEW + new, "2.4", "reqtimeout", *MODULES),
+    )
+    for one in sides:
+        assert one.is_loaded, one.errors[0].text
+    return verify(*sides, limit=300).groups
+
+
+def causes(found: list[DifferenceGroup], part: str) -> list[tuple[list[str], list[str]]]:
+    """Return the lines of the groups whose first example differs in *part*."""
+    return [
+        ([line.text for line in group.cause.old], [line.text for line in group.cause.new])
+        for group in found
+        if part in group.examples[0].difference.names
+    ]
+
+
+def test_each_part_of_an_answer_has_its_own_cause(tmp_path: Path) -> None:
+    """Lines about access and Header lines of other fields decide neither."""
+    found = groups(tmp_path, CHARSET + DEFLATE, DEFLATE)
+    assert causes(found, "content-type") == [(["AddDefaultCharset UTF-8"], [])]
+    assert causes(found, "vary") == [([DEFLATE.strip()], [DEFLATE.strip()])]
+    shown = [set(one.difference.names) for group in found for one in group.examples]
+    assert not any({"content-type", "vary"} <= names for names in shown)
+
+
+def test_a_line_of_both_texts_is_named_with_what_differs(tmp_path: Path) -> None:
+    found = groups(tmp_path, DEFLATE, DEFLATE)
+    (group,) = [one for one in found if "vary" in one.examples[0].difference.names]
+    assert group.is_of_versions and not group.reason
+
+
+def test_the_rule_is_named_and_not_the_document_root(tmp_path: Path) -> None:
+    (old, new), *more = causes(
+        groups(tmp_path, "", "RewriteEngine on\nRewriteRule ^/a9 /index.html\n"), "status"
+    )
+    assert not old and not more
+    assert new == ["RewriteRule ^/a9 /index.html", "RewriteEngine on"]
+
+
+def test_no_line_decides(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Nothing vanishes: that is said in place of a list of lines."""
+    monkeypatch.setattr(ExactCauses, "_vanishes", lambda *_args, **_named: False)
+    found = groups(tmp_path, DEFLATE, DEFLATE)
+    (group,) = [one for one in found if "vary" in one.examples[0].difference.names]
+    assert group.reason == "no line decides it: the versions differ in vary"
+    assert group.cause.old == group.cause.new == ()
+
+
+def test_without_a_budget_the_lines_that_the_texts_show_are_named(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Beyond the bound no text claims that no line decides."""
+    monkeypatch.setattr("whimbrel.verify.exact_causes.BUDGET", RemovalBudget(0, 0))
+    found = groups(tmp_path, CHARSET, "")
+    assert causes(found, "content-type") == [(["AddDefaultCharset UTF-8"], [])]
+    assert not any(group.reason.startswith("no line") for group in found)
