@@ -57,6 +57,6 @@ def as_report(result: CheckResult, directory: str) -> Report:
         inputs=list(result.inputs),
         scope=result.scope,
         directory=directory,
-        is_whole=result.is_whole,
+        is_complete=result.is_complete,
         lone={display_path(path, directory): result.files[path] for path in result.lone},
     )

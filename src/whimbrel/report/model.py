@@ -127,7 +127,7 @@ class Report:
         scope: what was read, and what is unknown
         directory: the directory that paths of *scope* are shown relative to
         next_command: what to run after reading, "" for nothing
-        is_whole: each file of the server was read
+        is_complete: each file of the server was read
     """
 
     files: list[str] = field(default_factory=list)
@@ -142,7 +142,7 @@ class Report:
     next_command: str = ""
     documents: dict[str, str] = field(default_factory=dict)
     lone: dict[str, int] = field(default_factory=dict)
-    is_whole: bool = True
+    is_complete: bool = True
 
     def add(self, other: Report) -> None:
         """Add the entries of *other*, each finding once."""
@@ -151,7 +151,7 @@ class Report:
         self.entries += [entry for entry in other.entries if entry not in seen]
         self.lines += other.lines
         self.lone.update(other.lone)
-        self.is_whole = self.is_whole and other.is_whole
+        self.is_complete = self.is_complete and other.is_complete
         self.scope = self.scope.merge(other.scope)
         self.directory = self.directory or other.directory
         self.baselined += other.baselined

@@ -74,7 +74,7 @@ class CheckResult:
         inputs: lines of text that describe the input.
         scope: what was read, and what is unknown.
         lone: the files that no Include of the server reads.
-        is_whole: each file of the server was read, and its builds are those of this system; else 2.4
+        is_complete: each file of the server was read, and its builds are those of this system; else 2.4
             refuses this copy for another reason.
     """
 
@@ -84,7 +84,7 @@ class CheckResult:
     inputs: tuple[str, ...] = ()
     scope: KnowledgeScope = KnowledgeScope()
     lone: frozenset[str] = frozenset()
-    is_whole: bool = True
+    is_complete: bool = True
 
 
 def check(
@@ -121,10 +121,10 @@ def judge(tree: ConfigTree, wanted: Selection, sources: Sources | None = None) -
     )
     files = {path: _line_count(file.document.bytes) for path, file in tree.files.items()}
     lone = frozenset(tree.lone.files) if tree.lone is not None else frozenset()
-    is_whole = tree.modules_unread is None and not any(file.foreign for file in tree.files.values())
-    is_whole = is_whole and not is_windows(tree)
+    is_complete = tree.modules_unread is None and not any(file.foreign for file in tree.files.values())
+    is_complete = is_complete and not is_windows(tree)
     return CheckResult(
-        files, findings, source_lines(tree, findings), described(tree), result.scope, lone, is_whole
+        files, findings, source_lines(tree, findings), described(tree), result.scope, lone, is_complete
     )
 
 
