@@ -200,6 +200,9 @@ def test_a_text_that_fails_is_checked(site: Path) -> None:
     status, output = run(["ctl", "configtest", "-d", str(site)], site)
     assert status == 1
     assert line_of(output, "Next") == ["check", "-d", str(site)]
+    (site / "variables").write_text("export A=1\n")
+    _status, output = run(["ctl", "configtest", "-d", str(site), "--envvars", "variables"], site)
+    assert line_of(output, "Next") == ["check", "-d", str(site), "--envvars", "variables"]
 
 
 def test_the_real_server_takes_the_last_command(site: Path) -> None:
