@@ -71,7 +71,7 @@ Alias /static {root}/shop/static
     Require all granted
 </Directory>
 """
-PASSWORD = "curlew and whimbrel"  # noqa: S105 - of a site in a temporary directory
+PASSWORD = "curlew and whimbrel"
 
 
 @pytest.fixture

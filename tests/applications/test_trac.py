@@ -46,7 +46,10 @@ def site(server: ServerProcess) -> Iterator[ServerProcess]:  # noqa: F811
     environment = server.root / "project"
     admin = [str(PYTHON), "-m", "trac.admin.console", str(environment)]
     variables = {**os.environ, "PYTHONPATH": str(packages)}
-    for words in (["initenv", "Curlews", "sqlite:db/trac.db"], ["permission", "add", "anonymous", "WIKI_ADMIN"]):
+    for words in (
+        ["initenv", "Curlews", "sqlite:db/trac.db"],
+        ["permission", "add", "anonymous", "WIKI_ADMIN"],
+    ):
         subprocess.run([*admin, *words], env=variables, check=True, capture_output=True)
     for path in (environment, *environment.rglob("*")):
         path.chmod(0o777 if path.is_dir() else 0o666)

@@ -25,6 +25,10 @@ SWAPS = {
     "-": "+",
 }
 OPERATOR = re.compile(rb"not\s+in|is\s+not|==|!=|<=|>=|<|>|\bin\b|\bis\b|\band\b|\bor\b|\+|-")
+BOUND = re.compile(
+    r"_?MAX_|.*(_SECONDS|_THRESHOLD|_BYTES|_LIMIT|_LENGTH|_SIZE|_TIMEOUT)\Z|_?(TIMEOUT|MANY|FEW)\Z"
+)
+"""Names of constants whose numbers are bounds: one more or less is nothing that a request shows."""
 STATUSES = range(100, 600)
 NEIGHBOR = {200: 204, 301: 302, 302: 301, 304: 200, 401: 403, 403: 404, 404: 403, 500: 503}
 """The status that could be confused with it; others become the next number."""
@@ -169,8 +173,22 @@ class _Finder(ast.NodeVisitor):
             self._statements(body)
 
     def visit_AnnAssign(self, node: ast.AnnAssign) -> None:
-        if node.value is not None:
+        if node.value is not None and not self._is_bound(node.target, node.value):
             self.visit(node.value)
+
+    def visit_Assign(self, node: ast.Assign) -> None:
+        if not self._is_bound(node.targets[0], node.value):
+            self.generic_visit(node)
+
+    def _is_bound(self, target: ast.expr, value: ast.expr) -> bool:
+        """Return True for a constant of a module that is a bound."""
+        is_number = not any(isinstance(node, (ast.Name, ast.Call, ast.Dict)) for node in ast.walk(value))
+        return (
+            not self._names
+            and is_number
+            and isinstance(target, ast.Name)
+            and BOUND.match(target.id) is not None
+        )
 
     def visit_Return(self, node: ast.Return) -> None:
         if isinstance(node.value, ast.Constant) and isinstance(node.value.value, bool):

@@ -31,6 +31,7 @@ from tests.mutants.trials import SECONDS, Reply, Request
 
 ROOT = Path(__file__).resolve().parents[2]
 BUILD = ROOT / "build/mutants"
+FORKS_LOG = BUILD / "forks.log"
 EQUIVALENT = Path(__file__).with_name("equivalent.txt")
 MEASURED = [
     "tests/unit",
@@ -39,7 +40,7 @@ MEASURED = [
     "tests/upgrade",
     "tests/corpus",
 ]
-TESTS = 200
+TESTS = 120
 """Of one change, at most: those of the module, then the quickest. What so many miss is not noticed."""
 MEASURED_SECONDS = 40.0
 """Of the tests of one change under coverage, at most."""
@@ -108,8 +109,7 @@ class Covering:
 
     def _ordered(self, tests: set[str], path: str) -> list[str]:
         """Return some of them, file by file: those of the module itself, then quick ones."""
-        mirror = path.replace("src/whimbrel/", "tests/unit/")
-        own = f"{mirror.rpartition('/')[0]}/test_{mirror.rpartition('/')[2].removesuffix('.py')}"
+        own = _own(path.replace("src/whimbrel/", "tests/unit/"))
 
         def rank(test: str) -> tuple[bool, float]:
             return (not test.startswith(own), self.seconds.get(test, 0.0))
@@ -123,6 +123,12 @@ class Covering:
             chosen.append(test)
         files = {test.partition("::")[0]: number for number, test in reversed(list(enumerate(chosen)))}
         return sorted(chosen, key=lambda test: files[test.partition("::")[0]])
+
+
+def _own(mirror: str) -> str:
+    """Return how the files with tests of a module begin; *mirror* is its path below tests/unit."""
+    directory, _, name = mirror.rpartition("/")
+    return f"{directory}/test_{name.removesuffix('.py')}"
 
 
 def _environment(source: Path) -> dict[str, str]:
@@ -157,8 +163,9 @@ def copied(commit: str) -> Path:
 class Forks:
     """A process that has collected the tests, and tries each mutation in a fork (tests.mutants.trials)."""
 
-    def __init__(self, asked: list[str], requests: TextIO, replies: TextIO) -> None:
+    def __init__(self, asked: list[str], found: list[str], requests: TextIO, replies: TextIO) -> None:
         self.asked = asked
+        self.found = found
         self._requests = requests
         self._replies = replies
 
@@ -166,7 +173,10 @@ class Forks:
         """Return by what the change is noticed, "" if by nothing, None if it takes a process of its own."""
         self._requests.write(json.dumps(request) + "\n")
         self._requests.flush()
-        reply: Reply = json.loads(self._replies.readline())
+        line = self._replies.readline()
+        if not line:
+            sys.exit(f"the process of the forks has ended at {request['path']}: {FORKS_LOG} may say why")
+        reply: Reply = json.loads(line)
         return reply["noticed"]
 
 
@@ -175,20 +185,25 @@ def collected(tree: Path, tests: list[str]) -> Iterator[Forks]:
     """Run the process of the forks in the tree."""
     ours, theirs = os.pipe(), os.pipe()
     environment = {**_environment(tree), "MUTANTS_TRIALS": f"{ours[0]} {theirs[1]}"}
-    with subprocess.Popen(
-        _pytest("-p", "tests.mutants.trials", *tests),
-        cwd=tree,
-        env=environment,
-        pass_fds=(ours[0], theirs[1]),
-        stdin=subprocess.DEVNULL,
-        stdout=subprocess.DEVNULL,
+    with (
+        FORKS_LOG.open("wb") as log,
+        subprocess.Popen(
+            _pytest("-p", "tests.mutants.trials", *tests),
+            cwd=tree,
+            env=environment,
+            pass_fds=(ours[0], theirs[1]),
+            stdin=subprocess.DEVNULL,
+            stdout=log,
+            stderr=log,
+        ),
     ):
         os.close(ours[0])
         os.close(theirs[1])
         with os.fdopen(theirs[0]) as replies, os.fdopen(ours[1], "w") as requests:
-            if replies.readline() != "ready\n":
-                sys.exit("the tests cannot be collected")
-            yield Forks(tests, requests, replies)
+            found = replies.readline()
+            if not found:
+                sys.exit(f"the tests cannot be collected: {FORKS_LOG} may say why")
+            yield Forks(tests, json.loads(found), requests, replies)
 
 
 def _noticed_alone(tree: Path, tests: list[str]) -> bool:
@@ -217,8 +232,10 @@ def tried(mutation: Mutation, tree: Path, forks: Forks, tests: list[str], is_imp
     file.write_bytes(mutation.applied(source))
     try:
         request = Request(path=mutation.path, tests=tests)
-        words = None if is_import else forks.noticed(request)
-        is_noticed = _noticed_alone(tree, tests or forks.asked) if words is None else bool(words)
+        words = forks.noticed(request)
+        is_noticed = bool(words)
+        if words is None or (is_import and not words):
+            is_noticed = _noticed_alone(tree, tests or forks.asked)
     finally:
         file.write_bytes(source)
         os.utime(file, ns=(times.st_atime_ns, times.st_mtime_ns))
@@ -226,12 +243,30 @@ def tried(mutation: Mutation, tree: Path, forks: Forks, tests: list[str], is_imp
     return Trial(mutation, outcome, len(tests), time.monotonic() - begin, is_import)
 
 
-def trials(sample: Iterable[Mutation], tree: Path, covering: Covering, asked: list[str]) -> Iterator[Trial]:
-    """Try each mutation with the tests that run its place."""
+def near(mutation: Mutation, found: list[str]) -> tuple[list[str], bool]:
+    """Return the tests of the module, of its directory, and of the directories around it; True for a line
+    that the import runs.
+    """
+    mirror = mutation.path.replace("src/whimbrel/", "tests/unit/")
+    places = [_own(mirror)]
+    while mirror.count("/") > 2:
+        mirror = mirror.rpartition("/")[0]
+        places.append(mirror + "/")
+    chosen: dict[str, None] = {}
+    for place in places:
+        chosen.update(dict.fromkeys(test for test in found if test.startswith(place)))
+    static = [test for test in found if test.startswith("tests/meta/")]
+    return [*static, *list(chosen)[:TESTS]], mutation.name == ""
+
+
+def trials(
+    sample: Iterable[Mutation], tree: Path, covering: Covering | None, asked: list[str]
+) -> Iterator[Trial]:
+    """Try each mutation with the tests that run its place; without notes with those near it."""
     reasons = equivalents()
     with collected(tree, asked) as forks:
         for mutation in sample:
-            tests, is_import = covering.tests(mutation)
+            tests, is_import = covering.tests(mutation) if covering else near(mutation, forks.found)
             if mutation.key() in reasons:
                 yield Trial(mutation, "equivalent")
             elif tests:
@@ -279,6 +314,9 @@ def _arguments() -> argparse.Namespace:
         "--only", nargs="+", default=["src/whimbrel"], help="paths, for example src/whimbrel/verify"
     )
     parser.add_argument("--tests", nargs="+", default=list(MEASURED), help="that are asked (%(default)s)")
+    parser.add_argument(
+        "--near", action="store_true", help="no notes: ask the tests of the module and around"
+    )
     parser.add_argument("--again", type=Path, help="a file of --details: what was not noticed is tried again")
     parser.add_argument("--details", type=Path, help="a file for one JSON line per mutation")
     parser.add_argument("--floor", type=float, default=0.0, help="exit with 1 below these percent")
@@ -297,10 +335,11 @@ def main() -> int:
     else:
         asked = hashlib.sha256(" ".join(arguments.tests).encode()).hexdigest()
         folder = BUILD / f"{commit[:12]}-{asked[:12]}"
-        if not (folder / "seconds.json").exists():
+        if not arguments.near and not (folder / "seconds.json").exists():
             measure(folder, arguments.tests)
+        covering = None if arguments.near else Covering(folder)
         sample = sampled(candidates(arguments.only), arguments.count, random.Random(seed).shuffle)
-        results = trials(sample, copied(commit), Covering(folder), arguments.tests)
+        results = trials(sample, copied(commit), covering, arguments.tests)
     count: Counter[str] = Counter()
     print(f"seed {seed}", flush=True)
     for trial in results:

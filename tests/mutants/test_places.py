@@ -53,6 +53,11 @@ def test_words_annotations_and_defaults_stay() -> None:
     assert not olds & {'"""Words."""', '"""A module."""', "5", '"words"', "int | None"}
 
 
+def test_numbers_of_bounds_stay() -> None:
+    text = b"MAX_LINES = 7\n_MAX_BODY: Final = 1 << 20\nREAD_TIMEOUT = 3.0\nNAMES = {1: 2}\nPORT = 80\n"
+    assert {one.old for one in mutations("a.py", text)} == {"1", "2", "80"}
+
+
 def test_every_result_is_python() -> None:
     for path in ("src/whimbrel/verify/causes.py", "src/whimbrel/http/dates.py"):
         file = ROOT / path

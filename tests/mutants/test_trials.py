@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from types import FunctionType
+import sys
+from types import FunctionType, ModuleType
 
 import pytest
 
-from tests.mutants.trials import changed_codes, exchanged
+from tests.mutants.trials import changed_codes, exchanged, rebound
 
 BEFORE = b"""
 LIMIT = 5
@@ -47,6 +48,21 @@ def test_functions_are_exchanged(
     live = functions("a.py")
     exchanged(list(live.values()), codes)
     assert live[changed](argument) == result
+
+
+def test_constants_are_exchanged_wherever_they_are_imported(monkeypatch: pytest.MonkeyPatch) -> None:
+    text = BEFORE + b"NAMES = {'a': 1}\nMADE = {'f': outer}\n"
+    module, other = ModuleType("mutated"), ModuleType("importing")
+    module.__file__ = "a.py"
+    exec(compile(text, "a.py", "exec"), vars(module))
+    made = vars(module)["MADE"]
+    vars(other).update(LIMIT=vars(module)["LIMIT"], ALIAS=vars(module)["NAMES"], FIVE=5)
+    for one in (module, other):
+        monkeypatch.setitem(sys.modules, one.__name__, one)
+    assert rebound("a.py", text.replace(b"5", b"6").replace(b"'a': 1", b"'b': 1"))
+    assert (vars(other)["LIMIT"], vars(other)["ALIAS"], vars(other)["FIVE"]) == (6, {"b": 1}, 5)
+    assert vars(module)["MADE"] is made
+    assert not rebound("a.py", text + b"1 / 0\n") and not rebound("b.py", text)
 
 
 @pytest.mark.parametrize(

@@ -11,13 +11,16 @@ import contextlib
 import gc
 import json
 import os
+import re
 import resource
 import select
 import signal
 import sys
+import time
+import traceback
 from collections.abc import Iterator
 from pathlib import Path
-from types import CodeType, FunctionType
+from types import CodeType, FunctionType, MappingProxyType
 from typing import TypedDict
 
 import pytest
@@ -30,8 +33,10 @@ class Request(TypedDict):
     tests: list[str]
 
 
+TEST_SECONDS = 10.0
+"""Of processor time for the tests of one change: those behind them are not asked."""
 CPU_SECONDS = 60
-"""For the tests of one change; a change that makes them endless is noticed."""
+"""For the same; a test that does not end in them has noticed the change."""
 SECONDS = 600
 """For the same, where they wait: the machine may be busy."""
 
@@ -88,6 +93,44 @@ def exchanged(functions: list[FunctionType], codes: dict[CodeType, CodeType]) ->
             function.__code__ = code
 
 
+SCALARS = (int, float, str, bytes, bool, type(None))
+SEQUENCES = (tuple, list, set, frozenset)
+MAPPINGS = (dict, MappingProxyType)
+
+
+def is_plain(value: object) -> bool:
+    """Return True for constants without functions and classes: these would be others than those that live."""
+    if isinstance(value, MAPPINGS):
+        return all(is_plain(one) for pair in value.items() for one in pair)
+    if isinstance(value, SEQUENCES):
+        return all(map(is_plain, value))
+    return isinstance(value, (*SCALARS, re.Pattern))
+
+
+def rebound(path: str, source: bytes) -> bool:
+    """Give the constants of a module the values that they have in *source*, in all modules that import them.
+
+    What has been made of a constant stays as it is. Returns False if that is not possible.
+    """
+    module = next((one for one in list(sys.modules.values()) if getattr(one, "__file__", "") == path), None)
+    if module is None:
+        return False
+    names = {name: value for name, value in vars(module).items() if name.startswith("__")}
+    try:
+        exec(compile(source, path, "exec", dont_inherit=True), names)
+    except Exception:
+        return False
+    for name, new in names.items():
+        old = vars(module).get(name, new)
+        if name.startswith("__") or old == new or not is_plain(new):
+            continue
+        for other in list(sys.modules.values()):
+            for alias, value in list(vars(other).items()):
+                if value is old and (alias == name or not isinstance(old, SCALARS)):
+                    setattr(other, alias, new)
+    return True
+
+
 class _Trials:
     """The loop that stands in place of pytest's own."""
 
@@ -109,11 +152,19 @@ class _Trials:
         """Answer requests until there are no more."""
         reading, writing = map(int, os.environ["MUTANTS_TRIALS"].split())
         with os.fdopen(reading) as requests, os.fdopen(writing, "w") as replies:
-            replies.write("ready\n")
+            replies.write(json.dumps(list(self._items)) + "\n")
             replies.flush()
             for line in requests:
-                replies.write(json.dumps(self._tried(json.loads(line))) + "\n")
+                replies.write(json.dumps(self._reply(json.loads(line))) + "\n")
                 replies.flush()
+
+    def _reply(self, request: Request) -> Reply:
+        """Try a mutation; what goes wrong here is printed, and the mutation takes a process of its own."""
+        try:
+            return self._tried(request)
+        except Exception:
+            traceback.print_exc(file=sys.__stderr__)
+            return {"noticed": None}
 
     def _tried(self, request: Request) -> Reply:
         path = str(Path.cwd() / request["path"])
@@ -122,7 +173,7 @@ class _Trials:
         codes: dict[CodeType, CodeType] | None = {}
         if path in self._sources:
             codes = changed_codes(self._sources[path], Path(path).read_bytes(), path)
-        if codes is None or len(items) < len(tests):
+        if len(items) < len(tests):
             return {"noticed": None}
         reading, writing = os.pipe()
         child = os.fork()
@@ -131,7 +182,10 @@ class _Trials:
             try:
                 os.setsid()
                 resource.setrlimit(resource.RLIMIT_CPU, (CPU_SECONDS, CPU_SECONDS))
-                exchanged(self._functions.get(path, []), codes)
+                if codes is not None:
+                    exchanged(self._functions.get(path, []), codes)
+                elif not rebound(path, Path(path).read_bytes()):
+                    items = []
                 os.write(writing, _first_failure(self._session, items).encode() or b"-")
                 status = 0
             finally:
@@ -143,15 +197,20 @@ class _Trials:
         with contextlib.suppress(ProcessLookupError):
             os.killpg(child, signal.SIGKILL)
         os.waitpid(child, 0)
-        return {"noticed": "" if words == "-" else words or "no end, or the end of the process"}
+        if words == "-":
+            return {"noticed": None if codes is None else ""}
+        return {"noticed": words or "no end, or the end of the process"}
 
 
 def _first_failure(session: pytest.Session, items: list[pytest.Item]) -> str:
-    """Run tests until one fails; return its name, "" if none does."""
+    """Run tests until one fails; return its name, "" if none does in TEST_SECONDS."""
+    begun = time.process_time()
     for item, following in zip(items, [*items[1:], None], strict=True):
         item.config.hook.pytest_runtest_protocol(item=item, nextitem=following)
         if session.testsfailed:
             return item.nodeid
+        if time.process_time() - begun > TEST_SECONDS:
+            break
     return ""
 
 

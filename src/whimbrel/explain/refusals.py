@@ -100,7 +100,10 @@ _WORDS: Final = {
 }
 """Sentences in the place of messages that say something else."""
 _VALUES: Final = {0: "Off", 1: "On"}
-_WORDED: Final = {"accept_path_info": {2: "Default: for programs alone"}, "strict_http": {True: "Strict"}}
+_WORDED: Final[dict[str, dict[object, str]]] = {
+    "accept_path_info": {2: "Default: for programs alone"},
+    "strict_http": {True: "Strict"},
+}
 """Values of settings in the words of their directives."""
 _BY_STATUS: Final = {
     408: "the client did not send the request in time",
@@ -167,7 +170,7 @@ def _default(plan: Plan, setting: DecidingSetting) -> str:
     is_dir = setting.record is CoreDirConfig
     record = plan.core if is_dir else plan.server_core
     value = getattr(record, setting.field)
-    words = _WORDED.get(setting.field, {}).get(value) or (
-        _VALUES.get(value, str(value)) if setting.field[:5] != "limit" else str(value)
-    )
+    words = _WORDED.get(setting.field, {}).get(value, "")
+    if not words:
+        words = str(value) if setting.field.startswith("limit") else _VALUES.get(value, str(value))
     return f"default of {setting.directive} ({words})"

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from collections import Counter
 
-from whimbrel.replay.summary import Summary
+from whimbrel.replay.summary import TOP, Summary
 from whimbrel.replay.tally import MAX_GROUPS, MAX_NAMES, CausingLine, Change, ChangeKey, Tally
 from whimbrel.replay.text import text_of
+from whimbrel.report.knowledge import text_lines
 
 
 def summary() -> Summary:
@@ -49,3 +50,131 @@ def test_names_and_changes_are_bounded() -> None:
     for number in range(MAX_GROUPS + 50):
         tally.change(ChangeKey("status", (CausingLine("f", number, ""),))).requests += 1
     assert len(tally.changes) <= MAX_GROUPS + 1 and tally.changed == MAX_GROUPS + 50
+
+
+def whole() -> Summary:
+    """Return a summary in which everything occurs."""
+    tally = Tally(lines=2000, requests=1500, distinct=9, malformed=3, huge=2, without_request=1, missing=1200)
+    tally.malformed_examples = ["bad"]
+    tally.statuses.update(
+        {(200, 200, 403): 4, (404, 200, 200): 9, (200, 200, 200): 80, (200, 200, 0): 5, (0, 200, 200): 6}
+    )
+    tally.status_examples[200, 403] = "GET /x"
+    lines = (CausingLine("/old.conf", 3, "Deny from all"),), (CausingLine("/new.conf", 0, ""),)
+    tally.changes[ChangeKey("status 200 -> 403", *lines)] = Change(
+        4,
+        2,
+        Counter({"10.0.0.2": 3, "10.0.0.1": 3, "10.0.0.3": 9}),
+        Counter({"bob": 1}),
+        Counter({"a.test": 4}),
+        Counter({f"/{number:02}": 1 for number in range(TOP + 2)}),
+        ["GET /x", "GET /y"],
+    )
+    tally.changes[ChangeKey("vary")] = Change(requests=7)
+    return Summary("old (2.2)", "new (2.4)", ("a.log", "b.log"), tally)
+
+
+PATHS = ", ".join(f"/{number:02} (1)" for number in range(TOP))
+GOLDEN = f"""\
+old: old (2.2)
+new: new (2.4)
+2000 lines of a.log, b.log: 1500 requests
+3 lines have another format
+2 lines are too long
+1 lines contain no request
+    bad
+KNOWLEDGE
+11 requests change (0.73 %):
+
+7 requests: vary
+    no line differs: a default of the dialect
+
+4 requests: status 200 -> 403
+    old: /old.conf:3: Deny from all
+    new: /new.conf
+    clients: 10.0.0.3 (9), 10.0.0.1 (3), 10.0.0.2 (3)
+    users: bob (1)
+    hosts: a.test (4)
+    paths: {PATHS} and 2 more
+    GET /x
+    GET /y
+
+80 requests have the status that was logged (5.33 %)
+    9 requests: logged 404, now 200
+    4 requests: logged 200, now 403: GET /x
+"""
+
+
+def test_the_page() -> None:
+    knowledge = "\n".join((*text_lines(whole().scope), ""))
+    assert text_of(whole()) == GOLDEN.replace("KNOWLEDGE", knowledge)
+    assert "1,200 of 1,500 requests: the files are not here" in knowledge
+    assert "5 of 1,500 requests: a program or back end answers" in knowledge
+    assert "5 of 2,000 lines: they have another format or are too long" in knowledge
+
+
+def test_a_log_without_a_change() -> None:
+    lines = text_of(Summary("o", "n", ("log",), Tally(lines=1))).splitlines()
+    assert "Nothing changes." in lines and lines[-1] == "0 requests have the status that was logged (0 %)"
+    unknown = Tally(lines=1, requests=1, missing=1)
+    assert "Nothing changes in what is known." in text_of(Summary("o", "n", ("log",), unknown))
+
+
+def test_a_side_that_does_not_load_has_its_error_alone() -> None:
+    failed = Summary("o", "n", ("log",), Tally(), ("n: AH00526",))
+    assert text_of(failed) == "old: o\nnew: n\nn: AH00526\n"
+
+
+def test_all_of_the_json() -> None:
+    told = whole().as_dict()
+    del told["knowledge"]
+    names = [{"name": f"/{number:02}", "requests": 1} for number in range(TOP)]
+    assert told == {
+        "old": "old (2.2)",
+        "new": "new (2.4)",
+        "logs": ["a.log", "b.log"],
+        "errors": [],
+        "lines": 2000,
+        "requests": 1500,
+        "changed": 11,
+        "not_run": 5,
+        "missing_files": 1200,
+        "skipped": {"malformed": 3, "huge": 2, "without_request": 1, "examples": ["bad"]},
+        "changes": [
+            {
+                "what": "vary",
+                "requests": 7,
+                "old_lines": [],
+                "new_lines": [],
+                "clients": [],
+                "users": [],
+                "hosts": [],
+                "paths": [],
+                "numbers": {"clients": 0, "users": 0, "hosts": 0, "paths": 0},
+                "examples": [],
+            },
+            {
+                "what": "status 200 -> 403",
+                "requests": 4,
+                "old_lines": [{"file": "/old.conf", "line": 3, "text": "Deny from all"}],
+                "new_lines": [{"file": "/new.conf", "line": 0, "text": ""}],
+                "clients": [
+                    {"name": "10.0.0.3", "requests": 9},
+                    {"name": "10.0.0.1", "requests": 3},
+                    {"name": "10.0.0.2", "requests": 3},
+                ],
+                "users": [{"name": "bob", "requests": 1}],
+                "hosts": [{"name": "a.test", "requests": 4}],
+                "paths": names,
+                "numbers": {"clients": 3, "users": 1, "hosts": 1, "paths": TOP + 2},
+                "examples": ["GET /x", "GET /y"],
+            },
+        ],
+        "log": {
+            "as_logged": 80,
+            "differences": [
+                {"logged": 404, "now": 200, "requests": 9, "example": ""},
+                {"logged": 200, "now": 403, "requests": 4, "example": "GET /x"},
+            ],
+        },
+    }

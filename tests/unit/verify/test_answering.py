@@ -5,9 +5,11 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
+from tests.unit.verify.sites import make_root, side
 
 from whimbrel.config.options import LoadOptions
 from whimbrel.verify.loading import load_sides
+from whimbrel.verify.probe import Probe
 from whimbrel.verify.verification import DifferenceGroup
 from whimbrel.verify.verify import verify
 
@@ -69,3 +71,55 @@ def test_a_back_end_without_tls_demands_nothing(tmp_path: Path) -> None:
     plain = "ProxyPass /plain http://127.0.0.1:9080/\n"
     found = differences(tmp_path, ("2.2", plain), ("2.4", plain + UNCHECKED))
     assert found == []
+
+
+PAGES = """<Location /status>
+SetHandler server-status
+</Location>
+<Location /info>
+SetHandler server-info
+</Location>
+ErrorDocument 410 "gone for good"
+ErrorDocument 404 /private/index.html
+ErrorDocument 403 /none
+Redirect gone /gone
+<Location /no>
+Require all denied
+</Location>
+<Directory "@ROOT@/htdocs/list">
+Options +Indexes
+</Directory>"""
+
+
+@pytest.mark.parametrize(
+    ("target", "status", "is_built_in"),
+    [
+        ("/status", 200, True),
+        ("/info", 200, True),
+        ("/list/", 200, True),
+        ("/index.html", 200, False),
+        ("/list/a.txt", 200, False),
+        ("/private", 301, True),
+        ("/gone", 410, False),
+        ("/missing", 404, False),
+        ("/no", 403, True),
+    ],
+)
+def test_pages_that_the_server_words(tmp_path: Path, target: str, status: int, is_built_in: bool) -> None:
+    """Their words belong to the version: listings, reports, errors and redirects without a document."""
+    make_root(tmp_path, {"htdocs/list/a.txt": "a"})
+    one = side(tmp_path, "one", PAGES, "2.4", "status", "info")
+    assert one.is_loaded, one.errors
+    answer = one.answer(Probe(target, host="localhost"))
+    assert (answer.status, answer.is_built_in) == (status, is_built_in)
+
+
+@pytest.mark.parametrize("size", [0, 1, 5000, (1 << 20) + 10])
+def test_bodies_are_compared_by_length_and_content(tmp_path: Path, size: int) -> None:
+    files = {"htdocs/a.txt": "a" * size, "htdocs/b.txt": "a" * size, "htdocs/c.txt": "a" * size + "b"}
+    make_root(tmp_path, files)
+    one = side(tmp_path, "one", "", "2.4")
+    same, equal, other = (one.answer(Probe(f"/{name}.txt", host="localhost")) for name in "abc")
+    assert (same.body, same.length) == (equal.body, size)
+    assert other.body != same.body and other.length == size + 1
+    assert bool(same.body) is bool(size)

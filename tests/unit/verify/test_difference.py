@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import pytest
 
+from whimbrel.base.lazy_dataclasses import replace
 from whimbrel.verify.answer import Answer
-from whimbrel.verify.difference import compare
+from whimbrel.verify.difference import VARIABLE, compare
 
 
 @pytest.mark.parametrize(
@@ -81,3 +82,63 @@ def test_variables_that_2_2_never_sets_are_not_compared() -> None:
     assert compare(old, new) is None
     other = compare(Answer(200), new)
     assert other is not None and other.names == ("environment CONTEXT_PREFIX", "environment REQUEST_SCHEME")
+
+
+@pytest.mark.parametrize(
+    "name", ["Date", "Server", "Content-Length", "Transfer-Encoding", "Connection", "Keep-Alive"]
+)
+def test_fields_of_the_moment_or_the_connection_are_ignored(name: str) -> None:
+    assert name.lower() in VARIABLE
+    assert compare(Answer(200, ((name, "1"),)), Answer(200, ((name, "2"),))) is None
+    assert compare(Answer(200, ((name, "1"),)), Answer(200)) is None
+
+
+@pytest.mark.parametrize(
+    "name",
+    ["Content-Type", "Content-Encoding", "Vary", "ETag", "Last-Modified", "Location", "Cache-Control", "X-Y"],
+)
+def test_other_fields_are_compared(name: str) -> None:
+    found = compare(Answer(200, ((name, "a"),)), Answer(200, ((name, "b"),)))
+    assert found is not None and found.names == (name.lower(),)
+
+
+@pytest.mark.parametrize("name", ["Content-Type", "Content-Encoding"])
+def test_types_of_pages_that_both_versions_word(name: str) -> None:
+    old, new = (Answer(404, ((name, value),), is_built_in=True) for value in "ab")
+    assert compare(replace(old, dialect="2.2"), new) is None
+    assert compare(old, new) is not None
+
+
+def test_times_of_generated_pages_are_compared_by_presence() -> None:
+    old = Answer(200, (("Last-Modified", "a"),), is_built_in=True)
+    assert compare(old, Answer(200, (("Last-Modified", "b"),), is_built_in=True)) is None
+    assert compare(old, Answer(200, is_built_in=True)) is not None
+
+
+@pytest.mark.parametrize(
+    "name", ["CONTEXT_DOCUMENT_ROOT", "CONTEXT_PREFIX", "REQUEST_SCHEME", "SSL_SESSION_RESUMED"]
+)
+def test_each_variable_of_2_4_alone(name: str) -> None:
+    old, new = Answer(200, dialect="2.2"), Answer(200, environment=((name, "1"),))
+    assert compare(old, new) is None
+    assert compare(Answer(200), new) is not None
+    assert compare(replace(new, dialect="2.2"), Answer(200)) is not None
+
+
+@pytest.mark.parametrize(
+    ("status", "is_compared"), [(200, True), (304, True), (403, False), (404, True), (500, False)]
+)
+def test_files_count_where_a_file_was_looked_for(status: int, is_compared: bool) -> None:
+    found = compare(Answer(status, file="/a"), Answer(status, file="/b"))
+    assert (found is not None) is is_compared
+
+
+@pytest.mark.parametrize(("status", "is_compared"), [(200, True), (302, True), (404, False)])
+def test_handlers_count_where_one_answered(status: int, is_compared: bool) -> None:
+    found = compare(Answer(status, handler="a"), Answer(status, handler="b"))
+    assert (found is not None) is is_compared
+
+
+def test_what_a_back_end_must_fulfil_is_compared() -> None:
+    found = compare(Answer(200, back_end="a"), Answer(200, back_end="b"))
+    assert found is not None and found.names == ("demands on the back end",)

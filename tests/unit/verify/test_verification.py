@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import pytest
+
 from whimbrel.verify.answer import Answer
 from whimbrel.verify.causes import Cause
 from whimbrel.verify.difference import Difference, FieldDifference
 from whimbrel.verify.probe import Probe
-from whimbrel.verify.verification import MAX_EXAMPLES, DifferenceGroup, Example
+from whimbrel.verify.verification import MAX_EXAMPLES, DifferenceGroup, Example, Verdict
 
 
 def example(old: int, new: int, name: str = "status") -> Example:
@@ -38,3 +40,34 @@ def test_an_example_that_opens_or_closes_is_kept_however_late() -> None:
 def test_the_first_one_of_each_kind_of_difference_is_kept() -> None:
     group = group_of(*(example(200, 404) for _ in range(9)), example(200, 200, "etag"))
     assert [one.difference.names for one in group.examples][-1] == ("etag",)
+
+
+ADMITS = (200, 204, 206, 301, 302, 304)
+REFUSES = (401, 403)
+OTHER = (400, 404, 405, 500, 503)
+
+
+@pytest.mark.parametrize("old", (*ADMITS, *REFUSES, *OTHER))
+@pytest.mark.parametrize("new", (*ADMITS, *REFUSES, *OTHER))
+def test_what_opens_and_what_closes(old: int, new: int) -> None:
+    """A refusal is 401 or 403; of the new side also the 500 of a line that does not work."""
+    one = example(old, new)
+    assert one.opens is (old in REFUSES and new in ADMITS)
+    assert one.closes is (old in ADMITS and new in (*REFUSES, 500))
+
+
+def test_results_of_access_control_count_before_statuses() -> None:
+    one = example(404, 404)
+    one.access = (403, 200)
+    assert one.opens and not one.closes
+    one.access = (200, 401)
+    assert one.closes and not one.opens
+
+
+def test_each_end_of_a_verification_has_its_exit_code() -> None:
+    assert {verdict.name: verdict.value for verdict in Verdict} == {
+        "SAME": 0,
+        "DIFFERENT": 1,
+        "DOES_NOT_LOAD": 2,
+        "NOT_DECIDED": 3,
+    }

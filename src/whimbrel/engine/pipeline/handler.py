@@ -35,10 +35,11 @@ async def invoke_handler(r: Request) -> HookStatus:
     finally:
         r.handler = named  # also of a request whose body cannot be read
     if status == DECLINED and named is not None and r.filename is not None:
-        r.log("warn", f'handler "{named}" not found for: {r.filename}', code="AH01577")
+        r.log("warn", f'handler "{named}" not found for: {r.filename}', code="AH00523")
     if status == DECLINED:
         return 500
     if status not in (OK, DONE) and not 100 <= status < 600:
-        r.log("error", f"invalid answer {status} of a handler", code="AH00024")
+        text = f"Handler for {named or r.content_type} returned invalid result code {status}"
+        r.log("error", text, code="AH00524")
         return 500
     return status

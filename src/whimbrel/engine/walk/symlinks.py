@@ -32,12 +32,14 @@ def check_symlink(
 
 
 def _log_refused(r: Request, path: str, why: int) -> HookStatus:
-    reason = f"({why}){os.strerror(why)}: "
+    cause = f"({why}){os.strerror(why)}"
     if why == errno.EACCES:
         tail = "because search permissions are missing on a component of the path"
-        r.log("error", f"{reason}access to {r.uri} denied (filesystem path '{path}') {tail}", code="AH00035")
+        text = f"access to {r.uri} denied (filesystem path '{path}') {tail}"
+        r.log("error", text, code="AH00035", cause=cause)
     else:
-        r.log("error", f"{reason}access to {r.uri} failed (filesystem path '{path}')", code="AH00036")
+        text = f"access to {r.uri} failed (filesystem path '{path}')"
+        r.log("error", text, code="AH00036", cause=cause)
     return 403
 
 

@@ -18,7 +18,6 @@ _VISIBLE = re.compile(r"[!-~\x80-\xff]*")
 _SPACE = re.compile(r"[\t\n\v\f\r ]")
 _SPACES = re.compile(r"[\t\n\v\f\r ]*")
 _PROTOCOL = re.compile(r"HTTP/([1-9])\.([0-9])")
-_CONTROL = re.compile(r"[\x00-\x1f\x7f]")
 LOG_NAME = 80  # bytes of a name that a message shows
 
 HTTP_1_0 = (1, 0)
@@ -39,7 +38,6 @@ class Fault(Enum):
     PROTOCOL = "AH02418", "Unrecognized protocol '%s' (perhaps whitespace was injected?)"
     UNKNOWN_METHOD = "AH02423", "Unrecognized HTTP method: '%s' (disallowed by RegisteredMethods)"
     TARGET = "AH03450", "Unable to parse URI: '%s'"
-    CONTROL = "AH02420", "URI must not contain control characters"
     FRAGMENT = "AH02421", "URI must not contain a fragment"
     USER = "AH02422", "URI must not contain a username/password"
 
@@ -224,8 +222,6 @@ def _bad_target(request_line: RequestLine, rules: ParserOptions) -> bool:
 
 
 def _strict_fault(request_line: RequestLine) -> Fault | None:
-    if _CONTROL.search(request_line.line):
-        return Fault.CONTROL
     if request_line.url is not None and request_line.url.fragment is not None:
         return Fault.FRAGMENT
     if request_line.url is not None and (

@@ -46,7 +46,7 @@ class _Problem:
 def _owner_and_group(r: Request, group: bool) -> str | _Problem:
     """Return the name of the owner of the request's file, or of its group."""
     if r.filename is None:
-        return _Problem("no filename available", ("AH01632", "AH01638"))
+        return _Problem("no filename available", ("AH01633", "AH01638"))
     info = r.deps.stat(r.filename)
     if info is None:
         return _Problem(f"could not stat file {r.filename}", ("AH01634", "AH01639"), r.deps.errno or 2)

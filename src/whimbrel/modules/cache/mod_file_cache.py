@@ -60,7 +60,7 @@ def add_file(cmd: Command, conf: FileCacheServerConfig, words: list[str]) -> Non
         handle = open_regular(to_bytes(path))
     except OSError as problem:
         cause = f"({problem.errno}){os.strerror(problem.errno or 0)}"
-        cmd.warn(f"{name}unable to open({path}, O_RDONLY), skipping", code="AH00797", cause=cause)
+        cmd.warn(f"{name}unable to open({path}, O_RDONLY), skipping", code="AH00798", cause=cause)
         return
     conf.files = {**own(conf, "files", dict), path: OpenedFile(handle, info)}
 

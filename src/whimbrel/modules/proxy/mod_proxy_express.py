@@ -63,7 +63,7 @@ def make_translate(scope: Scope) -> CompiledHook | None:
         name = identity.server_name(r)
         r.log("debug", f"proxy_express: looking for {name}", code="AH01003", module=_MODULE)
         backend = hosts.get(name)
-        if not backend:
+        if backend is None:
             return DECLINED
         r.log("debug", f"proxy_express: found {name} -> {backend}", code="AH01004", module=_MODULE)
         r.filename, r.handler, r.proxy = f"proxy:{backend}{r.uri}", "proxy-server", REVERSE_PROXY

@@ -83,8 +83,8 @@ def encrypt_session(r: Request, plain: str) -> str:
         return plain
     try:
         return encrypt(to_bytes(plain), conf.passphrases[0], conf.cipher)
-    except CipherError as problem:
-        r.log("error", f"encrypt session failed [{problem}]", code="AH01832", module=_MODULE)
+    except CipherError:
+        r.log("error", "encrypt session failed", code="AH01841", module=_MODULE, cause=_BAD_CIPHER)
     raise SessionError(_BAD_CIPHER)
 
 

@@ -45,8 +45,10 @@ class SessionDbdDirConfig:
     remove: bool = setting(True)
 
 
-async def _run(r: Request, label: str, *values: str) -> Result:
-    """Run the statement with that label; raises SessionError, logged."""
+async def _run(r: Request, label: str, values: tuple[str, ...], code: str, failure: str) -> Result:
+    """Run the statement with that label; raises SessionError, logged: *failure*, with the error in place of
+    ``%s``.
+    """
     try:
         return await prepared(r, label, *values)
     except KeyError:
@@ -55,12 +57,7 @@ async def _run(r: Request, label: str, *values: str) -> Result:
         )
     except DatabaseError as problem:
         if problem.connected:
-            r.log(
-                "error",
-                f"query execution error saving session with '{label}' [{problem}]",
-                code="AH01857",
-                module=_MODULE,
-            )
+            r.log("error", failure.replace("%s", str(problem)), code=code, module=_MODULE)
         else:
             r.log("error", "failed to acquire database connection", code="AH01851", module=_MODULE)
     raise SessionError(_FAILED)
@@ -81,7 +78,9 @@ async def load(r: Request) -> Session | None:
     key = read(r, cookie.name, remove=conf.remove) if cookie is not None else r.user
     encoded = None
     if key:
-        result = await _run(r, conf.select, key, str(int(r.engine.runtime.now() * 1_000_000)))
+        values = key, str(int(r.engine.runtime.now() * 1_000_000))
+        failure = f"query execution error saving session '{key}' in database using query '{conf.select}': %s"
+        result = await _run(r, conf.select, values, "AH01854", failure)
         encoded = result.rows[0][0] if result.rows else None
     r.headers_out.add(*_CACHE)
     session = Session(encoded, key=_uuid(key) if cookie is not None else "")
@@ -109,7 +108,8 @@ async def save(r: Request, session: Session, text: str) -> bool:
     if text:
         await _store(r, conf, old, session.key, text, session.expiry)
     elif old:
-        await _run(r, conf.delete, old)
+        failure = f"query execution error removing session '{old}' from database"
+        await _run(r, conf.delete, (old,), "AH01864", failure)
     for cookie in cookies:
         write(r, cookie, session.key, session.max_age, everywhere=True)
     return True
@@ -121,7 +121,7 @@ async def _save_user(r: Request, conf: SessionDbdDirConfig, session: Session, te
         r.log(
             "error",
             f"peruser sessions can only be saved if a user is logged in, session not saved: {r.uri}",
-            code="AH01864",
+            code="AH01865",
             module=_MODULE,
         )
         return False
@@ -131,15 +131,22 @@ async def _save_user(r: Request, conf: SessionDbdDirConfig, session: Session, te
 
 async def _store(r: Request, conf: SessionDbdDirConfig, old: str, new: str, text: str, expiry: int) -> None:
     """Update the row of *old*; insert one if there is none."""
-    if old and (await _run(r, conf.update, text, str(expiry), new, old)).changed:
-        return
-    result = await _run(r, conf.insert, text, str(expiry), new)
+    values = text, str(expiry), new
+    if old:
+        # httpd's arguments are in this order, whatever the words say
+        failure = (
+            f"query execution error updating session '{old}' using database query '{new}': {conf.update}/%s"
+        )
+        if (await _run(r, conf.update, (*values, old), "AH01857", failure)).changed:
+            return
+    failure = f"query execution error inserting session '{new}' in database with '{conf.insert}': %s"
+    result = await _run(r, conf.insert, values, "AH01859", failure)
     if not result.changed:
         r.log(
             "error",
             "the session insert query did not cause any rows to be added to the database for session "
             f"'{old}', session not inserted",
-            code="AH01861",
+            code="AH01860",
             module=_MODULE,
         )
         raise SessionError(_FAILED)

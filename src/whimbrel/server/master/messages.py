@@ -38,6 +38,9 @@ def complain(text: str) -> None:
         pass
 
 
+_FULL: Final = "scoreboard is full, not at MaxRequestWorkers"
+
+
 @dataclass(frozen=True, slots=True)
 class MpmMessages:
     """Life-cycle messages of one MPM's parent process: (number, text); *built* is a number only."""
@@ -49,6 +52,7 @@ class MpmMessages:
     winch: tuple[str, str]
     usr1: tuple[str, str]
     hup: tuple[str, str]
+    full: tuple[str, str] = ("", _FULL)
 
 
 RUNNING: Final = "%s configured -- resuming normal operations"
@@ -66,6 +70,7 @@ EVENT: Final = MpmMessages(
     ("AH00492", WINCH),
     ("AH00493", _USR1),
     ("AH00494", HUP),
+    ("AH03490", f"{_FULL}.Increase ServerLimit."),
 )
 WORKER: Final = MpmMessages(
     "mpm_worker",
@@ -75,6 +80,7 @@ WORKER: Final = MpmMessages(
     ("AH00296", WINCH),
     ("AH00297", _USR1),
     ("AH00298", HUP),
+    ("AH00288", _FULL),
 )
 PREFORK: Final = MpmMessages(
     "mpm_prefork",

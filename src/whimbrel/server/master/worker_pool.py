@@ -129,12 +129,8 @@ class WorkerPool:
         """Stop the oldest worker if all slots are taken by workers of earlier generations; its responses get
         a moment.
         """
-        generation.log(
-            "error",
-            "scoreboard is full, not at MaxRequestWorkers",
-            code="AH00485",
-            module=generation.words.module,
-        )
+        code, text = generation.words.full
+        generation.log("error", text, code=code, module=generation.words.module)
         oldest = min(self.running.values(), key=lambda child: (child.generation, child.born))
         os.kill(oldest.pid, signal.SIGTERM)
 

@@ -71,7 +71,7 @@ def test_a_library_without_the_cipher_saves_nothing(tmp_path: Path, monkeypatch:
     refused = create_autospec(encrypt, side_effect=CipherError("no such cipher"))
     monkeypatch.setattr(mod_session_crypto, "encrypt", refused)
     site = site_of(tmp_path, "SessionCryptoPassphrase new\n")
-    assert (session_fields(site.fetch(), "Set-Cookie"), site.codes()) == ([], ["AH01832", "AH01820"])
+    assert (session_fields(site.fetch(), "Set-Cookie"), site.codes()) == ([], ["AH01841", "AH01820"])
 
 
 @NEEDED

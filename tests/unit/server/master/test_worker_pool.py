@@ -67,7 +67,9 @@ def test_when_every_slot_is_taken_the_oldest_has_to_go() -> None:
         children.spawn_missing(generation, 1)
         assert sleepers[0].wait(10) == -signal.SIGTERM
         assert sleepers[1].poll() is None
-        assert told.lines == [("error", "AH00485: scoreboard is full, not at MaxRequestWorkers")]
+        assert told.lines == [
+            ("error", "AH03490: scoreboard is full, not at MaxRequestWorkers.Increase ServerLimit.")
+        ]
     finally:
         for one in sleepers:
             one.kill()

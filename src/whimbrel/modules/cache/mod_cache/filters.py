@@ -40,6 +40,14 @@ def remove_filter(r: Request, kind: type[OutputFilter]) -> None:
     r.output_filters[:] = [each for each in r.output_filters if not isinstance(each, kind)]
 
 
+def _not_cached(r: Request, key: str, reason: str) -> str:
+    """Return the line about a response that is not stored."""
+    url = r.untracked_target
+    if r.plan.dialect.messages_24:
+        return f"cache: {key} not cached for request {url}. Reason: {reason}"
+    return f"cache: {url} not cached. Reason: {reason}"
+
+
 def condition_status(r: Request) -> int:
     """Return 200, or the status after the request's conditions: 304 or 412 (ap_meets_conditions)."""
     if r.no_local_copy:
@@ -132,7 +140,7 @@ class CacheSave(CacheFilter):
                 await self._retry(r, reason)
                 return None
         if reason:
-            log(r, "AH00768", f"cache: {r.untracked_target} not cached. Reason: {reason}")
+            log(r, "AH00768", _not_cached(r, cache.key, reason))
             self._declined(r, reason)
             return None
         if cache.stale_entry is not None and r.status == NOT_MODIFIED:
@@ -216,7 +224,9 @@ class CacheSave(CacheFilter):
         log(r, "AH02971", f"cache: serving {r.uri} (revalidated)")
 
     def _caching(self, r: Request) -> None:
-        log(r, "AH00769", f"cache: Caching url: {r.untracked_target}")
+        url = r.untracked_target
+        text = f"cache: Caching url {self.cache.key} for request {url}"
+        log(r, "AH00769", text if r.plan.dialect.messages_24 else f"cache: Caching url: {url}")
         log(r, "AH00770", "cache: Removing CACHE_REMOVE_URL filter.")
         remove_filter(r, CacheRemoveUrl)
 
@@ -303,8 +313,8 @@ class CacheInvalidate(CacheFilter):
         cache = self.cache
         if r.status > 299:
             text = (
-                f"cache: response status to '{r.method}' method is {r.status} (>299), not invalidating "
-                f"cached entity: {r.uri}"
+                f"cache: response status to '{r.method}' method is {r.status} (>=HTTP_MULTIPLE_CHOICES), "
+                f"not invalidating cached entity: {r.uri}"
             )
             log(r, "AH02466", text)
             return

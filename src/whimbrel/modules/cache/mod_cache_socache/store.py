@@ -131,8 +131,8 @@ class SocacheWriter(EntryWriter):
         self._size += len(data)
         if self._limit and self._size > self._limit:
             self.abort()
-            text = f"URL '{self._key}' buffer exceeded ({self._size}>{self._limit})"
-            raise StoreError("debug", "AH02379", text, MODULE)
+            text = f"URL {self._key} failed the buffer size check ({self._size}>={self._limit})"
+            raise StoreError("debug", "AH02378", text, MODULE)
         if not self._is_head:
             self._body.append(data)
 
@@ -140,7 +140,7 @@ class SocacheWriter(EntryWriter):
         """Store a response whose body has the announced length."""
         length = r.headers_out.get("Content-Length")
         if length not in (None, str(self._size)):
-            text = f"URL '{self._key}' didn't receive complete response, not caching"
+            text = f"URL {self._key} didn't receive complete response, not caching"
             raise StoreError("debug", "AH02381", text, MODULE)
         await self.store(r)
 
@@ -168,10 +168,12 @@ class SocacheWriter(EntryWriter):
         if vary is not None:
             names = vary_names(vary) or []
             if not await self._cache.store(r, to_bytes(key), disk.pack_vary(info.expire, names), seconds):
-                raise StoreError("warn", "AH02376", f"Vary not written to cache, ignoring: {key}", MODULE)
+                raise StoreError("warn", "AH02373", f"Vary not written to cache, ignoring: {key}", MODULE)
             key = disk.variant_key(self._request_fields, names, key)
         if not await self._cache.store(r, to_bytes(key), value, seconds):
-            raise StoreError("warn", "AH02385", f"could not write to cache, ignoring: {key}", MODULE)
+            raise StoreError("warn", "AH02386", f"could not write to cache, ignoring: {key}", MODULE)
+        text = f"commit_entity: Headers and body for URL {self._key} cached for maximum of {seconds} seconds."
+        r.log("debug", text, code="AH02387", module=MODULE)
 
     def abort(self) -> None:
         """Drop the body."""

@@ -296,7 +296,8 @@ async def _send_body(r: Request, best: Variant) -> HookStatus:
     r.allowed |= 1 << _GET | 1 << _OPTIONS | 1 << _POST
     await r.body_in.discard()
     if r.method_number not in (_GET, _POST):
-        r.log("error", f"Invalid method in request {r.the_request}", code="AH00688", module="negotiation")
+        if not r.plan.dialect.messages_24:
+            r.log("error", f"Invalid method in request {r.the_request}", module="negotiation")
         return 405
     body = best.body or b""
     r.headers_out.set("Accept-Ranges", "none" if r.plan.core.max_ranges == 0 else "bytes")

@@ -6,6 +6,7 @@ while they are unchanged.
 
 from __future__ import annotations
 
+import os
 import random
 import re
 import string
@@ -43,6 +44,12 @@ class RewriteMap:
     async def lookup_async(self, c: Context, key: str) -> str | None:
         """Return the value of *key*, for maps that wait."""
         return self.lookup(c, key)
+
+
+def _cause(c: Context) -> str:
+    """Return why a file cannot be looked at."""
+    number = c.r.deps.errno
+    return f"({number}){os.strerror(number)}"
 
 
 # Built-in functions -----------------------------------------------------------------------------
@@ -103,8 +110,9 @@ class FileMap(RewriteMap):
             c.r.log(
                 "error",
                 f"mod_rewrite: can't access text RewriteMap file {self.path}",
-                code="AH00656",
+                code="AH00661",
                 module="rewrite",
+                cause=_cause(c),
             )
             return None
         signature = stat_signature(info)
@@ -188,8 +196,9 @@ class DbmMap(FileMap):
             c.r.log(
                 "error",
                 f"mod_rewrite: can't access DBM RewriteMap file {watched}",
-                code="AH00657",
+                code="AH00662",
                 module="rewrite",
+                cause=_cause(c),
             )
             return None
         try:
@@ -198,7 +207,7 @@ class DbmMap(FileMap):
             c.r.log(
                 "error",
                 f"mod_rewrite: can't open DBM RewriteMap {self.path}",
-                code="AH00655",
+                code="AH00656",
                 module="rewrite",
             )
             return None

@@ -223,7 +223,7 @@ def _failed(r: Request, tls: object, problem: BaseException, is_modern: bool) ->
 
     _log_lines(r, tls)
     if not str(problem) and is_modern:
-        text = "verify client post handshake, error: Cannot perform Post-Handshake Authentication"
+        text = "cannot perform post-handshake authentication"
         r.log("error", text, code="AH10158", module=_MODULE)
         r.notes["error-notes"] = _UNABLE
         return 403

@@ -175,3 +175,40 @@ def test_a_user_whom_require_refuses_is_asked_again(tmp_path: Path, version: str
     assert sorted(challenge) == (
         ["nonce", "realm"] if version == "2.2" else ["algorithm", "nonce", "qop", "realm"]
     )
+
+
+@pytest.mark.parametrize(
+    ("body", "headers", "status", "codes"),
+    [
+        ("AuthUserFile conf/none\n", "", 500, ["AH01622"]),
+        ("AuthUserFile conf/broken\n", "", 401, ["AH01794"]),
+        ("AuthDigestProvider other file\n", "", 200, []),
+        ("", "Authorization: Basic YTpi\r\n", 401, ["AH01781"]),
+        ("", "Authorization: Digest username=alice\r\n", 401, ["AH01782"]),
+        ("", "Authorization: Digest\r\n", 401, ["AH01782"]),
+        ("", "Authorization: other\r\n", 401, ["AH01781"]),
+    ],
+)
+def test_what_goes_wrong(tmp_path: Path, body: str, headers: str, status: int, codes: list[str]) -> None:
+    browser = Browser(tmp_path)
+    (tmp_path / "conf/broken").write_text("alice:Zone\nalice\n:\n\n# x\n")
+    (tmp_path / "conf/empty").write_text("")
+    alias = "<AuthnProviderAlias file other>\nAuthUserFile conf/empty\n</AuthnProviderAlias>\n"
+    modules = MODULES["2.4"].replace("auth_basic", "auth_digest")
+    conf = (alias if "other" in body else "") + AREA.format(body)
+    browser.site = AccessSite(tmp_path, conf, "2.4", modules)
+    browser.challenge = browser.fields(browser.site.fetch(), "WWW-Authenticate")
+    if headers:
+        browser.site.codes()
+        answer = browser.site.fetch(headers=headers)
+        assert (int(answer.split(" ", 2)[1]), browser.site.codes()) == (status, codes)
+    else:
+        assert browser.result() == (status, codes)
+
+
+def test_an_area_without_a_name(tmp_path: Path) -> None:
+    modules = MODULES["2.4"].replace("auth_basic", "auth_digest")
+    site = AccessSite(
+        tmp_path, "<Location />\nAuthType Digest\nRequire valid-user\n</Location>\n", "2.4", modules
+    )
+    assert (site.status(), site.codes()) == (500, ["AH01780"])

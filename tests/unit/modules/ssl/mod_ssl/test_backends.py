@@ -21,6 +21,7 @@ from whimbrel.engine.tls import BackendTlsParameters
 from whimbrel.modules.ssl.mod_ssl import backends
 from whimbrel.modules.ssl.mod_ssl.backend_contexts import BackendContext, make
 from whimbrel.modules.ssl.mod_ssl.settings import SslProxyDirConfig
+from whimbrel.modules.ssl.mod_ssl.start_messages import StartFailure
 from whimbrel.registry.settings import with_defaults
 from whimbrel.testing.fake_runtime import FakeRuntime
 
@@ -123,6 +124,80 @@ async def handshake(root: Path, name: str, conf: SslProxyDirConfig, host: str = 
         return session, seen[0]
     finally:
         server.close()
+
+
+async def shown_to(root: Path, conf: SslProxyDirConfig) -> dict[str, Any] | None:
+    """Return the certificate that a back end gets which asks for one."""
+    context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+    for kind in ("crt", "key"):
+        (root / f"s.{kind}").write_text(text_of(FILES["lo"], f"conf/lo.{kind}"))
+    context.load_cert_chain(root / "s.crt", root / "s.key")
+    context.maximum_version = ssl.TLSVersion.TLSv1_2  # in 1.3 the client is done before it is asked
+    context.load_verify_locations(authority(root))
+    context.verify_mode = ssl.CERT_OPTIONAL
+    shown: list[Any] = []
+
+    def accepted(_reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        shown.append(writer.get_extra_info("ssl_object").getpeercert())
+        writer.close()
+
+    server = await asyncio.start_server(accepted, "127.0.0.1", 0, ssl=context)
+    try:
+        tls = BackendTlsParameters(make(V24, conf, []).context, "localhost", "localhost")
+        peer = await FakeRuntime().connect(Peer, server.sockets[0].getsockname(), timeout=5, tls=tls)
+        for _ in range(500):
+            if shown:
+                break
+            await asyncio.sleep(0.01)
+        peer.transport.abort()
+        return shown[0] or None
+    finally:
+        server.close()
+
+
+PAIR = ("crt", "key")
+
+
+def machine(root: Path, name: str, kinds: tuple[str, ...] = PAIR, key_of: str = "") -> str:
+    """Write a file of SSLProxyMachineCertificateFile: the parts *kinds*, the key perhaps of another one."""
+    (root / "machines").mkdir(exist_ok=True)
+    path = root / "machines" / f"{name}.pem"
+    names = {"crt": name, "key": key_of or name}
+    path.write_text("".join(text_of(FILES[names[kind]], f"conf/{names[kind]}.{kind}") for kind in kinds))
+    return str(path)
+
+
+@pytest.mark.parametrize("field", ["certificate_file", "certificate_path"])
+def test_a_machine_certificate_is_shown(tmp_path: Path, field: str) -> None:
+    """SSLProxyMachineCertificateFile, and each file of SSLProxyMachineCertificatePath."""
+    path = Path(machine(tmp_path, "lo"))
+    place = str(path if field == "certificate_file" else path.parent)
+    shown = asyncio.run(shown_to(tmp_path, conf_of(**{field: place})))
+    assert shown is not None and (("commonName", "localhost"),) in shown["subject"]
+
+
+def test_without_a_machine_certificate_none_is_shown(tmp_path: Path) -> None:
+    assert asyncio.run(shown_to(tmp_path, conf_of())) is None
+
+
+@pytest.mark.parametrize(
+    ("kinds", "key_of", "code"),
+    [(("crt",), "", "AH02252"), (("key",), "", "AH02252"), (PAIR, "self", "AH02326")],
+)
+def test_a_machine_certificate_needs_its_key(
+    tmp_path: Path, kinds: tuple[str, ...], key_of: str, code: str
+) -> None:
+    conf = conf_of(certificate_file=machine(tmp_path, "lo", kinds, key_of))
+    with pytest.raises(StartFailure) as problem:
+        make(V24, conf, [])
+    assert [line.code for line in problem.value.lines][0] == code
+
+
+def test_a_directory_without_certificates_is_logged(tmp_path: Path) -> None:
+    (tmp_path / "empty").mkdir()
+    lines: list[Any] = []
+    make(V24, conf_of(certificate_path=str(tmp_path / "empty")), lines)
+    assert [line.code for line in lines] == ["AH02206"]
 
 
 def authority(root: Path) -> str:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import io
 import sys
 from pathlib import Path
@@ -10,8 +11,11 @@ import pytest
 
 pytest.importorskip("cryptography", reason="the optional package cryptography is not installed")
 
+from cryptography.hazmat.primitives.serialization import BestAvailableEncryption, Encoding, PrivateFormat
 from tests.support.tls import text_of
+from tests.support.tls_clients import ONE_HOST, TlsClient, TlsServerSite
 
+from whimbrel.base.errors import PostConfigError
 from whimbrel.modules.ssl.mod_ssl.key_files import EncryptedKey, NoKey, private_key
 from whimbrel.modules.ssl.mod_ssl.pass_phrases import PassPhrases
 from whimbrel.modules.ssl.mod_ssl.settings import PassPhraseDialog
@@ -66,3 +70,57 @@ def test_encrypted_keys_are_recognized() -> None:
         private_key(text_of(81, "conf/enc.key").encode(), "wrong phrase")
     with pytest.raises(NoKey):
         private_key(text_of(81, "conf/a.crt").encode())
+
+
+def encrypted(root: Path, form: PrivateFormat, phrase: bytes = b"secret") -> None:
+    """Write the key of ONE_HOST, encrypted."""
+    key = private_key(text_of(178, "conf/lo.key").encode())
+    (root / "conf").mkdir(exist_ok=True)
+    text = key.private_bytes(Encoding.PEM, form, BestAvailableEncryption(phrase))
+    assert b"ENCRYPTED" in text
+    (root / "conf/enc.key").write_bytes(text)
+
+
+CONF = "SSLPassPhraseDialog {}:{}\n" + ONE_HOST.replace("lo.key", "enc.key").replace("@MORE@", "")
+FORMS = pytest.mark.parametrize("form", [PrivateFormat.TraditionalOpenSSL, PrivateFormat.PKCS8])
+
+
+@FORMS
+@pytest.mark.parametrize(
+    ("kind", "script"), [("exec", "echo secret"), ("|", "while read a && read b; do echo secret; done")]
+)
+def test_a_server_with_an_encrypted_key_answers(
+    tmp_path: Path, form: PrivateFormat, kind: str, script: str
+) -> None:
+    encrypted(tmp_path, form)
+    conf = CONF.format(kind, program(tmp_path, script)).replace("|:", "|")
+    server = TlsServerSite(tmp_path, conf)
+
+    async def run() -> bytes:
+        client = TlsClient(server.service(), root=tmp_path)
+        client.handshake()
+        return await client.get("/f.html")
+
+    assert asyncio.run(run()).endswith(b"page\n")
+
+
+@FORMS
+@pytest.mark.parametrize("script", ["echo other", "exit 1", "true"])
+def test_a_server_without_the_phrase_does_not_start(
+    tmp_path: Path, form: PrivateFormat, script: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    encrypted(tmp_path, form)
+    with pytest.raises(PostConfigError):
+        TlsServerSite(tmp_path, CONF.format("exec", program(tmp_path, script)))
+
+
+@FORMS
+@pytest.mark.parametrize("phrase", ["secret", "\xe4\xf6", "with blanks"])
+def test_each_form_is_decrypted_by_its_phrase_alone(tmp_path: Path, form: PrivateFormat, phrase: str) -> None:
+    encrypted(tmp_path, form, phrase.encode("latin-1"))
+    data = (tmp_path / "conf/enc.key").read_bytes()
+    plain = private_key(text_of(178, "conf/lo.key").encode())
+    assert private_key(data, phrase).private_numbers() == plain.private_numbers()  # type: ignore[union-attr]
+    for wrong in (None, "", phrase + "x"):
+        with pytest.raises(EncryptedKey):
+            private_key(data, wrong)

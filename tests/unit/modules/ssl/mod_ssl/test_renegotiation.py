@@ -238,3 +238,64 @@ def test_a_session_with_an_unknown_issuer_does_not_begin_a_stricter_connection(t
     asyncio.run(run())
     lines = b"".join(line for lines in server.runtime.logs.values() for line in lines)
     assert b"AH02010" in lines
+
+
+HTTP_1_1_REQUIRED = 13
+"""RFC 9113, 7: the request is to be sent over HTTP/1.1."""
+PREFACE = b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n\0\0\0\4\0\0\0\0\0"
+
+
+def request_frame(stream: int, path: str) -> bytes:
+    """Return a HEADERS frame of a GET: fields of HPACK's static table, the path and the authority as text."""
+    block = b"\x82\x87\x04" + bytes([len(path)]) + path.encode() + b"\x01\x09localhost"
+    return len(block).to_bytes(3, "big") + b"\x01\x05" + stream.to_bytes(4, "big") + block
+
+
+def frames(data: bytes) -> list[tuple[int, int, bytes]]:
+    """Return kind, stream and payload of each frame."""
+    found = []
+    while data:
+        end = 9 + int.from_bytes(data[:3], "big")
+        found.append((data[3], int.from_bytes(data[5:9], "big"), data[9:end]))
+        data = data[end:]
+    return found
+
+
+@pytest.mark.parametrize(
+    ("section", "is_refused"),
+    [
+        ("SSLVerifyClient require", True),
+        ("SSLVerifyClient optional", True),
+        ("SSLCipherSuite AES128-SHA256", True),
+        ("Header set X-A 1", False),
+    ],
+)
+def test_http2_knows_no_renegotiation(tmp_path: Path, section: str, is_refused: bool) -> None:
+    """RFC 9113, 9.2.1 forbids it: httpd resets the stream, and the connection goes on."""
+    conf = "Protocols h2 http/1.1\n<Location /in>\n" + section + "\n</Location>"
+    server = TlsServerSite(tmp_path, ONE_HOST.replace("@MORE@", conf), more="http2")
+
+    async def run() -> list[tuple[int, int, bytes]]:
+        client = TlsClient(server.service(), root=tmp_path, version=V2, alpn=["h2"])
+        client.handshake()
+        assert client.tls.selected_alpn_protocol() == "h2"
+        client.tls.write(PREFACE + request_frame(1, "/in/f.html") + request_frame(3, "/f.html"))
+        client.send()
+        found: list[tuple[int, int, bytes]] = []
+        data = b""
+        for _ in range(200):
+            await asyncio.sleep(0.01)
+            client.pump()
+            try:
+                data += client.tls.read(65536)
+            except ssl.SSLWantReadError:
+                continue
+            found = frames(data)
+            if any(stream == 3 for _kind, stream, _payload in found):
+                break
+        return found
+
+    found = asyncio.run(run())
+    resets = [(stream, int.from_bytes(payload, "big")) for kind, stream, payload in found if kind == 3]
+    assert resets == ([(1, HTTP_1_1_REQUIRED)] if is_refused else [])
+    assert any(kind == 1 and stream == 3 for kind, stream, _payload in found)
