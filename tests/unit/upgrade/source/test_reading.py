@@ -384,3 +384,15 @@ def test_text_of_other_programs_is_charged_too(tmp_path: Path, monkeypatch: pyte
     found = config_tree(tmp_path, {MAIN: "Include conf.d/\nKeepAlive On\n", **files})
     assert len(found.files) < 8
     assert len([reason for reason in reasons(found) if "the rest is not read" in reason]) == 1
+
+
+def test_the_order_is_kept_until_a_statement_is_added(tmp_path: Path) -> None:
+    tree = config_tree(tmp_path, {"conf/httpd.conf": "Old 1\n<Location /a>\nNew 2\n</Location>\n"})
+    before = tree.all_statements()
+    assert [line.name for line in before] == ["old", "<location", "new"]
+    assert tree.all_statements() is before
+    line = before[0]
+    tree.statements.append(line)
+    tree.add(line)
+    assert [one.name for one in tree.all_statements()] == ["old", "<location", "new", "old"]
+    assert line.words() is line.words()
