@@ -24,8 +24,6 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TextIO
 
-import coverage
-
 from tests.mutants.places import Mutation, mutations, sampled, shortened
 from tests.mutants.trials import SECONDS, Reply, Request
 
@@ -88,6 +86,8 @@ class Covering:
 
     def __init__(self, folder: Path) -> None:
         self.seconds: dict[str, float] = json.loads((folder / "seconds.json").read_text())
+        import coverage  # an optional package: the tests of places do without it
+
         self._data = coverage.CoverageData(str(folder / "coverage"))
         self._data.read()
         self._by_line: dict[str, dict[int, list[str]]] = {}

@@ -204,7 +204,8 @@ def brief(text: str) -> str:
 
 def as_text(page: str) -> str:
     """Return a status page without markup: one line for each table row, two spaces between cells."""
-    body = re.sub(r"(?is)<head>.*?</head>|<!DOCTYPE[^>]*>", "", page)
+    before, _, head = page.partition("<head>")
+    body = before + head.partition("</head>")[2]
     if "<" not in body:
         return page
     body = re.sub(r"(?i)</t[dh]>\s*<t[dh][^>]*>", "  ", body)

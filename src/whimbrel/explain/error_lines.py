@@ -40,7 +40,7 @@ _PATHS: Final = tuple(
 """The paths of frequent messages, which may contain blanks."""
 _ANY_PATH: Final = re.compile(r"(?:['\"(\s]|^)(/[^\s'\",)]*)")
 _ESCAPED: Final = re.compile(r"\\(?:x([0-9a-f]{2})|([\"\\]))")
-_UNESCAPED: Final = "/:@!$&'()*+,;=~-._"
+_UNESCAPED: Final = "/:@!$&'+,;=~-._()*"
 """Characters of a path that a URL has as they are, besides letters and digits."""
 _USERS: Final = (
     (re.compile(r"user (\S.*?): (?:authentication failure for|password mismatch)"), False, True),

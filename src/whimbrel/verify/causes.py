@@ -360,12 +360,12 @@ def _family(name: str) -> str:
 
 def _wanted(difference: Difference, *more: str) -> re.Pattern[str]:
     """Return the names of directives that the first parts of *difference* depend on, and *more*."""
-    return _pattern((*difference.names[:2],), more)
+    return re.compile(_pattern(difference.names[:2], more))
 
 
 @lru_cache(maxsize=1024)
-def _pattern(parts: tuple[str, ...], more: tuple[str, ...]) -> re.Pattern[str]:
-    return re.compile("|".join(f"(?:{one})" for one in (*map(_family, parts), *more)))
+def _pattern(parts: tuple[str, ...], more: tuple[str, ...]) -> str:
+    return "|".join(f"(?:{one})" for one in (*map(_family, parts), *more))
 
 
 def _host_name(scope: LineScope) -> str:

@@ -274,8 +274,9 @@ class _Fixpoint:
 
     def _writer(self, part: Finding) -> int | None:
         """Return the position in `applied` of the finding whose edit wrote the line of *part*."""
-        path, line = part.place.path, part.place.line
-        text = self.current.files[path].document.bytes.split(b"\n")[line - 1].decode("latin-1").strip()
+        path = part.place.path
+        lines = self.current.files[path].document.bytes.split(b"\n")
+        text = lines[part.place.line - 1].decode("latin-1").strip()
         original = self._original_place(part.place).line
         writers = [
             (abs(finding.place.line - original), at)

@@ -109,7 +109,8 @@ class Statement:
         """Return the arguments as words, split as httpd does; the list is kept, and is not to be changed."""
         words = self._words
         if words is None:
-            words = self._words = []
+            words = []
+            self._words = words
             at = 0
             while at < len(self.args):
                 word, at = getword(self.args, at)
@@ -323,7 +324,8 @@ class ConfigTree:
         files. The result is kept until a statement is added."""
         found = self._in_order
         if found is None:
-            found = self._in_order = []
+            found = []
+            self._in_order = found
             others = [file for file in self.files.values() if file.role is not Role.MAIN]
             pending = [s for file in reversed(others) for s in reversed(file.statements) if s.parent is None]
             pending += reversed(self.statements)
