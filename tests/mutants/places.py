@@ -26,7 +26,7 @@ SWAPS = {
 }
 OPERATOR = re.compile(rb"not\s+in|is\s+not|==|!=|<=|>=|<|>|\bin\b|\bis\b|\band\b|\bor\b|\+|-")
 BOUND = re.compile(
-    r"_?MAX_|.*(_SECONDS|_THRESHOLD|_BYTES|_LIMIT|_LENGTH|_SIZE|_TIMEOUT)\Z|_?(TIMEOUT|MANY|FEW)\Z"
+    r"_?(MAX|MIN)_|.*(_SECONDS|_THRESHOLD|_BYTES|_LIMIT|_LENGTH|_SIZE|_TIMEOUT)\Z|_?(TIMEOUT|MANY|FEW)\Z"
 )
 """Names of constants whose numbers are bounds: one more or less is nothing that a request shows."""
 STATUSES = range(100, 600)
