@@ -8,7 +8,7 @@ line; .htaccess files have separate trees. The tree also contains the branches o
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from enum import Enum
 
 from whimbrel.base.errors import SourceLocation
@@ -95,6 +95,7 @@ class Statement:
     in_24: bool | None = True
     taken: tuple[bool | None, bool | None] = (True, True)
     included: tuple[str, ...] = ()
+    _words: list[str] | None = field(default=None, repr=False)
 
     @property
     def place(self) -> SourceLocation:
@@ -102,15 +103,17 @@ class Statement:
 
     @property
     def is_section(self) -> bool:
-        return isinstance(self.node, Section)
+        return type(self.node) is Section
 
     def words(self) -> list[str]:
-        """Return the arguments as words, split as httpd does."""
-        words = []
-        at = 0
-        while at < len(self.args):
-            word, at = getword(self.args, at)
-            words.append(word)
+        """Return the arguments as words, split as httpd does; the list is kept, and is not to be changed."""
+        words = self._words
+        if words is None:
+            words = self._words = []
+            at = 0
+            while at < len(self.args):
+                word, at = getword(self.args, at)
+                words.append(word)
         return words
 
     def enclosing(self, *names: str) -> Iterator[Statement]:
@@ -197,6 +200,14 @@ def no_progress(_what: str, _done: int, _all: int) -> None:
 OriginalPlace = Callable[[SourceLocation], SourceLocation]
 
 
+IsWritten = Callable[[SourceLocation], bool]
+
+
+def _is_read(_place: SourceLocation) -> bool:
+    """Return False: no line of a tree without edits is written."""
+    return False
+
+
 def _as_read(place: SourceLocation) -> SourceLocation:
     """Return the place in a tree without edits."""
     return place
@@ -223,6 +234,7 @@ class ConfigTree:
         defines: the names that are defined.
         environment: the variables of the environment of the server.
         unread: the parts that could not be read; a finding reports each.
+        modules_unread: the line that names files with LoadModule lines which were not read; None for none.
         missing_roots: the served directories that are not here, in which .htaccess files may be read.
         undecided: the parts of the file of variables that were not carried out.
         include_patterns: the arguments of Include lines.
@@ -231,7 +243,10 @@ class ConfigTree:
             is read after edits.
         reparse: reads the tree again with the bytes of edited files.
         report_progress: called during long work.
+        lone: the files that no Include of the server reads, as a tree of fragments; None for none.
+        original: the configuration tree as it was read, before any edit; None if this is it.
         original_place: returns the place of a line in the texts as they were read, before any edit.
+        is_written: returns True for the place of a line that an edit has written.
     """
 
     def __init__(self, options: UpgradeOptions, root: str = "") -> None:
@@ -246,6 +261,7 @@ class ConfigTree:
         self.defines: set[str] = set()
         self.environment: Mapping[str, str] = {}
         self.unread: list[UnknownItem] = []
+        self.modules_unread: SourceLocation | None = None
         self.missing_roots: list[str] = []
         self.undecided: list[UnknownItem] = []
         self.include_patterns: list[str] = []
@@ -253,8 +269,12 @@ class ConfigTree:
         self.cache: dict[str, object] = {}
         self.reparse: Reparse = _no_source
         self.report_progress: ReportProgress = no_progress
+        self.lone: ConfigTree | None = None
+        self.original: ConfigTree | None = None
         self.original_place: OriginalPlace = _as_read
+        self.is_written: IsWritten = _is_read
         self._by_name: dict[str, list[Statement]] = {}
+        self._in_order: list[Statement] | None = None
 
     @property
     def has_unread_files(self) -> bool:
@@ -283,6 +303,7 @@ class ConfigTree:
 
     def add(self, statement: Statement) -> None:
         """Add a statement (not its children) to the index."""
+        self._in_order = None
         self._by_name.setdefault(statement.name, []).append(statement)
 
     def named(self, *names: str, include_inactive: bool = False) -> Iterator[Statement]:
@@ -297,16 +318,30 @@ class ConfigTree:
                 if include_inactive or (statement.in_22 is not False and statement.in_24 is not False):
                     yield statement
 
-    def all_statements(self) -> Iterator[Statement]:
-        """Yield every statement in reading order, inactive ones too: the configuration, then the
-        other files."""
-        others = [file for file in self.files.values() if file.role is not Role.MAIN]
-        pending = [s for file in reversed(others) for s in reversed(file.statements) if s.parent is None]
-        pending += reversed(self.statements)
-        while pending:
-            statement = pending.pop()
-            yield statement
-            pending += reversed(statement.children)
+    def all_statements(self) -> Sequence[Statement]:
+        """Return every statement in reading order, inactive ones too: the configuration, then the other
+        files. The result is kept until a statement is added."""
+        found = self._in_order
+        if found is None:
+            found = self._in_order = []
+            others = [file for file in self.files.values() if file.role is not Role.MAIN]
+            pending = [s for file in reversed(others) for s in reversed(file.statements) if s.parent is None]
+            pending += reversed(self.statements)
+            while pending:
+                statement = pending.pop()
+                found.append(statement)
+                pending += reversed(statement.children)
+        return found
+
+    def shows(self, place: SourceLocation, word: str) -> bool:
+        """Return True if the line at *place*, as it was read, has *word*; edits may have written it since."""
+        if self.original is None:
+            return True
+        read = self.original_place(place)
+        file = self.original.files.get(read.path)
+        lines = file.document.bytes.split(b"\n") if file is not None else []
+        line = lines[read.line - 1] if 0 < read.line <= len(lines) else b""
+        return word.lower() in line.decode("latin-1").lower()
 
     def has(self, *names: str) -> bool:
         """Return True if an active statement has one of these names."""
