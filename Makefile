@@ -32,6 +32,7 @@ FLEET ?=
 # make verify-live LIVE="--count 500 --seed 7 --details trials.jsonl"
 LIVE ?=
 # make mutants COUNT=300 SEED=7 MUTANTS="--only src/whimbrel/verify --details mutants.jsonl"
+# make mutants MUTANTS="--near --tests tests/unit": without notes; "--again mutants.jsonl": the survivors, with all tests
 COUNT ?= 60
 SEED ?= 0
 MUTANTS ?=

@@ -26,7 +26,7 @@ SWAPS = {
 }
 OPERATOR = re.compile(rb"not\s+in|is\s+not|==|!=|<=|>=|<|>|\bin\b|\bis\b|\band\b|\bor\b|\+|-")
 BOUND = re.compile(
-    r"_?MAX_|.*(_SECONDS|_THRESHOLD|_BYTES|_LIMIT|_LENGTH|_SIZE|_TIMEOUT)\Z|_?(TIMEOUT|MANY|FEW)\Z"
+    r"_?(MAX|MIN)_|.*(_SECONDS|_THRESHOLD|_BYTES|_LIMIT|_LENGTH|_SIZE|_TIMEOUT)\Z|_?(TIMEOUT|MANY|FEW)\Z"
 )
 """Names of constants whose numbers are bounds: one more or less is nothing that a request shows."""
 STATUSES = range(100, 600)
@@ -219,13 +219,22 @@ class _Finder(ast.NodeVisitor):
 
     def visit_UnaryOp(self, node: ast.UnaryOp) -> None:
         if isinstance(node.op, ast.Not):
-            self._add("not", self._begin(node), self._begin(node.operand), "")
+            begin = self._begin(node)
+            self._add("not", begin, begin + len("not "), "")
         self.generic_visit(node)
 
     def _elements(self, elements: list[ast.expr]) -> None:
         """Add the loss of one element, with the comma behind it."""
         for element, following in zip(elements, elements[1:], strict=False):
-            self._add("element", self._begin(element), self._begin(following), "")
+            self._loss(element, following)
+
+    def _loss(self, element: ast.expr, following: ast.expr) -> None:
+        """Add the loss of an element, unless a parenthesis around one of the two would stay alone."""
+        begin = self._begin(element)
+        end = self._begin(following)
+        text = self.source[begin:end]
+        if text.count(b"(") == text.count(b")") and not text.rstrip().endswith(b"("):
+            self._add("element", begin, end, "")
 
     def _sequence(self, node: ast.List | ast.Set | ast.Tuple) -> None:
         is_target = isinstance(node, (ast.List, ast.Tuple)) and not isinstance(node.ctx, ast.Load)
@@ -239,7 +248,7 @@ class _Finder(ast.NodeVisitor):
         keys = node.keys
         for key, following in zip(keys, keys[1:], strict=False):
             if key is not None and following is not None:
-                self._add("element", self._begin(key), self._begin(following), "")
+                self._loss(key, following)
         self.generic_visit(node)
 
     def visit_Constant(self, node: ast.Constant) -> None:

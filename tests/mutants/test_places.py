@@ -53,6 +53,17 @@ def test_words_annotations_and_defaults_stay() -> None:
     assert not olds & {'"""Words."""', '"""A module."""', "5", '"words"', "int | None"}
 
 
+def test_an_element_in_parentheses_stays() -> None:
+    text = b"A = [(b or c), (d), f(g), h]\n"
+    lost = [one.old for one in mutations("a.py", text) if one.kind == "element"]
+    assert lost == ["f(g), "]
+
+
+def test_a_parenthesis_behind_not_stays() -> None:
+    (mutation,) = [one for one in mutations("a.py", b"A = not (b or c)\n") if one.kind == "not"]
+    assert mutation.applied(b"A = not (b or c)\n") == b"A = (b or c)\n"
+
+
 def test_numbers_of_bounds_stay() -> None:
     text = b"MAX_LINES = 7\n_MAX_BODY: Final = 1 << 20\nREAD_TIMEOUT = 3.0\nNAMES = {1: 2}\nPORT = 80\n"
     assert {one.old for one in mutations("a.py", text)} == {"1", "2", "80"}

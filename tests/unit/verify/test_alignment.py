@@ -9,7 +9,8 @@ from tests.unit.verify.sites import make_root, side
 
 from whimbrel.verify import alignment as module
 from whimbrel.verify.alignment import Alignment, align
-from whimbrel.verify.config_lines import SideLines
+from whimbrel.verify.config_lines import LineScope, SideLines
+from whimbrel.verify.coverage.values import ValueForms
 
 
 @pytest.fixture
@@ -106,3 +107,69 @@ def test_copied_htaccess_files_correspond_by_their_place(tmp_path: Path) -> None
     found = Alignment((sides[0], sides[1]))
     assert [pair[0].args for pair in found.scopes if pair[0].kind == "htaccess"] == [f"{roots[0]}/htdocs/"]
     assert found.differing({}) == ([], [])
+
+
+def section(kind: str, args: str) -> LineScope:
+    return LineScope(kind, args, "/a.conf", 1)
+
+
+@pytest.mark.parametrize(
+    ("first", "second", "may_meet"),
+    [
+        (("location", "/a"), ("location", "/b"), False),
+        (("location", "/a"), ("location", "/a/b"), True),
+        (("location", "/a/b"), ("location", "/a"), True),
+        (("location", "/a"), ("location", "/ab"), False),
+        (("location", "/a/"), ("location", "/a"), True),
+        (("location", "/a"), ("locationmatch", "^/b"), True),
+        (("location", "/a"), ("location", "/b*"), True),
+        (("location", "/a"), ("location", "~ ^/b"), True),
+        (("locationmatch", "^/a"), ("location", "/b"), True),
+        (("location", "/a"), ("files", "x"), True),
+        (("files", "x"), ("files", "y"), True),
+        (("if", "true"), ("location", "/a"), True),
+    ],
+)
+def test_sections_that_a_request_may_be_in_together(
+    first: tuple[str, str], second: tuple[str, str], may_meet: bool
+) -> None:
+    one, other = section(*first), section(*second)
+    assert module._may_meet(one, [one, other]) is may_meet
+
+
+@pytest.mark.parametrize(
+    ("kind", "args", "is_ordered"),
+    [
+        ("directory", "/a", False),
+        ("directory", "/a*", True),
+        ("directory", "~ /a", True),
+        ("directorymatch", "/a", True),
+        ("location", "/a", True),
+        ("files", "a", True),
+        ("if", "true", True),
+    ],
+)
+def test_directories_are_merged_by_their_length(kind: str, args: str, is_ordered: bool) -> None:
+    """sections.html: all other sections in the order of the text."""
+    assert module._is_ordered(section(kind, args)) is is_ordered
+
+
+@pytest.mark.parametrize(
+    ("first", "second", "is_equal"),
+    [
+        (("directory", "/a/"), ("directory", '"/a"'), True),
+        (("directory", "/"), ("directory", "//"), True),
+        (("directory", "/a"), ("directory", "/b"), False),
+        (("directorymatch", "/a/"), ("directorymatch", "/a"), False),
+        (("directory", "~ /a"), ("directorymatch", "/a"), True),
+        (("directory", "/a"), ("directorymatch", "/a"), False),
+        (("location", "/a/"), ("location", "/a"), False),
+        (("files", '~ "x"'), ("filesmatch", "x"), True),
+        (("files", "x"), ("location", "x"), False),
+        (("if", "true  &&  true"), ("if", "true && true"), True),
+        (("if", "true"), ("if", "false"), False),
+    ],
+)
+def test_keys_of_sections(first: tuple[str, str], second: tuple[str, str], is_equal: bool) -> None:
+    keys = [module.section_key(section(*one), ValueForms("/srv")) for one in (first, second)]
+    assert (keys[0] == keys[1]) is is_equal

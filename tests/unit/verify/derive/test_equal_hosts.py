@@ -8,7 +8,8 @@ from pathlib import Path
 import pytest
 
 from whimbrel.config.options import LoadOptions
-from whimbrel.verify.config_lines import SideLines
+from whimbrel.verify.config_lines import ConfigLine, LineScope, SideLines
+from whimbrel.verify.derive import equal_hosts as module
 from whimbrel.verify.derive.probes import ProbeSource
 from whimbrel.verify.side import Side
 
@@ -166,3 +167,49 @@ def test_files_tell_hosts_apart(tmp_path: Path) -> None:
     (tmp_path / "sites/h2/htdocs/.htaccess").write_text("Options None\n")
     (tmp_path / "sites/h3/htdocs/b.php").write_text("")
     assert source(tmp_path).group_equal_hosts() == HOSTS - 4
+
+
+@pytest.mark.parametrize(
+    ("args", "networks"),
+    [
+        ("from 10", ["10.0.0.0/8"]),
+        ("from 10.1", ["10.1.0.0/16"]),
+        ("from 10.1.2", ["10.1.2.0/24"]),
+        ("from 10.1.2.3", ["10.1.2.3/32"]),
+        ("from 10.1.2.3/16", ["10.1.0.0/16"]),
+        ("from 10.1.0.0/255.255.0.0", ["10.1.0.0/16"]),
+        ("ip 10.1 192.168.7.0/24", ["10.1.0.0/16", "192.168.7.0/24"]),
+        ("from 999.1.2.3", []),
+        ("from all", []),
+    ],
+)
+@pytest.mark.parametrize("name", ["allow", "deny", "require"])
+def test_networks_of_access_lines(name: str, args: str, networks: list[str]) -> None:
+    """Parts of addresses stand for networks (mod_authz_host.html)."""
+    scope = LineScope("directory", "/a", "", 1)
+    scope.lines.append(ConfigLine(name, args, "", 2, scope))
+    assert [str(network) for _text, network in module._networks([scope])] == networks
+
+
+@pytest.mark.parametrize(
+    ("pattern", "first", "second", "is_equal"),
+    [
+        ("^/srv/[a-z]+/", "/srv/a/", "/srv/b/", True),
+        ("^/srv/a/", "/srv/a/", "/srv/b/", False),
+        ("/a$", "/srv/a/", "/srv/b/", False),
+        ("/$", "/srv/a/", "/srv/b/", True),
+        ("[", "/srv/a/", "/srv/b/", False),
+        ("[", "/srv/a/", "/srv/a/", True),
+    ],
+)
+def test_patterns_of_directories(pattern: str, first: str, second: str, is_equal: bool) -> None:
+    fits = module._fits_regex
+    assert (fits(pattern, first) == fits(pattern, second)) is is_equal
+
+
+@pytest.mark.parametrize(
+    ("pattern", "top", "is_met"),
+    [("/srv/*/www", "/srv/a/", True), ("/srv/b*", "/srv/a/", False), ("/srv/?/x", "/srv/a/", True)],
+)
+def test_wildcards_of_directories(pattern: str, top: str, is_met: bool) -> None:
+    assert module._fits_wildcards(pattern, top) is is_met
