@@ -108,7 +108,7 @@ class UpgradeDocument(Document):
 
     done: bool = Field(description="the files are written")
     input: list[str]
-    passes: int
+    passes: int = Field(description="how often edits were applied and the result was read again")
     knowledge: Knowledge
     read: list[str]
     files: list[ChangedFile]

@@ -29,7 +29,8 @@ def version_notice(side: Side, root: str) -> str:
     """Return a line that names the version of the answer, if the text is of 2.2, or more of it is than is of
     2.4; else ""."""
     signs = _Signs(side)
-    old, new = signs.of_22, signs.of_24
+    old = signs.of_22
+    new = signs.of_24
     if not old or (new and len(old) <= len(new)):
         return ""
     begin = f"answered as httpd {side.dialect.name}, the default; the text"

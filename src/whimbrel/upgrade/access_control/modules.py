@@ -31,7 +31,13 @@ _WORDS: Final = {"file-owner": "authz_owner", "file-group": "authz_owner"}
 
 def implied(sections: Iterable[Iterable[AccessLine]]) -> list[str]:
     """Return the short names of the modules, those about users before those about groups."""
-    modules = dict.fromkeys(name for lines in sections for line in lines for name in _of(line))
+    modules: dict[str, None] = {}
+    seen: set[tuple[str, str]] = set()
+    for line in (line for lines in sections for line in lines):
+        key = line.name, line.args
+        if line.children or key not in seen:  # hosts repeat their lines
+            seen.add(key)
+            modules.update(dict.fromkeys(_of(line)))
     return sorted(modules, key=lambda name: name.startswith("authz_"))
 
 

@@ -101,4 +101,7 @@ def _copy(path: str, directory: str, to: Path, copied: Tree, data: bytes) -> Non
         target = to / to_system(display_path(real, directory)).lstrip("/")
     owner = Owner.of(os.stat(source))._replace(user=effective_user(), group=effective_group())
     with copied.place(os.fsencode(target), create=True, follow=False) as place:
-        place.replace(data, owner)
+        if place.status() is None:  # the directory is new: nothing reads it before the end
+            place.create(data, owner, with_times=True)
+        else:
+            place.replace(data, owner)

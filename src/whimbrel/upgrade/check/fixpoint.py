@@ -60,7 +60,8 @@ class UpgradeResult:
             applied.
         files: the new bytes of the changed files, by path in *tree*.
         line_maps: the origin of the lines of changed files.
-        passes: the number of passes that changed something.
+        passes: how often edits were applied and the tree was read again; edits that exclude each other, and
+            rules about what others wrote, need one more. No finding depends on the number.
         scope: what was read, and what is unknown, before and after.
         access: requests that one version admits and the other refuses, if the answers were compared.
     """

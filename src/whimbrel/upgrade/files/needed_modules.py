@@ -77,6 +77,13 @@ _HANDLERS: Final = {
 _HANDLER_LINES: Final = frozenset(
     {"sethandler", "addhandler", "setoutputfilter", "addoutputfilter", "setinputfilter", "addinputfilter"}
 )
+_WITH_WORDS: Final = _HANDLER_LINES | {
+    *("require", "authtype", "authbasicprovider", "authdigestprovider", "authformprovider"),
+    *("sslsessioncache", "sslstaplingcache", "authncachesocache", "cachesocache"),
+    *("proxypass", "proxypassmatch", "proxyset", "balancermember", "<proxy"),
+    *("threadsperchild", "minsparethreads", "maxsparethreads", "threadlimit"),
+}
+"""Directives whose words name what a module of its own does."""
 _ALSO: Final = {
     "proxy_balancer_module": ("slotmem_shm_module",),
     "authnz_ldap_module": ("ldap_module",),
@@ -242,7 +249,7 @@ class _NeedSearch:
                 self.owners[statement.name] = owners
             if owners[1] and statement.name not in self.reported:
                 yield from self._of_directive(statement, *owners)
-            if not statement.is_section or statement.name == "<proxy":
+            if statement.name in _WITH_WORDS:
                 for need in self._of_words(statement):
                     self.named.add(need.identifier)
                     yield need
@@ -282,6 +289,7 @@ class _NeedSearch:
         self, statement: Statement, owners_22: tuple[str, ...], owners_24: tuple[str, ...]
     ) -> Iterator[NeededModule]:
         if any(identifier in self.load_lines.identifiers_24 for identifier in owners_24):
+            self.reported.add(statement.name)
             return
         was_available = any(
             identifier in self.load_lines.identifiers_22 or self.kinds.get(identifier) == "mpm"

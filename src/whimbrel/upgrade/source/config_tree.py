@@ -8,7 +8,7 @@ line; .htaccess files have separate trees. The tree also contains the branches o
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from enum import Enum
 
 from whimbrel.base.errors import SourceLocation
@@ -95,6 +95,7 @@ class Statement:
     in_24: bool | None = True
     taken: tuple[bool | None, bool | None] = (True, True)
     included: tuple[str, ...] = ()
+    _words: list[str] | None = field(default=None, repr=False)
 
     @property
     def place(self) -> SourceLocation:
@@ -102,15 +103,17 @@ class Statement:
 
     @property
     def is_section(self) -> bool:
-        return isinstance(self.node, Section)
+        return type(self.node) is Section
 
     def words(self) -> list[str]:
-        """Return the arguments as words, split as httpd does."""
-        words = []
-        at = 0
-        while at < len(self.args):
-            word, at = getword(self.args, at)
-            words.append(word)
+        """Return the arguments as words, split as httpd does; the list is kept, and is not to be changed."""
+        words = self._words
+        if words is None:
+            words = self._words = []
+            at = 0
+            while at < len(self.args):
+                word, at = getword(self.args, at)
+                words.append(word)
         return words
 
     def enclosing(self, *names: str) -> Iterator[Statement]:
@@ -271,6 +274,7 @@ class ConfigTree:
         self.original_place: OriginalPlace = _as_read
         self.is_written: IsWritten = _is_read
         self._by_name: dict[str, list[Statement]] = {}
+        self._in_order: list[Statement] | None = None
 
     @property
     def has_unread_files(self) -> bool:
@@ -299,6 +303,7 @@ class ConfigTree:
 
     def add(self, statement: Statement) -> None:
         """Add a statement (not its children) to the index."""
+        self._in_order = None
         self._by_name.setdefault(statement.name, []).append(statement)
 
     def named(self, *names: str, include_inactive: bool = False) -> Iterator[Statement]:
@@ -313,16 +318,20 @@ class ConfigTree:
                 if include_inactive or (statement.in_22 is not False and statement.in_24 is not False):
                     yield statement
 
-    def all_statements(self) -> Iterator[Statement]:
-        """Yield every statement in reading order, inactive ones too: the configuration, then the
-        other files."""
-        others = [file for file in self.files.values() if file.role is not Role.MAIN]
-        pending = [s for file in reversed(others) for s in reversed(file.statements) if s.parent is None]
-        pending += reversed(self.statements)
-        while pending:
-            statement = pending.pop()
-            yield statement
-            pending += reversed(statement.children)
+    def all_statements(self) -> Sequence[Statement]:
+        """Return every statement in reading order, inactive ones too: the configuration, then the other
+        files. The result is kept until a statement is added."""
+        found = self._in_order
+        if found is None:
+            found = self._in_order = []
+            others = [file for file in self.files.values() if file.role is not Role.MAIN]
+            pending = [s for file in reversed(others) for s in reversed(file.statements) if s.parent is None]
+            pending += reversed(self.statements)
+            while pending:
+                statement = pending.pop()
+                found.append(statement)
+                pending += reversed(statement.children)
+        return found
 
     def shows(self, place: SourceLocation, word: str) -> bool:
         """Return True if the line at *place*, as it was read, has *word*; edits may have written it since."""
