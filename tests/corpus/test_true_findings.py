@@ -26,7 +26,7 @@ NAMED = (
     re.compile(r"<?(\w+)>? is (?:its|a) directive"),
     re.compile(r"Invalid command '<?(\w+)"),
     re.compile(r"`(\w+ [^`]*)` needs it"),
-    re.compile(r"has the handler (\S+?),?(?: |$)"),
+    re.compile(r"has the handler ([\w./-]*\w)"),
 )
 IDENTIFIERS = {row.file: row.identifier for row in catalogue("2.4").modules}
 MANY = 4

@@ -33,6 +33,11 @@ from whimbrel.upgrade.source.reading import Sources, read_config_tree
 OPTION_SETS = [UpgradeOptions(), UpgradeOptions(style=Style.COMPAT), UpgradeOptions(also_22=True)]
 IDS = ["native", "compat", "also-2.2"]
 STEPS = 200
+ENABLED = (
+    "alias auth_basic authn_file authz_default authz_groupfile authz_host authz_user autoindex cgid deflate "
+    "dir env mime negotiation reqtimeout setenvif status"
+).split()
+"""The modules that the package of apache2 2.2 enables."""
 CHECKED = re.compile(
     r"(?m)^(?:AH00112: Warning|AH00558|\(2\)No such file or directory: AH02291|"
     r"AH00014: Configuration check failed).*\n"
@@ -43,8 +48,17 @@ USERS = re.compile(rb"(?im)^([ \t]*(?:User|Group)[ \t]+)\S+")
 
 
 def laid_out(root: Path, main: str, to: Path) -> Path:
-    """Copy a tree: ServerRoot is the copy, users are local, and links stored as texts become links."""
+    """Copy a tree: ServerRoot is the copy, users are local, and links stored as texts become links; a tree
+    that has lost its links to modules gets those of Debian's package.
+    """
     where = copy_tree(root, main, to)
+    available = where / "mods-available"
+    enabled = where / "mods-enabled"
+    if available.is_dir() and not enabled.exists():
+        enabled.mkdir()
+        for path in available.iterdir():
+            if path.stem in ENABLED:
+                (enabled / path.name).symlink_to(f"../mods-available/{path.name}")
     for path in list(where.rglob("*")):
         if path.is_symlink() or not path.is_file():
             continue
