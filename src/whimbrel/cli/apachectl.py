@@ -208,7 +208,7 @@ def as_text(page: str) -> str:
     body = before + head.partition("</head>")[2]
     if "<" not in body:
         return page
-    body = re.sub(r"(?i)</t[dh]>\s*<t[dh][^>]*>", "  ", body)
-    body = re.sub(r"(?i)<br ?/?>|</(?:h\d|dt|tr|p|pre|address)>|<hr ?/?>|<(?:table|dl|pre)[^>]*>", "\n", body)
-    lines = [line.strip() for line in unescape(re.sub(r"<[^>]*>", "", body)).split("\n")]
+    body = re.sub(r"(?i)</t[dh]>\s*<t[dh][^<>]*>", "  ", body)
+    body = re.sub(r"(?i)<br ?/?>|</(?:h\d|dt|tr|p|pre|address)>|<hr ?/?>|<(?:table|dl|pre)[^<>]*>", "\n", body)
+    lines = [line.strip() for line in unescape(re.sub(r"<[^<>]*>", "", body)).split("\n")]
     return re.sub(r"\n{3,}", "\n\n", "\n".join(lines)).strip("\n") + "\n"
