@@ -106,7 +106,9 @@ help:
 serve: .venv/run.stamp
 	@tools/serve-example
 
+# compiled once, in place of once by each process of the tests
 test: .venv/dev.stamp
+	@$(BIN)/python -m compileall -q -j 2 src
 	$(BIN)/python -m pytest tests -n 3 --dist worksteal -q --durations 25
 
 static: .venv/dev.stamp

@@ -19,7 +19,8 @@ header('Link: </index.php/wp-json/>; rel="https://api.w.org/"');
 echo "<!DOCTYPE html>\\n<html lang=\\"en\\">\\n";
 for ($n = 0; $n < 212; $n++) {
     $id = md5((string) $n);
-    echo "<article class=\\"post-$n\\" id=\\"$id\\"><h2><a href=\\"/2026/11/$id/\\">", strrev($id), '</a></h2>';
+    echo "<article class=\\"post-$n\\" id=\\"$id\\"><h2>";
+    echo "<a href=\\"/2026/11/$id/\\">", strrev($id), '</a></h2>';
     echo '<p>', str_repeat(substr($id, 0, 7) . ' ', 10), "</p></article>\\n";
 }
 echo "</html>\\n";

@@ -33,7 +33,7 @@ def pytest_configure() -> None:
 
 def pytest_collection_finish() -> None:
     gc.freeze()
-    gc.set_threshold(50_000, 20, 100)  # the usual 700 objects cost a tenth of the time
+    gc.set_threshold(200_000, 20, 100)  # the usual 700 objects cost a tenth of the time
 
 
 def pytest_runtest_teardown(item: pytest.Item, nextitem: pytest.Item | None) -> None:

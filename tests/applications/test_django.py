@@ -54,7 +54,9 @@ FILES = {
         "    title = models.CharField(max_length=40)\n    file = models.FileField()\n"
         "    def __str__(self):\n        return '%s of %d bytes' % (self.title, self.file.size)\n"
     ),
-    "admin.py": "from django.contrib import admin\nfrom .models import Document\nadmin.site.register(Document)\n",
+    "admin.py": (
+        "from django.contrib import admin\nfrom .models import Document\nadmin.site.register(Document)\n"
+    ),
     "wsgi.py": (
         'import os\nos.environ["DJANGO_SETTINGS_MODULE"] = "shop.settings"\n'
         "from django.core.wsgi import get_wsgi_application\napplication = get_wsgi_application()\n"

@@ -9,7 +9,6 @@ import base64
 import http.client
 import re
 import subprocess
-import sys
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
@@ -18,6 +17,7 @@ from tempfile import TemporaryDirectory
 import pytest
 
 from tests.differential.servers import APACHE, WHIMBREL, Program, ProgramProcess
+from tests.support import warm_command
 from tests.support.mariadb import INSTALL, PASSWORD, PROGRAM, USER, MariaDb
 from tests.support.office_site import MODULES, SECRET, build, fill_database, missing_packages
 from tests.support.php import php_fpm
@@ -34,7 +34,6 @@ pytestmark = [
 ]
 INTRANET, BLOG = "intranet.harbour.example", "blog.harbour.example"
 BASIC = "Basic " + base64.b64encode(f"{USER}:{PASSWORD}".encode()).decode()
-COMMAND = str(Path(sys.executable).with_name("whimbrel"))
 
 
 @dataclass(frozen=True)
@@ -98,7 +97,9 @@ DATA = (
 
 
 def run(name: str, *arguments: str | Path) -> subprocess.CompletedProcess[str]:
-    return subprocess.run([COMMAND, name, *map(str, arguments)], capture_output=True, text=True, check=False)
+    done = warm_command.run([name, *map(str, arguments)], cwd=Path.cwd())
+    texts = done.stdout.decode(), done.stderr.decode()
+    return subprocess.CompletedProcess(done.args, done.returncode, *texts)
 
 
 @pytest.fixture(scope="module")

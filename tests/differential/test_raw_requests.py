@@ -25,7 +25,7 @@ RedirectMatch ^/r/(.*) http://localhost/x$1
 RewriteEngine On
 RewriteRule ^/rw/(.*) http://localhost/y$1 [R]
 SetEnvIf X-Echo (.*) X-Echo=$1
-KeepAliveTimeout 1
+KeepAliveTimeout 400ms
 Timeout 3
 <Directory "%ROOT%">
     Require all granted

@@ -19,7 +19,7 @@ CONF = """LoadModule {module}_module %MODULES%/mod_{module}.so
     Require all granted
     AddHandler cgi-script .cgi
 </Directory>
-KeepAliveTimeout 1
+KeepAliveTimeout 400ms
 Timeout 5
 """
 EVERY = 1 if int(os.environ.get("WHIMBREL_DIFF_SECONDS", "0")) >= 60 else 5

@@ -15,6 +15,7 @@ import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
+from types import CodeType
 from typing import Final
 
 from tests.differential.cache_engines import BEGIN, CachingWorker, Clock, masked
@@ -28,6 +29,7 @@ from whimbrel.server.master.preload import import_everything
 from whimbrel.server.worker import accounting, state
 
 NOBODY: Final = 65534
+_SEARCHED: Final[set[CodeType]] = set()  # code of an earlier server, whose imports are done
 MODULES: Final = (
     "mpm_event authn_core authn_file authz_core authz_host authz_user authz_groupfile auth_basic alias "
     "autoindex dir env headers "
@@ -218,7 +220,7 @@ def _ground(chance: random.Random) -> Iterator[tuple[Ground, Clock]]:
 
 def _server(root: Path, clock: Clock) -> CachingWorker:
     configuration = load(LoadOptions(server_root=str(root)), ALL, V24)
-    import_everything(configuration)  # another user than root may be unable to read them later
+    import_everything(configuration, _SEARCHED)  # another user than root may be unable to read them later
     return CachingWorker(configuration, clock)
 
 

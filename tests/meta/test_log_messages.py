@@ -20,7 +20,7 @@ ELSEWHERE = {
     "AH02032": "the text is a template",
     "AH02330": "the text is completed by a template",
     "AH02470": "the text beside the code is a field",
-    "AH02524": "the password is shown as XXX by its caller",
+    "AH02524": "what hides the password is a value here",
     "AH02536": "values of any size are encoded in httpd",
     "AH02646": "the text beside the code is an attribute of AJP",
     "AH02830": "the text beside the code is an attribute of AJP",
@@ -31,6 +31,7 @@ ELSEWHERE = {
 """Codes whose text is not beside them."""
 NOT_IN_2_4_71 = {
     "AH01775": "a nonce of another length: read_credentials refuses it before",
+    "AH02420": "explain knows it from logs of other releases",
     "AH02042": "a handshake that the client begins: OpenSSL refuses it without a line",
 }
 

@@ -243,6 +243,17 @@ def tried(mutation: Mutation, tree: Path, forks: Forks, tests: list[str], is_imp
     return Trial(mutation, outcome, len(tests), time.monotonic() - begin, is_import)
 
 
+def _in_turns(tests: Iterable[str]) -> list[str]:
+    """Return tests of all files in turns, so that each file is asked early."""
+    count: Counter[str] = Counter()
+    turns: dict[str, int] = {}
+    for test in tests:
+        file = test.partition("::")[0]
+        turns[test] = count[file]
+        count[file] += 1
+    return sorted(turns, key=turns.__getitem__)
+
+
 def near(mutation: Mutation, found: list[str]) -> tuple[list[str], bool]:
     """Return the tests of the module, of its directory, and of the directories around it; True for a line
     that the import runs.
@@ -254,9 +265,11 @@ def near(mutation: Mutation, found: list[str]) -> tuple[list[str], bool]:
         places.append(mirror + "/")
     chosen: dict[str, None] = {}
     for place in places:
-        chosen.update(dict.fromkeys(test for test in found if test.startswith(place)))
-    static = [test for test in found if test.startswith("tests/meta/")]
-    return [*static, *list(chosen)[:TESTS]], mutation.name == ""
+        chosen.update(dict.fromkeys(_in_turns(test for test in found if test.startswith(place))))
+    tests = list(chosen)[:TESTS]
+    if mutation.kind == "constant":  # tests that read the text of src
+        tests += [test for test in found if test.startswith("tests/meta/")]
+    return tests, mutation.name == ""
 
 
 def trials(

@@ -7,6 +7,8 @@ from types import FunctionType, ModuleType
 
 import pytest
 
+from tests.mutants.places import Mutation
+from tests.mutants.run import near
 from tests.mutants.trials import changed_codes, exchanged, rebound
 
 BEFORE = b"""
@@ -70,3 +72,24 @@ def test_constants_are_exchanged_wherever_they_are_imported(monkeypatch: pytest.
 )
 def test_what_an_import_runs_takes_a_process(old: bytes, new: bytes) -> None:
     assert changed_codes(BEFORE, BEFORE.replace(old, new), "a.py") is None
+
+
+def test_without_notes_the_tests_of_the_module_come_first_then_all_files_in_turns() -> None:
+    mutation = Mutation("src/whimbrel/http/syntax/url.py", 1, 1, 0, 1, "a", "b", "constant", "f")
+    found = [
+        "tests/meta/test_static.py::test_a",
+        *(f"tests/unit/http/syntax/test_head.py::test_{number}" for number in (1, 2)),
+        *(f"tests/unit/http/syntax/test_url.py::test_{number}" for number in (1, 2)),
+        "tests/unit/http/test_other.py::test_1",
+        "tests/unit/modules/test_far.py::test_1",
+    ]
+    chosen, is_import = near(mutation, found)
+    assert [test.rpartition("/")[2] for test in chosen] == [
+        "test_url.py::test_1",
+        "test_url.py::test_2",
+        "test_head.py::test_1",
+        "test_head.py::test_2",
+        "test_other.py::test_1",
+        "test_static.py::test_a",
+    ]
+    assert not is_import

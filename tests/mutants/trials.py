@@ -37,7 +37,7 @@ TEST_SECONDS = 10.0
 """Of processor time for the tests of one change: those behind them are not asked."""
 CPU_SECONDS = 60
 """For the same; a test that does not end in them has noticed the change."""
-SECONDS = 600
+SECONDS = 200
 """For the same, where they wait: the machine may be busy."""
 
 

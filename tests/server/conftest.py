@@ -12,6 +12,7 @@ import sys
 import tempfile
 import time
 from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
@@ -174,9 +175,9 @@ def lines(site: ServerProcess) -> list[str]:
     return (site.root / "logs/lines").read_text().splitlines()
 
 
-@pytest.fixture
-def server() -> Iterator[ServerProcess]:
-    """A server that was not started; its directory is readable by all, since workers become www-data."""
+@contextmanager
+def unstarted_server() -> Iterator[ServerProcess]:
+    """Provide a server that was not started; all may read its directory, since workers become www-data."""
     root = Path(tempfile.mkdtemp(prefix="whimbrel-"))
     root.chmod(0o755)
     port = free_port()
@@ -196,3 +197,17 @@ def server() -> Iterator[ServerProcess]:
     finally:
         running.stop()
         shutil.rmtree(root, ignore_errors=True)
+
+
+@pytest.fixture
+def server() -> Iterator[ServerProcess]:
+    """A server that was not started."""
+    with unstarted_server() as found:
+        yield found
+
+
+@pytest.fixture
+def second_server() -> Iterator[ServerProcess]:
+    """Another one."""
+    with unstarted_server() as found:
+        yield found

@@ -49,7 +49,7 @@ def test_one_of_many_hosts_differs(tmp_path: Path) -> None:
     old, new = configuration(tmp_path, "old"), configuration(tmp_path, "new", CHANGED)
     result = verify(old, new, limit=HOSTS * 4)
     assert result.verdict is Verdict.DIFFERENT
-    assert {one.probe.host for group in result.groups for one in group.examples} == {f"h{CHANGED}.test"}
+    assert {one.probe.host for group in result.groups for one in group.examples} == {f"h{CHANGED}.test:8080"}
     assert len(old.probing.probe_plans.roots) < HOSTS / 2
 
 

@@ -11,7 +11,7 @@ from pathlib import Path
 
 from tests.conformance.case import Case, Request
 from tests.conformance.client import request_bytes
-from tests.conformance.in_process import MODULE_DIRECTORY, is_possible
+from tests.conformance.in_process import MODULE_DIRECTORY, event_loop, is_possible
 from tests.conformance.site import Modules, RecordedSite, load_module_lines
 from tests.verify.mutations import OPERATORS
 from whimbrel.base.dialect import V24
@@ -137,7 +137,7 @@ def _answer(engine: Engine, site: RecordedSite, request: Request) -> bytes:
         request.source or "127.0.0.1", 50000, request.addr, int(site.expand(request.port))
     )
     data, _ = request_bytes(request, site)
-    return _unframed(TestClient(engine, connection).send(data, last=True))
+    return _unframed(TestClient(engine, connection, event_loop()).send(data, last=True))
 
 
 def _unframed(answer: bytes) -> bytes:

@@ -70,6 +70,7 @@ class CheckFinding(FindingDocument):
     note: bool = Field(description="there is nothing to do")
     fixable: bool = Field(description="upgrade has an edit for it")
     text: str = Field(description="the source line")
+    lone_file: bool = Field(description="no Include of the server reads its file: it is not counted")
 
 
 class UpgradeFinding(FindingDocument):
@@ -86,6 +87,9 @@ class CheckDocument(Document):
     files: list[str]
     lines: int
     baselined: int
+    lone_files: dict[str, int] = Field(
+        description="the lines of each of `files` that no Include of the server reads; the counts are without"
+    )
     risks: dict[Risk, int]
     rules: dict[str, int]
     knowledge: Knowledge

@@ -5,7 +5,6 @@ One request at a time, with the identifier 1.
 
 from __future__ import annotations
 
-import re
 import struct
 from collections.abc import Iterable
 from enum import IntEnum
@@ -22,7 +21,7 @@ MAX_SHOWN_ERROR: Final = 8192  # bytes of standard error in one line of the log 
 LINE_COST: Final = 256  # bytes that a line for the log takes beside its text, at most
 _HEADER: Final = struct.Struct(">BBHHBx")
 _VERSION: Final = 1
-_HEAD_END: Final = re.compile(rb"\r\n\r\n|(?<!\r)\n\n").search
+_CR: Final = 0x0D
 
 
 class RecordType(IntEnum):
@@ -157,6 +156,20 @@ def _long(size: int) -> str:
 
 
 # answers
+def end_of_head(data: bytes | bytearray, start: int, stop: int) -> int:
+    """Return the index behind the first CR LF CR LF, or LF LF that follows no CR, between *start* and *stop*;
+    -1 without one.
+    """
+    found = data.find(b"\r\n\r\n", start, stop)
+    limit = stop if found < 0 else found
+    bare = data.find(b"\n\n", start, limit)
+    while bare > 0 and data[bare - 1] == _CR:
+        bare = data.find(b"\n\n", bare + 1, limit)
+    if bare >= 0:
+        return bare + 2
+    return found + 4 if found >= 0 else -1
+
+
 def complete_output(data: bytes) -> bytes | None:
     """Return what the program has written, if *data* is a complete answer of STDOUT and END_REQUEST records;
     None for every other.
@@ -310,7 +323,7 @@ class FastcgiReader(AnswerReader):
     def _head_content(self, head: bytearray, piece: bytes) -> None:
         start = max(0, len(head) - 3)
         head += piece
-        is_complete = _HEAD_END(head, start) is not None
+        is_complete = end_of_head(head, start, len(head)) >= 0
         if is_complete or len(head) > MAX_HEAD:
             self.head = take_head(head, is_complete=is_complete, max_line=self.max_line)
             self._head = None

@@ -11,12 +11,16 @@ import select
 import socket
 from collections.abc import Callable
 from select import EPOLLIN, EPOLLOUT
+from socket import SocketType  # the base class of socket.socket, which adds nothing that is used here
 from typing import Final, TypeVar
 
 P = TypeVar("P", bound=asyncio.BaseProtocol)
 MAX_READ: Final = 64 * 1024  # bytes of one system call
 MAX_LONG_READ: Final = 256 * 1024  # of one behind a read that was full: about what a socket holds
 MAX_EVENTS: Final = 64  # of one turn of the event loop
+# as numbers: the operators and the conversion of the enumerations cost as much as the system call
+_FAMILY: Final = int(socket.AF_UNIX)
+_KIND: Final = int(socket.SOCK_STREAM | socket.SOCK_NONBLOCK)
 HIGH: Final = 64 * 1024  # bytes that the peer has not taken, above which the protocol pauses; see asyncio
 
 
@@ -58,8 +62,8 @@ class UnixConnector:
                 transport.ready(events)
 
 
-def _connect(path: str) -> socket.socket | None:
-    sock = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM | socket.SOCK_NONBLOCK)
+def _connect(path: str) -> SocketType | None:
+    sock = SocketType(_FAMILY, _KIND)
     try:
         sock.connect(path)
     except BlockingIOError:
@@ -100,7 +104,7 @@ class UnixTransport(asyncio.Transport):
         self,
         loop: asyncio.AbstractEventLoop,
         epoll: select.epoll,
-        sock: socket.socket,
+        sock: SocketType,
         protocol: asyncio.Protocol,
     ) -> None:
         self._loop = loop

@@ -291,7 +291,7 @@ def _run_check(
     with ProgressBar() as bar:
         report = check_parts(parts, wanted, jobs, bar.on_file, bar.on_step, options)
         found = parts[0][0].options if len(parts) == 1 else None
-        if found is not None and report.by_risk().get(Risk.BREAKS):
+        if found is not None and report.is_complete and report.by_risk().get(Risk.BREAKS):
             bar.on_step("loading the text under 2.4", 0, 0)
             refusal = first_refusal(found, report.directory)
             report.inputs += [refusal] if refusal else []

@@ -33,7 +33,7 @@ from whimbrel.utilities.usage_error import UsageError
 if TYPE_CHECKING:
     from whimbrel.api.loaded_site import LoadedSite
     from whimbrel.config.options import LoadOptions
-    from whimbrel.explain.logged_answers import LoggedAnswer
+    from whimbrel.explain.logged_answers import LoggedOutcome
     from whimbrel.explain.request_description import RequestDescription
     from whimbrel.explain.step import RequestExplanation
     from whimbrel.upgrade.knowledge.scope import KnowledgeScope
@@ -126,7 +126,7 @@ def explain_request(
 
 
 def _explained(
-    site: LoadedSite, probe: Probe, logged: LoggedAnswer
+    site: LoadedSite, probe: Probe, logged: LoggedOutcome
 ) -> tuple[RequestExplanation, KnowledgeScope, str]:
     """Return the explanation with what is not known, and a sentence about an answer that a log has."""
     from whimbrel.explain.logged_answers import notice_of, probes_of
@@ -249,19 +249,19 @@ def _write(lines: Iterable[str], output: OutputChoice) -> None:
     write_text("".join(f"{line}\n" for line in lines), may_page=output.may_page)
 
 
-def _probe(side: Side, request: RequestChoice) -> tuple[Probe, LoggedAnswer]:
+def _probe(side: Side, request: RequestChoice) -> tuple[Probe, LoggedOutcome]:
     """Return the probe of the command line or of a log line, and the answer that the line has."""
     from whimbrel.explain.error_lines import read_error_line, url_of_file
-    from whimbrel.explain.logged_answers import LoggedAnswer, of_error_line
+    from whimbrel.explain.logged_answers import LoggedOutcome, of_error_line
     from whimbrel.explain.request_description import BadRequest, probe_of
 
     described = request.described
     try:
         if request.access_line:
             described, status = _of_access_line(side, request)
-            return probe_of(described, side.configuration), LoggedAnswer(status)
+            return probe_of(described, side.configuration), LoggedOutcome(status)
         if not request.error_line:
-            return probe_of(described, side.configuration), LoggedAnswer()
+            return probe_of(described, side.configuration), LoggedOutcome()
         logged = read_error_line(from_system(request.error_line))
         found = url_of_file(side.configuration, logged.path, described.host)
         is_tls = described.tls or found.is_tls

@@ -168,13 +168,14 @@ def after_configtest(arguments: Arguments, *, is_valid: bool) -> str:
     named = [word for pair in _pairs(arguments) for word in pair]
     given = [*_named_by(server.root, server.file), *named]
     if not is_valid:
-        return _next(command_line("check", *given))
+        envvars = ["--envvars", arguments.envvars] if arguments.envvars else []
+        return _next(command_line("check", *given, *envvars))
     if server.path == server_of("", "").path and not named:
         return _next("apachectl configtest && apachectl graceful")
     file = os.path.relpath(server.path, server.root) if server.path.startswith(server.root) else server.path
     words = ["apachectl", "-d", server.root, "-f", file, *named]
-    envvars = arguments.envvars or envvars_of(server)
-    start = f"APACHE_ENVVARS={_quoted(os.path.abspath(envvars))} " if envvars else ""
+    variables = arguments.envvars or envvars_of(server)
+    start = f"APACHE_ENVVARS={_quoted(os.path.abspath(variables))} " if variables else ""
     line = f"{start}{quoted_words(*words)}"
     return _next(f"{_modules_link(server)}{line} -t && {line} -k graceful")
 

@@ -232,8 +232,8 @@ def _is_server(file: str, text: bytes, root: str) -> bool:
     if "htaccess" in name:
         return False
     if _INCLUDED_MODULES.search(text):
-        # Debian's main file is incomplete without its modules
-        return os.path.isdir(os.path.join(root, "mods-enabled"))
+        # Debian's main file is incomplete without the files beside it; a copy may lack the links to modules
+        return os.path.isdir(os.path.join(root, "mods-enabled")) or is_debian(root)
     if server_root_of(text):
         return True
     return name.lower() in NAMES and (

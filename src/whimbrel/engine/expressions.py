@@ -165,7 +165,7 @@ class StringExpression:
         try:
             return self.string(RequestView(r, module), found)
         except EvalError as problem:
-            _log(r, self.string.place, problem, module)
+            log_failure(r, self.string.place, problem, module)
             raise
 
 
@@ -240,7 +240,7 @@ def evaluate_match(
     try:
         result = condition.test(evaluation)
     except EvalError as problem:
-        _log(r, condition.place, problem, module)
+        log_failure(r, condition.place, problem, module)
         raise
     if evaluation.vary and varies:
         r.headers_out.merge("Vary", ", ".join(evaluation.vary))
@@ -249,5 +249,6 @@ def evaluate_match(
     return result, evaluation.match
 
 
-def _log(r: Request, place: str, problem: EvalError, module: str) -> None:
+def log_failure(r: Request, place: str, problem: EvalError, module: str) -> None:
+    """Log that the expression of *place* has no value for the request."""
     r.log("error", f"Evaluation of expression from {place} failed: {problem.reason}", module=module)

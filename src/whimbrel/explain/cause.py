@@ -235,9 +235,9 @@ def _cause_of_denial(access: ExplanationStep, is_challenge: bool, logged: str) -
         else:
             sentence = "" if _DENIED in logged else _without_code(logged)
             sentence = sentence or "no credentials were sent"
-            asked = [step for step in access.all() if step.what.startswith("provider ")]
-            is_refused = not any(step.result == "granted" for step in asked)
-            chosen = [step for step in asked if step.lines and is_refused] or chosen
+            providers = [step for step in access.all() if step.what.startswith("provider ")]
+            is_refused = not any(step.result == "granted" for step in providers)
+            chosen = [step for step in providers if step.lines and is_refused] or chosen
         return AnswerCause(_lines(chosen or [access]), sentence)
     refused = [step for step in leaves if step.what.startswith("Deny") and step.result == "matches"]
     refused = refused or [step for step in leaves if step.result == "denied"]
@@ -246,7 +246,8 @@ def _cause_of_denial(access: ExplanationStep, is_challenge: bool, logged: str) -
     order = [step for step in leaves if step.what.startswith("Order")]
     if order:
         return AnswerCause(_lines(order), "no Allow line has this client")
-    return AnswerCause(_lines([access]), _without_code(logged))
+    providers = [step for step in access.all() if step.what.startswith("provider ") and step.lines]
+    return AnswerCause(_lines(providers or [access]), _without_code(logged))
 
 
 def _needs_user(step: ExplanationStep) -> bool:

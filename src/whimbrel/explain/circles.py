@@ -51,11 +51,12 @@ def _target_of(probe: Probe, explanation: RequestExplanation) -> str:
         return ""
     try:
         parts = urlsplit(explanation.location)
-        host, port = parts.hostname, parts.port
+        host = parts.hostname
+        port = parts.port
     except ValueError:
         return ""
     scheme, default = ("https", 443) if probe.tls is not None else ("http", 80)
-    asked = urlsplit(f"//{probe.host}").hostname
-    if parts.scheme != scheme or host != asked or (port or default) != probe.port:
+    requested = urlsplit(f"//{probe.host}").hostname
+    if parts.scheme != scheme or host != requested or (port or default) != probe.port:
         return ""
     return (parts.path or "/") + (f"?{parts.query}" if parts.query else "")

@@ -40,7 +40,7 @@ _PATHS: Final = tuple(
 """The paths of frequent messages, which may contain blanks."""
 _ANY_PATH: Final = re.compile(r"(?:['\"(\s]|^)(/[^\s'\",)]*)")
 _ESCAPED: Final = re.compile(r"\\(?:x([0-9a-f]{2})|([\"\\]))")
-_KEPT: Final = "/:@!$&'()*+,;=~-._"
+_UNESCAPED: Final = "/:@!$&'()*+,;=~-._"
 """Characters of a path that a URL has as they are, besides letters and digits."""
 _USERS: Final = (
     (re.compile(r"user (\S.*?): (?:authentication failure for|password mismatch)"), False, True),
@@ -112,7 +112,7 @@ def _path_of(text: str) -> str:
 
 def _encoded(path: str) -> str:
     plain = _ESCAPED.sub(lambda one: chr(int(one[1], 16)) if one[1] else one[2], path)
-    return quote(plain, safe=_KEPT, encoding="latin-1")
+    return quote(plain, safe=_UNESCAPED, encoding="latin-1")
 
 
 def _user_of(text: str) -> ProbeUser | None:

@@ -78,9 +78,11 @@ def _with_digest(side: Side, probe: Probe) -> Probe:
     """Return *probe* with the answer of its user to the challenge of Digest, as a browser gives it."""
     if probe.user is None:
         return probe
-    asking = replace(probe, user=replace(probe.user, scheme=DIGEST))
-    challenged = side.answer(replace(asking, user=None))
-    return replace(asking, fields=(*probe.fields, ("Authorization", authorization(asking, challenged))))
+    with_digest = replace(probe, user=replace(probe.user, scheme=DIGEST))
+    challenged = side.answer(replace(with_digest, user=None))
+    return replace(
+        with_digest, fields=(*probe.fields, ("Authorization", authorization(with_digest, challenged)))
+    )
 
 
 def explanation_of(explained: Explained, request: str, dialect: str) -> RequestExplanation:

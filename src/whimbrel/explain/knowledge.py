@@ -7,6 +7,7 @@ from collections.abc import Iterator
 
 from whimbrel.base.errors import SourceLocation
 from whimbrel.base.lazy_dataclasses import replace
+from whimbrel.explain.client_names import unknown_names
 from whimbrel.explain.step import RequestExplanation
 from whimbrel.upgrade.knowledge.scope import KnowledgeScope, UnknownItem, UnknownKind
 from whimbrel.verify.config_lines import SideLines
@@ -46,7 +47,8 @@ class RequestKnowledge:
             directory = os.path.dirname(item.place.path) if item.place is not None else ""
             if any(f"{directory}/" in text for text in texts):
                 items.append(item)
-        return KnowledgeScope(self.scope.files_read, tuple(items)).with_items(self._unknown_user(probe))
+        more = (*self._unknown_user(probe), *unknown_names(probe, explanation))
+        return KnowledgeScope(self.scope.files_read, tuple(items)).with_items(more)
 
     def has_user(self, name: str) -> bool | None:
         """Return True if a password file of the configuration has the user, None if no such file is here."""

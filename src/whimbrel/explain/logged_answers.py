@@ -29,7 +29,7 @@ _WRONG: Final = "then the password was wrong, or the configuration was another o
 
 
 @dataclass(frozen=True, slots=True)
-class LoggedAnswer:
+class LoggedOutcome:
     """The answer that a log has: the status of an access line, the message of an error line.
 
     Attributes:
@@ -53,12 +53,12 @@ class LoggedAnswer:
         return any(line.what.startswith(self.code) for line in explanation.log_lines())
 
 
-def of_error_line(logged: LoggedError) -> LoggedAnswer:
+def of_error_line(logged: LoggedError) -> LoggedOutcome:
     """Return the answer of a line of the error log."""
-    return LoggedAnswer(code=logged.code, level=logged.level)
+    return LoggedOutcome(code=logged.code, level=logged.level)
 
 
-def probes_of(probe: Probe, answer: LoggedAnswer, has_user: Callable[[str], bool | None]) -> list[Probe]:
+def probes_of(probe: Probe, answer: LoggedOutcome, has_user: Callable[[str], bool | None]) -> list[Probe]:
     """Return what the client may have sent: *probe* first, whose user has the right password.
 
     A 401 with a user may be that of a wrong password, or of a user whom no file has.
@@ -71,7 +71,9 @@ def probes_of(probe: Probe, answer: LoggedAnswer, has_user: Callable[[str], bool
     return [unknown, probe] if has_user(user.name) is False else [probe, wrong]
 
 
-def notice_of(answer: LoggedAnswer, shown: Probe, first: RequestExplanation, last: RequestExplanation) -> str:
+def notice_of(
+    answer: LoggedOutcome, shown: Probe, first: RequestExplanation, last: RequestExplanation
+) -> str:
     """Return a sentence for above *last*, the explanation of *shown*; "" where the log has that answer and
     leaves nothing open.  *first* is the explanation with the right password.
     """

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from whimbrel.engine.request import Request
 
 
-class Refusal(NamedTuple):
+class CoreReason(NamedTuple):
     """Why a request has its status: the lines that decided, and a sentence."""
 
     lines: tuple[Origin, ...]
@@ -66,7 +66,6 @@ _SETTINGS: Final[dict[str, DecidingSetting | None]] = {
     "AH02415": _STRICT,
     "AH02416": _STRICT,
     "AH02418": None,
-    "AH02420": None,
     "AH02421": None,
     "AH02422": None,
     "AH02423": _METHODS,
@@ -113,23 +112,23 @@ _BY_STATUS: Final = {
 }
 
 
-def refusal_of(explained: Explained, status: int) -> Refusal | None:
+def refusal_of(explained: Explained, status: int) -> CoreReason | None:
     """Return the reason for *status* that the core gives, None if there is none."""
     r = explained.final
     while r.prev is not None and r.prev.status == status:
         r = r.prev
-    for line in reversed((*explained.log, *explained.quiet)):
+    for line in reversed((*explained.log, *explained.unlogged)):
         if line.code in _SETTINGS:
             return _of_line(line, r, explained.plans.get(line.code, r.plan))
     if status == 405 and r.handler in (None, "default-handler"):
-        return Refusal(
+        return CoreReason(
             (), f"a file is sent for GET, HEAD, POST and OPTIONS alone, and no module takes {r.method}"
         )
     sentence = _BY_STATUS.get(status, "")
-    return Refusal((), sentence) if sentence else None
+    return CoreReason((), sentence) if sentence else None
 
 
-def _of_line(line: LogLine, r: Request, plan: Plan) -> Refusal:
+def _of_line(line: LogLine, r: Request, plan: Plan) -> CoreReason:
     """Return the refusal that *line* tells of; *plan*: the settings in force when it was logged."""
     setting = _SETTINGS[line.code]
     sentence = _WORDS.get(line.code, line.text.strip())
@@ -138,17 +137,17 @@ def _of_line(line: LogLine, r: Request, plan: Plan) -> Refusal:
     if line.code == _LINK:
         path = line.text.rpartition(": ")[2]
         if not os.path.exists(to_bytes(path)):
-            return Refusal((), f"the target of the symbolic link {path} cannot be read")
-        return Refusal(option_lines(plan, ("followsymlinks", "symlinksifownermatch")), sentence)
+            return CoreReason((), f"the target of the symbolic link {path} cannot be read")
+        return CoreReason(option_lines(plan, ("followsymlinks", "symlinksifownermatch")), sentence)
     if line.code == "AH00026" and "%2f" not in r.untracked_target.lower():
-        return Refusal((), "the path has %00, which no file name contains")
+        return CoreReason((), "the path has %00, which no file name contains")
     if setting is None:
-        return Refusal((), sentence)
+        return CoreReason((), sentence)
     lines = plan.origin(setting.record, setting.field)[-1:]
-    return Refusal(lines, sentence if lines else f"{sentence}: {_default(plan, setting)}")
+    return CoreReason(lines, sentence if lines else f"{sentence}: {_default(plan, setting)}")
 
 
-def _of_directory(r: Request, plan: Plan, sentence: str) -> Refusal:
+def _of_directory(r: Request, plan: Plan, sentence: str) -> CoreReason:
     """Return why a directory is not found: it has no index file, and no module lists its files."""
     lines: tuple[Origin, ...] = ()
     if not plan.loaded("dir_module"):
@@ -162,7 +161,7 @@ def _of_directory(r: Request, plan: Plan, sentence: str) -> Refusal:
         sentence += f" ({names}{'' if lines else ', the default'})"
     if not plan.loaded("autoindex_module"):
         sentence += ", and mod_autoindex, which lists files, is not loaded"
-    return Refusal(lines, sentence)
+    return CoreReason(lines, sentence)
 
 
 def _default(plan: Plan, setting: DecidingSetting) -> str:

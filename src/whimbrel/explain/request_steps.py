@@ -15,11 +15,9 @@ from whimbrel.engine.explain.hook_traces import HookTrace
 from whimbrel.engine.plan.plan import Plan
 from whimbrel.engine.request import Request
 from whimbrel.explain.reasons import lines_of, rule_origin, settings_of
-from whimbrel.explain.rewriting import replaced_rules
 from whimbrel.explain.step import ExplanationStep, is_reason
 from whimbrel.explain.void_lines import unread_htaccess, void_rules
 from whimbrel.modules.aaa.mod_authz_core.settings import AuthzCoreDirConfig
-from whimbrel.modules.mappers.mod_rewrite.settings import RewriteDirConfig
 from whimbrel.modules.mappers.mod_rewrite.trace import ConditionTrace
 from whimbrel.modules.support.auth.auth_api import AuthnCoreDirConfig
 from whimbrel.registry.phases import DECLINED, DONE, OK
@@ -41,10 +39,6 @@ KINDS: Final = {
     "insert_error_filter": "filters",
     "handler": "handler",
 }
-RULES_REPLACED: Final = (
-    "its RewriteRules are not tried: without RewriteOptions Inherit, the lines of mod_rewrite replace them in"
-)
-"""What an inner section or .htaccess file does to the rules of an outer one."""
 MAPPING: Final = ("request", "mapping")
 SHOWN: Final = {
     "uri": "path",
@@ -172,17 +166,11 @@ def section_steps(trace: RequestTrace) -> Iterator[ExplanationStep]:
     """Iterate over the sections and .htaccess files that apply, in the order of merging."""
     has_htaccess = False
     plan = trace.plan
-    rewriting = plan.dir_config(RewriteDirConfig)
-    replaced = replaced_rules(plan.cache.layers_of(plan), rewriting.rules) if rewriting.engine else {}
     for section in trace.sections:
         is_file = section.kind == SectionKind.HTACCESS.value
         has_htaccess |= is_file
-        place = section.place
-        line = () if place is None else (Origin(place, "" if is_file else section.written),)
-        inner = None if place is None else replaced.get((place.path, place.line))
-        detail = f"{RULES_REPLACED} {inner}" if inner is not None else ""
-        kind = ".htaccess" if is_file else "sections"
-        yield ExplanationStep(kind, section.written, "applies", line, detail)
+        line = () if section.place is None else (Origin(section.place, "" if is_file else section.written),)
+        yield ExplanationStep(".htaccess" if is_file else "sections", section.written, "applies", line)
     if trace.refused is not None and (place := trace.refused.place) is not None:
         name = place.path.rpartition("/")[2]
         yield ExplanationStep(name, place.path, "refused", (Origin(place, ""),), trace.refused.reason)

@@ -9,7 +9,7 @@ from whimbrel.verify.difference import FieldDifference, compare
 from whimbrel.verify.probe import Probe
 from whimbrel.verify.side import Side
 
-_WAY: Final = ("status", "location", "file", "user", "handler", "demands on the back end")
+_STEPS: Final = ("status", "location", "file", "user", "handler", "demands on the back end")
 """Parts that the steps of both sides show."""
 _ENVIRONMENT: Final = "environment "
 
@@ -24,7 +24,7 @@ def response_differences(old: Side, new: Side, probe: Probe) -> tuple[FieldDiffe
     difference = compare(old.answer(probe), new.answer(probe))
     if difference is None or "status" in difference.names:
         return ()
-    parts = (part for part in difference.parts if part.name not in _WAY)
+    parts = (part for part in difference.parts if part.name not in _STEPS)
     return tuple(part for part in parts if not part.name.startswith(_ENVIRONMENT))
 
 

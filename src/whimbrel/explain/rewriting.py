@@ -2,15 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
-from itertools import pairwise
+from collections.abc import Iterable, Iterator
 from typing import Final
 
-from whimbrel.base.errors import SourceLocation
-from whimbrel.config.model import Layer
 from whimbrel.config.origins import Origin
 from whimbrel.explain.step import ExplanationStep
-from whimbrel.modules.mappers.mod_rewrite.settings import RewriteDirConfig, Rule, given
 
 _NEGOTIATION: Final = "mod_negotiation"
 _LEADING: Final = ("action ", "script ", "fallbackresource ")
@@ -46,21 +42,6 @@ def rewritten_paths(step: ExplanationStep) -> list[tuple[Origin, str]]:
         if rule.kind == "rule" and rule.result.startswith(_RESULT)
         for line in rule.lines
     ]
-
-
-def replaced_rules(layers: Sequence[Layer], used: Iterable[Rule]) -> dict[tuple[str, int], SourceLocation]:
-    """Return the sections and .htaccess files, by file and line, whose rules are not among those *used*, each
-    with the section or file whose lines of mod_rewrite take their place.
-    """
-    found: dict[tuple[str, int], SourceLocation] = {}
-    known = {rule.place for rule in used}
-    setting = [layer for layer in layers if RewriteDirConfig in layer.records and layer.place is not None]
-    for outer, inner in pairwise(setting):
-        rules = given(outer.records[RewriteDirConfig].rules, ())
-        if rules and known.isdisjoint(rule.place for rule in rules):
-            assert outer.place is not None and inner.place is not None
-            found[outer.place.path, outer.place.line] = inner.place
-    return found
 
 
 def looping_lines(blocks: Iterable[Iterable[ExplanationStep]]) -> tuple[Origin, ...]:

@@ -167,7 +167,7 @@ def main_rows(explanation: RequestExplanation, sources: SourceLines, root: str) 
             name = step.result if step.what != "main server" else f"main server ({step.detail})"
             yield TextRow("virtual host", name, place)
     block = deciding_block(explanation)
-    yield from _way_rows(explanation, sources, root)
+    yield from _rewriting_rows(explanation, sources, root)
     for step in block:
         is_line = step.kind == "mapping" and step.what != "core" and step.lines
         if is_line and step.result != "declined" and not rewriting_lines([[step]]):
@@ -205,7 +205,7 @@ def _row(label: str, line: Origin, sources: SourceLines, root: str) -> TextRow:
     return TextRow(label, text, place) if text else TextRow(label, place)
 
 
-def _way_rows(explanation: RequestExplanation, sources: SourceLines, root: str) -> Iterator[TextRow]:
+def _rewriting_rows(explanation: RequestExplanation, sources: SourceLines, root: str) -> Iterator[TextRow]:
     """Yield the rules that gave the request another path, and the internal redirects, each once, in their
     order.
     """
@@ -264,8 +264,6 @@ def _section_rows(block: Iterable[ExplanationStep], sources: SourceLines, root: 
                 yield TextRow("", text)
             else:
                 yield TextRow("", sources.text(line) or text, place_of(line, root))
-            if step.detail:
-                yield TextRow("", without_root(step.detail, root))
 
 
 def _access_rows(block: Iterable[ExplanationStep], sources: SourceLines, root: str) -> Iterator[TextRow]:

@@ -23,6 +23,7 @@ from whimbrel.engine.response import Response
 from whimbrel.engine.specialized.split_path import LineParts
 from whimbrel.http.syntax.head import InputState, read_head
 from whimbrel.http.syntax.head_shape import SplitHead
+from whimbrel.modules.dav.mod_dav.settings import CHANGING_METHODS, HANDLER_NAME
 from whimbrel.replay.tally import NOT_RUN
 from whimbrel.verify.answer import Answer
 from whimbrel.verify.answering import is_built_in
@@ -202,7 +203,8 @@ class SideAnswers:
         handler = r.handler or ""
         deps = r.deps
         lists = None if deps.is_uncacheable or deps.on_client else deps.address_lists
-        if r.proxy or handler in EXTERNAL_HANDLERS or handler.startswith("proxy:"):
+        is_external = r.proxy or handler in EXTERNAL_HANDLERS or handler.startswith("proxy:")
+        if is_external or (handler == HANDLER_NAME and r.method in CHANGING_METHODS):
             if r.handled_by is not None:
                 target = (handler.encode("latin-1"), (r.filename or "").encode("latin-1"))
                 return FastAnswer(NOT_RUN, target, lists)

@@ -14,8 +14,15 @@ from whimbrel.upgrade.model import Finding
 _NO_TEXTS: Final[SourceTexts] = {}
 
 
-def entry_of(finding: Finding, directory: str = "", texts: SourceTexts = _NO_TEXTS) -> ReportEntry:
-    """Return *finding* as an entry with paths relative to *directory*; *texts* has its source lines."""
+def entry_of(
+    finding: Finding,
+    directory: str = "",
+    texts: SourceTexts = _NO_TEXTS,
+    lone: frozenset[str] = frozenset(),
+) -> ReportEntry:
+    """Return *finding* as an entry with paths relative to *directory*; *texts* has its source lines, and
+    *lone* the files that no Include of its server reads.
+    """
     via = finding.place.included_from
     return ReportEntry(
         finding.rule,
@@ -36,17 +43,20 @@ def entry_of(finding: Finding, directory: str = "", texts: SourceTexts = _NO_TEX
         finding.in_htaccess,
         finding.fails_requests,
         frame_lines(finding, texts),
+        finding.place.path in lone,
     )
 
 
 def as_report(result: CheckResult, directory: str) -> Report:
     """Return *result* as a report with paths relative to *directory*."""
-    entries = [entry_of(finding, directory, result.texts) for finding in result.findings]
+    entries = [entry_of(finding, directory, result.texts, result.lone) for finding in result.findings]
     return Report(
         [display_path(path, directory) for path in result.files],
         entries,
-        sum(result.files.values()),
+        sum(count for path, count in result.files.items() if path not in result.lone),
         inputs=list(result.inputs),
         scope=result.scope,
         directory=directory,
+        is_complete=result.is_complete,
+        lone={display_path(path, directory): result.files[path] for path in result.lone},
     )

@@ -12,6 +12,8 @@ from whimbrel.upgrade.edits.frame_lines import FrameLine
 from whimbrel.upgrade.knowledge.scope import KnowledgeScope
 from whimbrel.upgrade.model import READ_ERROR, Risk, TextFix
 
+LONE_FILES: Final = "files that no Include reads"
+
 
 class EffectClass(NamedTuple):
     """A class of effects: a risk, or its part that fails requests below a directory; sorts by severity."""
@@ -52,6 +54,7 @@ class ReportEntry:
         in_htaccess: the place is in a .htaccess file
         fails_requests: 2.4 starts and answers requests with 500
         lines: the lines of its frame, where the edit is known as ranges
+        is_lone: no Include of the server reads its file
     """
 
     rule: str
@@ -72,6 +75,7 @@ class ReportEntry:
     in_htaccess: bool = False
     fails_requests: bool = False
     lines: tuple[FrameLine, ...] = ()
+    is_lone: bool = False
 
     @property
     def effect_class(self) -> EffectClass:
@@ -115,12 +119,15 @@ class Report:
     Attributes:
         inputs: what the input was taken for
         files: paths of all files that were read
+        lone: those of them that no Include of the server reads, with their numbers of lines
+        lines: the number of lines of the other files
         titles: titles of the rules, by number
         names: short names of the rules, by number
         documents: Markdown documents of the rules, by number, for formats that hold them
         scope: what was read, and what is unknown
         directory: the directory that paths of *scope* are shown relative to
         next_command: what to run after reading, "" for nothing
+        is_complete: each file of the server was read
     """
 
     files: list[str] = field(default_factory=list)
@@ -134,6 +141,8 @@ class Report:
     names: dict[str, str] = field(default_factory=dict)
     next_command: str = ""
     documents: dict[str, str] = field(default_factory=dict)
+    lone: dict[str, int] = field(default_factory=dict)
+    is_complete: bool = True
 
     def add(self, other: Report) -> None:
         """Add the entries of *other*, each finding once."""
@@ -141,6 +150,8 @@ class Report:
         self.files += [path for path in dict.fromkeys(other.files) if path not in set(self.files)]
         self.entries += [entry for entry in other.entries if entry not in seen]
         self.lines += other.lines
+        self.lone.update(other.lone)
+        self.is_complete = self.is_complete and other.is_complete
         self.scope = self.scope.merge(other.scope)
         self.directory = self.directory or other.directory
         self.baselined += other.baselined
@@ -153,18 +164,43 @@ class Report:
         """Return the entries that require action."""
         return [entry for entry in self.entries if not entry.is_note]
 
+    @property
+    def counted(self) -> list[ReportEntry]:
+        """Return the entries about files that the server reads, which the counts are about."""
+        return [entry for entry in self.entries if not entry.is_lone]
+
+    @property
+    def counted_files(self) -> int:
+        """Return the number of files that the server reads."""
+        return len(self.files) - len(self.lone)
+
+    @property
+    def lone_counts(self) -> str:
+        """Return the counts of the files that no Include reads in one sentence, "" for none."""
+        if not self.lone:
+            return ""
+        entries = [entry for entry in self.entries if entry.is_lone]
+        review = sum(entry.needs_review for entry in entries)
+        fixed = sum(entry.is_fixable and not entry.needs_review for entry in entries)
+        notes = sum(entry.is_note for entry in entries)
+        return (
+            f"{LONE_FILES}, not counted above: {count_noun(len(self.lone), 'file')}, "
+            f"{count_noun(sum(self.lone.values()), 'line')}: {count_noun(len(entries) - notes, 'finding')} "
+            f"({fixed:,} fixed by upgrade, {review:,} to review), {count_noun(notes, 'note')}"
+        )
+
     def by_risk(self) -> dict[Risk, int]:
         """Count the entries by risk, the worst first, without zero counts."""
-        counts = Counter(entry.risk for entry in self.entries)
+        counts = Counter(entry.risk for entry in self.counted)
         return {risk: counts[risk] for risk in Risk if counts[risk]}
 
     def by_effect(self) -> dict[EffectClass, int]:
         """Count the entries by class of effect, the worst first, without zero counts."""
-        counts = Counter(entry.effect_class for entry in self.entries)
+        counts = Counter(entry.effect_class for entry in self.counted)
         return {effect_class: counts[effect_class] for effect_class in EFFECT_CLASSES if counts[effect_class]}
 
     def by_rule(self) -> dict[str, int]:
-        return dict(sorted(Counter(entry.rule for entry in self.entries).items()))
+        return dict(sorted(Counter(entry.rule for entry in self.counted).items()))
 
 
 def title_of(report: Report, number: str) -> str:
@@ -189,25 +225,26 @@ def summary(report: Report) -> list[str]:
 
 def counts(report: Report) -> list[str]:
     """Return the counts as lines of text."""
-    notes = sum(entry.is_note for entry in report.entries)
+    entries = report.counted
+    notes = sum(entry.is_note for entry in entries)
     lines = [
-        f"{count_noun(report.lines, 'line')} in {count_noun(len(report.files), 'file')}: "
-        f"{count_noun(len(report.findings), 'finding')}"
+        f"{count_noun(report.lines, 'line')} in {count_noun(report.counted_files, 'file')}: "
+        f"{count_noun(len(entries) - notes, 'finding')}"
         f", {count_noun(notes, 'note')}"
     ]
     lines += [f"  {effect_class.name}: {count}" for effect_class, count in report.by_effect().items()]
-    fixable = sum(entry.is_fixable and not entry.needs_review for entry in report.entries)
+    fixable = sum(entry.is_fixable and not entry.needs_review for entry in entries)
     if fixable:
         lines.append(f"  whimbrel upgrade fixes {fixable} of them")
-    changed = sum(entry.is_fixable and entry.needs_review for entry in report.entries)
+    changed = sum(entry.is_fixable and entry.needs_review for entry in entries)
     if changed:
         lines.append(f"  whimbrel upgrade changes {changed} more, which need review")
-    decisions = sum(bool(entry.decision) for entry in report.entries)
+    decisions = sum(bool(entry.decision) for entry in entries)
     if decisions:
         lines.append(f"  {count_noun(decisions, 'decision')} to take")
     if report.baselined:
         lines.append(f"  {count_noun(report.baselined, 'finding')} of the baseline not shown")
-    return lines
+    return [*lines, report.lone_counts] if report.lone else lines
 
 
 def groups(entries: Iterable[ReportEntry]) -> list[list[ReportEntry]]:

@@ -97,6 +97,8 @@ class Finding:
             earlier edit has written.
         in_htaccess: the place is in a .htaccess file, which never stops the start.
         fails_requests: 2.4 starts and answers requests with 500.
+        is_part: the line at its place is one that an edit wrote, and the text as it was read does not need
+            this: the edits belong to that edit.
     """
 
     rule: str
@@ -114,6 +116,7 @@ class Finding:
     fixes: tuple[TextFix, ...] = ()
     in_htaccess: bool = False
     fails_requests: bool = False
+    is_part: bool = False
 
     @property
     def needs_review(self) -> bool:

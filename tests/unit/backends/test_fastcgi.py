@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import random
+import re
 import shutil
 import socket
 import struct
@@ -20,6 +21,7 @@ from whimbrel.backends.fastcgi import (
     FastcgiReader,
     FastcgiRole,
     begin_request,
+    end_of_head,
     params,
     stdin,
 )
@@ -298,3 +300,18 @@ def test_standard_error_counts_as_buffered() -> None:
     assert (reader.buffered, reader.errors) == (5 + LINE_COST, ["wader"])
     reader.errors = []
     assert reader.buffered == 0
+
+
+def test_the_end_of_a_head_is_that_of_the_expression():
+    """CR LF CR LF, or LF LF without a CR before it: the first of both, at any place."""
+    wanted = re.compile(rb"\r\n\r\n|(?<!\r)\n\n")
+    dice = random.Random(2)
+    found = 0
+    for _ in range(20_000):
+        data = bytes(dice.choices(b"\r\nab", k=dice.randrange(12)))
+        start = dice.randrange(len(data) + 1)
+        stop = dice.choice([len(data), dice.randrange(14)])
+        match = wanted.search(data, start, stop)
+        assert end_of_head(data, start, stop) == (-1 if match is None else match.end()), (data, start, stop)
+        found += match is not None
+    assert found > 1000

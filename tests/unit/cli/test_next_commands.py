@@ -173,6 +173,21 @@ def test_backups_are_the_old_side(site: Path) -> None:
     assert run(["verify", "--backups", str(site), str(site)], site)[0] == 2
 
 
+def test_the_name_of_a_client_is_part_of_the_command(site: Path) -> None:
+    """apache2 looks the name up; the next command says which one the difference is about."""
+    load = "LoadModule authz_host_module modules/mod_authz_host.so\n"
+    text = (site / "conf/httpd.conf").read_text().replace("DefaultType None", "")
+    for name, line in (("old.conf", "all denied"), ("new.conf", "host example.com")):
+        more = f"{load}<Location /d>\nRequire {line}\n</Location>\n"
+        (site / "conf" / name).write_text(f"{text}{more}")
+    status, output = run(["verify", "conf/old.conf", "conf/new.conf", "--old-dialect", "2.4"], site)
+    assert status == 1, output
+    command = line_of(output, "Next")
+    assert command[0] == "explain" and command[command.index("--client-host") + 1].endswith("example.com")
+    status, output = run(command, site)
+    assert status == 1 and output.startswith("403 Forbidden in "), output
+
+
 def test_a_text_without_findings_is_compared(tmp_path: Path) -> None:
     (tmp_path / "httpd.conf").write_text("Listen 127.0.0.1:8080\nServerName a.example\nDefaultType None\n")
     status, output = run(["check", "-d", str(tmp_path), "--select", "C17"], tmp_path)
@@ -185,6 +200,9 @@ def test_a_text_that_fails_is_checked(site: Path) -> None:
     status, output = run(["ctl", "configtest", "-d", str(site)], site)
     assert status == 1
     assert line_of(output, "Next") == ["check", "-d", str(site)]
+    (site / "variables").write_text("export A=1\n")
+    _status, output = run(["ctl", "configtest", "-d", str(site), "--envvars", "variables"], site)
+    assert line_of(output, "Next") == ["check", "-d", str(site), "--envvars", "variables"]
 
 
 def test_the_real_server_takes_the_last_command(site: Path) -> None:

@@ -11,6 +11,7 @@ import sys
 import termios
 import time
 from fcntl import ioctl
+from functools import cache
 from importlib import import_module
 from pathlib import Path
 
@@ -135,18 +136,30 @@ def test_long_reports_of_commands_are_paged(
 COMMAND = [sys.executable, "-c", "from whimbrel.cli.main import main; main()"]
 
 
-@pytest.fixture
-def undecided(tmp_path: Path) -> Path:
+PIPE = 65536
+"""Bytes that a pipe of Linux holds."""
+
+
+@pytest.fixture(scope="module")
+def undecided(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A fragment with findings that fill a pipe."""
-    file = tmp_path / "fragment.conf"
-    file.write_text("".join(f"DefaultType a/b{number}\n" for number in range(3000)))
+    file = tmp_path_factory.mktemp("undecided") / "fragment.conf"
+    file.write_text("".join(f"DefaultType a/b{number}\n" for number in range(1000)))
     return file
+
+
+@cache
+def whole_run(*words: str) -> subprocess.CompletedProcess[bytes]:
+    """Return the result of a command whose output is read to its end; it fills a pipe."""
+    done = subprocess.run([*COMMAND, *words], capture_output=True, check=False)
+    assert len(done.stdout) > PIPE
+    return done
 
 
 @pytest.mark.parametrize("words", [["check"], ["check", "--format", "json"]])
 def test_a_reader_that_ends_changes_no_exit_code(undecided: Path, words: list[str]) -> None:
     words = [*words, str(undecided)]
-    whole = subprocess.run([*COMMAND, *words], capture_output=True, check=False)
+    whole = whole_run(*words)
     reading, writing = os.pipe()
     os.close(reading)
     done = subprocess.run([*COMMAND, *words], stdout=writing, stderr=subprocess.PIPE, check=False)
@@ -158,7 +171,7 @@ def test_a_reader_that_ends_changes_no_exit_code(undecided: Path, words: list[st
 def test_closed_standard_files(undecided: Path, closed: tuple[int, ...]) -> None:
     """`>&-` of a shell: there is no traceback, and no file of the command has the number of an output."""
     before = undecided.read_bytes()
-    whole = subprocess.run([*COMMAND, "check", str(undecided)], capture_output=True, check=False)
+    whole = whole_run("check", str(undecided))
     closing = (
         "import os, sys; [os.close(int(one)) for one in sys.argv.pop(1)]; os.execv(sys.argv[1], sys.argv[1:])"
     )

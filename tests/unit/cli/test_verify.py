@@ -47,7 +47,7 @@ def test_same(root: Path) -> None:
 def test_different(root: Path) -> None:
     code, output = run(write(root, "a.conf", "Redirect /a /b\n"), write(root, "b.conf", "Redirect /a /c\n"))
     assert code == 1
-    assert f"new (2.4): {root}/conf/b.conf:8: Redirect /a /c" in output and "\x1b" not in output
+    assert f"lines of new (2.4)\n        {root}/conf/b.conf:8: Redirect /a /c\n" in output and "\x1b" not in output
 
 
 @pytest.mark.parametrize("shape", ["json", "sarif", "html", "text"])
@@ -90,7 +90,7 @@ def test_access_that_differs_is_a_table(root: Path) -> None:
     assert code == 1
     at = output.index("who gains or loses access")
     assert output[at:].splitlines()[2].split() == [
-        *("gains", "192.0.2.1", "GET", "http://localhost:8080/", "403", "granted")
+        *("gains", "192.0.2.0/24", "GET", "http://localhost:8080/", "403", "granted")
     ]
     assert re.search(r"\b1 cause of [0-9]+ differences?, 0 not decided", output)
     assert "<RequireAll>" in output and "<RequireAll >" not in output

@@ -38,6 +38,13 @@ def test_a_debian_directory(tmp_path: Path) -> None:
     assert found is not None and found.root == str(tmp_path)
 
 
+def test_a_copy_of_a_debian_directory_without_its_links_is_a_server(tmp_path: Path) -> None:
+    (tmp_path / "apache2.conf").write_text("Include mods-enabled/*.load\nInclude ports.conf\n")
+    (tmp_path / "envvars").write_text("export APACHE_LOCK_DIR=/var/lock/apache2\n")
+    found = server_at(str(tmp_path))
+    assert found is not None and found.root == str(tmp_path)
+
+
 def test_a_directory_called_conf_belongs_to_the_root_above(tmp_path: Path) -> None:
     conf = tmp_path / "conf"
     (conf / "conf").mkdir(parents=True)

@@ -10,7 +10,7 @@ from typer.testing import CliRunner
 
 from whimbrel.cli import explain
 from whimbrel.explain.explanation import explain_probe
-from whimbrel.explain.logged_answers import LoggedAnswer, probes_of
+from whimbrel.explain.logged_answers import LoggedOutcome, probes_of
 from whimbrel.verify.probe import Probe, ProbeUser
 
 TEAM = """LoadModule authz_groupfile_module modules/mod_authz_groupfile.so
@@ -123,16 +123,16 @@ def test_an_error_line_that_does_not_come_is_said_first(here: tuple[str, ...]) -
 def test_an_answer_that_is_not_decided_agrees_with_each(tmp_path: Path) -> None:
     """What the handler decides cannot be compared."""
     found = explain_probe(side_of(tmp_path), Probe("/app/x", host="q"))
-    assert found.status is None and LoggedAnswer(502).agrees(found)
+    assert found.status is None and LoggedOutcome(502).agrees(found)
 
 
 def test_a_right_password_comes_first_unless_no_file_has_the_user() -> None:
     probe = Probe("/", user=ProbeUser("alice", is_assumed=True))
-    assert probes_of(probe, LoggedAnswer(200), lambda _name: False) == [probe]
+    assert probes_of(probe, LoggedOutcome(200), lambda _name: False) == [probe]
     wrong = ProbeUser("alice", is_password_valid=False, is_assumed=True)
-    assert [one.user for one in probes_of(probe, LoggedAnswer(401), lambda _name: None)] == [
+    assert [one.user for one in probes_of(probe, LoggedOutcome(401), lambda _name: None)] == [
         probe.user,
         wrong,
     ]
-    unknown = probes_of(probe, LoggedAnswer(401), lambda _name: False)
+    unknown = probes_of(probe, LoggedOutcome(401), lambda _name: False)
     assert [one.user for one in unknown] == [ProbeUser("alice"), probe.user]

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+from collections import Counter
 from pathlib import Path
 from typing import Any
 
@@ -50,6 +51,18 @@ def test_check_as_alone(tree: Path) -> None:
     assert (result.files, result.lines) == (len(document["files"]), document["lines"])
     assert result.undecided == sum(item["matters"] for item in document["knowledge"]["unknown"])
     assert result.seconds > 0
+
+
+def test_files_that_no_include_reads_are_not_counted(tree: Path) -> None:
+    (tree / "lone.conf").write_text("MaxClients 5\n<Limit GET>\nOrder allow,deny\n</Limit>\nSSLMutex none\n")
+    document, _code = alone(check.app, str(tree), "--format", "json")
+    result = run(CHECK, tree)
+    assert {risk.value: count for risk, count in result.by_risk().items()} == document["risks"]
+    assert sum((Counter({one.rule: one.count}) for one in result.rules), Counter()) == document["rules"]
+    assert (result.files, result.lines) == (len(document["files"]) - 1, document["lines"])
+    assert document["lone_files"] == {"lone.conf": 5}
+    assert {one["file"] for one in document["findings"] if one["lone_file"]} == {"lone.conf"}
+    assert result.review == sum(one["needs_review"] for one in document["findings"] if not one["lone_file"])
 
 
 def test_a_main_file_is_its_server(tree: Path) -> None:

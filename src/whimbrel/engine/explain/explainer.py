@@ -85,7 +85,7 @@ class Explained:
     Attributes:
         answer: the response; None if a handler was not run (see `Explainer`).
         requests: first the request, then its sub-requests and redirects in the order of their first hook.
-        log: the lines of the error log, each message once. `quiet`: those of the core that LogLevel leaves
+        log: the lines of the error log, each message once. `unlogged`: those of the core that LogLevel leaves
             out, from level debug on. `plans`: the settings in force when a line was logged, by its code.
         final: the request whose response is sent. `not_run`: the module whose handler was not run, or "".
         what_not_run: the application that it would have run, "" for the file or a back end.
@@ -97,7 +97,7 @@ class Explained:
     final: Request
     not_run: str = ""
     what_not_run: str = ""
-    quiet: tuple[LogLine, ...] = ()
+    unlogged: tuple[LogLine, ...] = ()
     plans: dict[str, Plan] = field(default_factory=dict)
 
 
@@ -220,17 +220,13 @@ class TracedPlanCache(PlanCache):
             self.parts[layer] = (*self.parts.get(base, (base,)), over)
         return layer
 
-    def layers_of(self, plan: Plan) -> list[Layer]:
-        """Return the layers of the sections and files of a plan in the order of merging."""
-        return [part for layer in plan.layers for part in self.parts.get(layer, (layer,))]
-
     def contributions(self, plan: Plan) -> tuple[MergedSection, ...]:
         """Return the sections and files of a plan in the order of merging."""
         written: dict[Layer, Section] = {}
         for server in (self.configuration.main, plan.server_rec):
             _collect([*server.directories, *server.locations], written)
             _collect_inner(server.defaults, written)
-        flat = self.layers_of(plan)
+        flat = [part for layer in plan.layers for part in self.parts.get(layer, (layer,))]
         for layer in flat:
             _collect_inner(layer, written)
         return tuple(_contribution(layer, written.get(layer)) for layer in flat)

@@ -62,7 +62,7 @@ class ClientHelloReader:
             NotClientHello: the bytes are something else, malformed, or too many.
         """
         if not self.received:
-            hello = _whole(data)
+            hello = _in_one_record(data)
             if hello is not None:
                 return hello
         self.received += len(data)
@@ -102,7 +102,7 @@ class ClientHelloReader:
         return _parse(bytes(message[4:wanted])) if len(message) >= wanted else None
 
 
-def _whole(data: bytes) -> ClientHello | None:
+def _in_one_record(data: bytes) -> ClientHello | None:
     """Return the message if *data* begin with one record that has all of it, as nearly every client sends."""
     if len(data) < HEADS or data[0] != RECORD_HANDSHAKE or data[1] != _TLS_MAJOR or data[5] != CLIENT_HELLO:
         return None

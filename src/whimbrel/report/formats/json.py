@@ -18,6 +18,7 @@ def render(report: Report) -> str:
                 "files": report.files,
                 "lines": report.lines,
                 "baselined": report.baselined,
+                "lone_files": report.lone,
                 "risks": {risk.value: count for risk, count in report.by_risk().items()},
                 "rules": report.by_rule(),
                 "knowledge": as_json(report.scope, report.directory),
@@ -47,4 +48,5 @@ def _entry(entry: ReportEntry) -> dict[str, Any]:
         "old": [{"line": number, "text": text} for number, text in entry.old],
         "new": list(entry.new),
         "decision": entry.decision,
+        "lone_file": entry.is_lone,
     }

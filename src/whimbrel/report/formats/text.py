@@ -8,7 +8,15 @@ from typing import Final
 from whimbrel.base.terminal_text import padded, shown, wrapped
 from whimbrel.report.formats.frames import RISK_COLORS, FrameStyle, framed
 from whimbrel.report.knowledge import text_lines
-from whimbrel.report.model import EFFECT_CLASSES, Report, ReportEntry, count_noun, groups, read_errors
+from whimbrel.report.model import (
+    EFFECT_CLASSES,
+    LONE_FILES,
+    Report,
+    ReportEntry,
+    count_noun,
+    groups,
+    read_errors,
+)
 
 _RISK_WIDTH: Final = max(len(effect_class.name) for effect_class in EFFECT_CLASSES)
 PLAIN: Final = FrameStyle()
@@ -30,7 +38,11 @@ def render(
     if summary_first and report.entries:
         lines += [*counts, ""]
     lines += [""] if lines and lines[-1] and report.entries else []
-    lines += framed(groups(report.entries), style)
+    lines += framed(groups(report.counted), style)
+    lone = groups(entry for entry in report.entries if entry.is_lone)
+    if lone:
+        title = f"{LONE_FILES[0].upper()}{LONE_FILES[1:]}: no answer of the server depends on them"
+        lines += [*wrapped(title, style.width), "", *framed(lone, style)]
     lines += counts
     if next_command:  # whole: a command that is broken between words cannot be pasted
         lines.append(f"Next: {shown(next_command, MAX_KNOWLEDGE)}")
@@ -39,18 +51,19 @@ def render(
 
 def table(report: Report, style: FrameStyle = PLAIN) -> Iterator[str]:
     """Yield the counts: a row for each risk with what is left to do, then what is not known."""
-    notes = sum(entry.is_note for entry in report.entries)
+    entries = report.counted
+    notes = sum(entry.is_note for entry in entries)
     head = (
-        f"{count_noun(len(report.files), 'file')}, {count_noun(report.lines, 'line')}: "
-        f"{count_noun(len(report.findings), 'finding')}, {count_noun(notes, 'note')}"
+        f"{count_noun(report.counted_files, 'file')}, {count_noun(report.lines, 'line')}: "
+        f"{count_noun(len(entries) - notes, 'finding')}, {count_noun(notes, 'note')}"
     )
     yield from wrapped(head, style.width)
     counts = report.by_effect()
     width = max((len(f"{count:,}") for count in counts.values()), default=1)
     for effect_class, count in counts.items():
-        entries = [entry for entry in report.entries if entry.effect_class == effect_class]
+        alike = [entry for entry in entries if entry.effect_class == effect_class]
         name = style.paint(padded(effect_class.name, _RISK_WIDTH), RISK_COLORS[effect_class.risk])
-        left_to_do = _left_to_do(entries)
+        left_to_do = _left_to_do(alike)
         row = f"  {name}   {count:>{width},}   "
         used = 2 + _RISK_WIDTH + 3 + width + 3
         if used + len(left_to_do) <= style.width:
@@ -62,6 +75,8 @@ def table(report: Report, style: FrameStyle = PLAIN) -> Iterator[str]:
         yield from wrapped(
             f"  {count_noun(report.baselined, 'finding')} of the baseline not shown", style.width
         )
+    if report.lone:
+        yield from wrapped(report.lone_counts, style.width)
     for line in text_lines(report.scope, report.directory, read_errors(report.entries)):
         indent = " " * (len(line) - len(line.lstrip()))
         text = shown(line.strip(), MAX_KNOWLEDGE)

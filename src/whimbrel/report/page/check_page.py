@@ -28,7 +28,7 @@ def check_page(report: Report) -> ReportPage:
         sentence(report),
         page_text(report.directory),
         tuple(page_text(line) for line in (*report.inputs, *_facts(report))),
-        risk_cards(report.entries, report.scope),
+        risk_cards(report.counted, report.scope),
         (*access_tables(entries, found.anchors), *unknown_tables(report.scope, report.directory)),
         groups=found.groups,
         nothing="Nothing to do." if report.scope.is_complete else NOTHING_KNOWN,
@@ -39,7 +39,7 @@ def check_page(report: Report) -> ReportPage:
 
 
 def _badge(report: Report) -> Badge:
-    findings = report.findings
+    findings = [entry for entry in report.counted if not entry.is_note]
     to_review = [entry for entry in findings if entry.needs_review or entry.decision]
     if to_review:
         return Badge("Needs review", KEYS[worst(to_review)])
@@ -52,13 +52,12 @@ def _badge(report: Report) -> Badge:
 
 def sentence(report: Report) -> str:
     """Return the result of a check in one sentence."""
-    touched = len({entry.path for entry in report.findings})
-    text = f"{_count(len(report.findings), 'finding')}"
-    if report.findings:
-        text += f" in {number(touched)} of {_count(len(report.files), 'file')}"
-    else:
-        text += f" in {_count(len(report.files), 'file')}"
-    fixed = sum(entry.is_fixable and not entry.needs_review for entry in report.entries)
+    findings = [entry for entry in report.counted if not entry.is_note]
+    text = f"{_count(len(findings), 'finding')} in "
+    if findings:
+        text += f"{number(len({entry.path for entry in findings}))} of "
+    text += _count(report.counted_files, "file")
+    fixed = sum(entry.is_fixable and not entry.needs_review for entry in report.counted)
     text += f"; {number(fixed)} fixed by upgrade" if fixed else ""
     unknown = len(report.scope.deciding)
     return f"{text}; {number(unknown)} not decided" if unknown else text
@@ -69,16 +68,18 @@ def _count(count: int, noun: str) -> str:
 
 
 def _facts(report: Report) -> Iterable[str]:
-    notes = sum(entry.is_note for entry in report.entries)
+    notes = sum(entry.is_note for entry in report.counted)
     yield f"{_count(report.lines, 'line')} read, {_count(notes, 'note')} with nothing to do"
-    changed = sum(entry.is_fixable and entry.needs_review for entry in report.entries)
+    changed = sum(entry.is_fixable and entry.needs_review for entry in report.counted)
     if changed:
         yield f"whimbrel upgrade changes {number(changed)} more, which need review"
-    decisions = sum(bool(entry.decision) for entry in report.entries)
+    decisions = sum(bool(entry.decision) for entry in report.counted)
     if decisions:
         yield f"{_count(decisions, 'decision')} to take"
     if report.baselined:
         yield f"{_count(report.baselined, 'finding')} of the baseline not shown"
+    if report.lone:
+        yield report.lone_counts
     clean = len(set(report.files) - {entry.path for entry in report.entries})
     if clean:
         yield f"{_count(clean, 'file')} without any finding"

@@ -27,7 +27,13 @@ from whimbrel.report.page.unknown import unknown_card, unknown_tables
 from whimbrel.report.verification.entries import KINDS, WORDS, headline, names_of, risk_of, summary
 from whimbrel.upgrade.model import Risk
 from whimbrel.verify.answer import DecidingLine
-from whimbrel.verify.verification import DifferenceGroup, Verdict, VerifyResult, access_differences
+from whimbrel.verify.verification import (
+    DifferenceGroup,
+    Example,
+    Verdict,
+    VerifyResult,
+    access_differences,
+)
 
 RULES: Final = {"access": "V-ACCESS", "response": "V-RESPONSE", "httpd": "V-HTTPD"}
 """The numbers of the kinds of groups, as in SARIF."""
@@ -184,11 +190,16 @@ def _lines(lines: Iterable[DecidingLine]) -> tuple[CodeLine, ...]:
     return tuple(out)
 
 
+def _request(example: Example) -> str:
+    """Return the request with all clients for whom it changes, if they are known."""
+    return f"{example.probe}; clients: {example.clients}" if example.clients else str(example.probe)
+
+
 def _examples(group: DifferenceGroup, names: tuple[str, str]) -> ReportTable | None:
     """Return the parts in which the answers to each example differ."""
     rows = tuple(
         (
-            Cell(page_text(str(example.probe)), "code"),
+            Cell(page_text(_request(example)), "code"),
             Cell(page_text(part.name)),
             Cell(page_text(part.old) or "none"),
             Cell(page_text(part.new) or "none"),

@@ -11,7 +11,9 @@ from whimbrel.upgrade.model import AccessDifference, Risk
 MAX_ROWS: Final = 12
 """Rows of the text; HTML has all."""
 MAX_CELL: Final = 60
-"""Characters of a client or a request."""
+"""Characters of a request."""
+MAX_CLIENTS: Final = 110
+"""Characters of a client, or of a set of them."""
 TITLE: Final = "who gains or loses access (examples)"
 _COLUMNS: Final = ("", "client", "request", "before", "after")
 WORDS: Final = {Risk.OPENS: "gains", Risk.CLOSES: "loses", Risk.CHANGES: "other answer"}
@@ -36,7 +38,7 @@ def access_lines(differences: Sequence[AccessDifference]) -> Iterator[str]:
 def _row(one: AccessDifference) -> tuple[str, ...]:
     return (
         WORDS[one.risk],
-        shown(one.client, MAX_CELL),
+        shown(one.client, MAX_CLIENTS),
         shown(one.request, MAX_CELL),
         _status(one.before),
         _status(one.after),

@@ -32,7 +32,7 @@ def cause_lines(
 
 
 def _ranked(lines: tuple[DecidingLine, ...]) -> list[DecidingLine]:
-    """Return the lines that decide as they came, then the others by place; each once."""
+    """Return the lines that decide, Require lines first, then the others; each once, by place."""
     found: dict[str, DecidingLine] = {}
     for line in lines:
         known = found.get(str(line))
@@ -41,8 +41,10 @@ def _ranked(lines: tuple[DecidingLine, ...]) -> list[DecidingLine]:
     return sorted(found.values(), key=_rank)
 
 
-def _rank(line: DecidingLine) -> tuple[bool, str, int]:
-    return (False, "", 0) if line.role == DECIDES else (True, line.path, line.line)
+def _rank(line: DecidingLine) -> tuple[bool, bool, str, int]:
+    is_other = line.role != DECIDES
+    is_late = is_other or not line.text.lower().startswith("require")
+    return (is_other, is_late, line.path, line.line)
 
 
 def _of_side(name: str, lines: list[DecidingLine]) -> Iterator[str]:

@@ -442,8 +442,10 @@ def _compat_note(
     return Finding(
         number,
         section.place,
-        ("Order, Allow, Deny and Satisfy stay with mod_access_compat: no Require decides alike here"),
-        "do nothing; AllowOverride AuthConfig would admit Require in a .htaccess file",
+        "Order, Allow, Deny and Satisfy stay with mod_access_compat: no Require is known that decides alike",
+        "do nothing; AllowOverride AuthConfig would admit Require here"
+        if section.in_htaccess
+        else "do nothing",
         Risk.COSMETIC,
     )
 

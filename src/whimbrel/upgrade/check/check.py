@@ -19,6 +19,7 @@ from whimbrel.upgrade.knowledge.scope import KnowledgeScope
 from whimbrel.upgrade.model import READ_ERROR, Finding, UpgradeOptions
 from whimbrel.upgrade.rule import Rule
 from whimbrel.upgrade.rules import all_rules
+from whimbrel.upgrade.source.built_in_modules import is_windows
 from whimbrel.upgrade.source.config_tree import ConfigTree, ReportProgress, no_progress
 from whimbrel.upgrade.source.reading import Progress, Sources, described, read_config_tree
 
@@ -72,6 +73,9 @@ class CheckResult:
         texts: the source lines of places and of frames.
         inputs: lines of text that describe the input.
         scope: what was read, and what is unknown.
+        lone: the files that no Include of the server reads.
+        is_complete: each file of the server was read, and its builds are those of this system; else 2.4
+            refuses this copy for another reason.
     """
 
     files: dict[str, int]
@@ -79,6 +83,8 @@ class CheckResult:
     texts: dict[tuple[str, int], str]
     inputs: tuple[str, ...] = ()
     scope: KnowledgeScope = KnowledgeScope()
+    lone: frozenset[str] = frozenset()
+    is_complete: bool = True
 
 
 def check(
@@ -114,7 +120,12 @@ def judge(tree: ConfigTree, wanted: Selection, sources: Sources | None = None) -
         key=lambda f: (f.risk.rank, order.get(f.place.path, len(order)), f.place.line, f.rule),
     )
     files = {path: _line_count(file.document.bytes) for path, file in tree.files.items()}
-    return CheckResult(files, findings, source_lines(tree, findings), described(tree), result.scope)
+    lone = frozenset(tree.lone.files) if tree.lone is not None else frozenset()
+    is_complete = tree.modules_unread is None and not any(file.foreign for file in tree.files.values())
+    is_complete = is_complete and not is_windows(tree)
+    return CheckResult(
+        files, findings, source_lines(tree, findings), described(tree), result.scope, lone, is_complete
+    )
 
 
 def _line_count(data: bytes) -> int:

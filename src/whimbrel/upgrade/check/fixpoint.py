@@ -30,6 +30,9 @@ from whimbrel.upgrade.source.suppressions import is_suppressed
 MAX_SWEEPS: Final = 8
 MAX_ROUNDS: Final = 8
 
+_Chosen = tuple[Finding, int | None]
+"""A finding whose edits are applied, and the position of the finding that it is a part of."""
+
 DecideCallback = Callable[[Finding, ConfigTree, SourceLocation], "Finding | None"]
 """Called before edits are applied, with the place in the original: returns the finding, with other edits if
 need be, or None to keep the text."""
@@ -85,10 +88,24 @@ def upgrade(
     tree: ConfigTree, rules: Iterable[Rule] | None = None, decide: DecideCallback | None = None
 ) -> UpgradeResult:
     """Upgrade *tree*, which must come from `read_config_tree`; no file is written."""
+    used = list(all_rules() if rules is None else rules)
+    decide = decide or (lambda finding, _tree, _place: finding)
     with DeepRecursion():  # a tree is a million live objects, which each collection would traverse
-        return _Fixpoint(
-            tree, all_rules() if rules is None else rules, decide or (lambda finding, _tree, _place: finding)
-        ).run()
+        result = _Fixpoint(tree, used, decide).run()
+        if tree.lone is not None:
+            _add_lone(result, _Fixpoint(tree.lone, used, decide).run())
+        return result
+
+
+def _add_lone(result: UpgradeResult, lone: UpgradeResult) -> None:
+    """Add the result for the files that no Include reads: no answer of the server depends on them."""
+    result.tree.files.update(lone.tree.files)
+    result.findings += lone.findings
+    result.files.update(lone.files)
+    result.line_maps.update(lone.line_maps)
+    result.passes += lone.passes
+    items = (replace(item, matters=False) for item in lone.scope.items)
+    result.scope = result.scope.merge(KnowledgeScope(lone.scope.files_read, tuple(items)))
 
 
 class _Fixpoint:
@@ -165,11 +182,11 @@ class _Fixpoint:
             if finding.place.path not in foreign and not is_suppressed(finding, self.current)
         ]
 
-    def _choose(self, proposals: list[Finding]) -> tuple[list[Finding], EditSelection]:
+    def _choose(self, proposals: list[Finding]) -> tuple[list[_Chosen], EditSelection]:
         """Select the findings whose edits can be applied now; declined and impossible ones are recorded in
         `refused`."""
         selection = EditSelection()
-        chosen = []
+        chosen: list[_Chosen] = []
         for proposal in proposals:
             original = self._original(proposal)
             key = (original.rule, original.place, original.message)
@@ -182,7 +199,8 @@ class _Fixpoint:
                 self.declined.add(key)
                 self.refused[key] = to_manual(original, "you declined the change")
             elif selection.try_add(decided.edits):
-                chosen.append(self._with_lines(original, decided))
+                writer = self._writer(proposal) if proposal.is_part else None
+                chosen.append((self._with_lines(original, decided), writer))
         return chosen, selection
 
     def _with_lines(self, original: Finding, decided: Finding) -> Finding:
@@ -215,7 +233,7 @@ class _Fixpoint:
                 old += [(number, text) for number, text in lines if number]
         return replace(original, edits=decided.edits, old=tuple(old), new=tuple(new), fixes=fixes or ())
 
-    def _apply_edits(self, chosen: list[Finding], selection: EditSelection) -> None:
+    def _apply_edits(self, chosen: list[_Chosen], selection: EditSelection) -> None:
         """Apply the edits and read the configuration tree again."""
         files = self.result.files
         traces = self.result.line_maps
@@ -227,10 +245,16 @@ class _Fixpoint:
                 traces.setdefault(path, LineMap()).steps.append(LineEdits(old_bytes, edits))
         self._line_starts.clear()
         self._positions.clear()
-        self.applied += chosen
+        for finding, writer in chosen:
+            if writer is None:
+                self.applied.append(replace(finding, is_part=False))
+            else:
+                self.applied[writer] = _with_part(self.applied[writer], finding)
         self.result.passes += 1
         self.current = self.original.reparse(files, self.current)
+        self.current.original = self.original
         self.current.original_place = self._original_place
+        self.current.is_written = self._is_written
         for path, file in self.current.files.items():  # edits may lead to files that were not read before
             self.original.files.setdefault(path, file)
 
@@ -243,6 +267,22 @@ class _Fixpoint:
         line_map = self.result.line_maps.get(place.path)
         via = self._original_place(place.included_from) if place.included_from else None
         return SourceLocation(place.path, line_map.original_line(place.line) if line_map else place.line, via)
+
+    def _is_written(self, place: SourceLocation) -> bool:
+        line_map = self.result.line_maps.get(place.path)
+        return line_map is not None and not line_map.unchanged_from(place.line)
+
+    def _writer(self, part: Finding) -> int | None:
+        """Return the position in `applied` of the finding whose edit wrote the line of *part*."""
+        path, line = part.place.path, part.place.line
+        text = self.current.files[path].document.bytes.split(b"\n")[line - 1].decode("latin-1").strip()
+        original = self._original_place(part.place).line
+        writers = [
+            (abs(finding.place.line - original), at)
+            for at, finding in enumerate(self.applied)
+            if finding.place.path == path and text in map(str.strip, finding.new)
+        ]
+        return min(writers)[1] if writers else None
 
     def _sorted(self, findings: list[Finding]) -> list[Finding]:
         """Return each finding once, by file in reading order and line, those in .htaccess files marked."""
@@ -286,6 +326,19 @@ class _Fixpoint:
             "check the result of these rules, or exclude one of them with --ignore",
             Risk.BREAKS,
         )
+
+
+def _with_part(finding: Finding, part: Finding) -> Finding:
+    """Return *finding* with the edits of *part*, which what it wrote needs."""
+    lines = ", ".join(f"`{line.strip()}`" for line in part.new)
+    fixes = (*finding.fixes, *part.fixes) if finding.fixes and part.fixes else ()
+    return replace(
+        finding,
+        advice=f"{finding.advice}; {lines} goes with it" if finding.advice else f"{lines} goes with it",
+        edits=(*finding.edits, *part.edits),
+        new=(*finding.new, *part.new),
+        fixes=fixes,
+    )
 
 
 def _place(item: UnknownItem) -> SourceLocation:

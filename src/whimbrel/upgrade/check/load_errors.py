@@ -28,12 +28,13 @@ from whimbrel.upgrade.check.loading import (
     without,
 )
 from whimbrel.upgrade.check.lone_files import ACCESS_COMPAT, lone_problems
-from whimbrel.upgrade.check.mpm_faults import missing_mpm, mpm_fault
+from whimbrel.upgrade.check.mpm_faults import NO_MPM, missing_mpm, mpm_fault
 from whimbrel.upgrade.check.new_lines import add_new_lines
 from whimbrel.upgrade.check.server_with_all import MAIN
 from whimbrel.upgrade.knowledge.scope import UnknownItem, UnknownKind
 from whimbrel.upgrade.model import LOAD_ERROR, Finding, Risk
 from whimbrel.upgrade.source.branches import MPMS
+from whimbrel.upgrade.source.built_in_modules import is_windows
 from whimbrel.upgrade.source.config_tree import Role, Statement
 from whimbrel.upgrade.source.foreign_text import CAMEL_CASE
 
@@ -58,7 +59,9 @@ def add_load_errors(result: UpgradeResult, options: LoadOptions | None) -> None:
         finding = _finding(result, problem)
         if _is_of_other_mpm(result, finding.place):
             continue
-        if is_of_this_machine(texts, problem) or is_of_damaged_text(result.tree, finding.place.path):
+        if _may_be_loaded(result, problem) or is_of_this_machine(texts, problem):
+            continue
+        if is_of_damaged_text(result.tree, finding.place.path):
             continue
         if _is_of_foreign_module(problem, options):
             result.scope = result.scope.with_items([_foreign_item(problem, finding.place)])
@@ -66,6 +69,19 @@ def add_load_errors(result: UpgradeResult, options: LoadOptions | None) -> None:
             result.findings = [*result.findings, finding]
     if options is None:
         add_new_lines(result)
+
+
+def _may_be_loaded(result: UpgradeResult, problem: RefusedLine) -> bool:
+    """Return True for the lack of a module of httpd, where files with LoadModule lines were not read, and for
+    the lack of an MPM in a text for Windows, whose builds have it compiled in.
+    """
+    if problem.place is None and NO_MPM in problem.text and is_windows(result.tree):
+        return True
+    if result.tree.modules_unread is None:
+        return False
+    return problem.place is None or (
+        bool(problem.name) and any(True for _ in catalogue("2.4").find(problem.name))
+    )
 
 
 def _known(result: UpgradeResult) -> set[tuple[str, int]]:
@@ -103,7 +119,8 @@ def _server_problems(
             return
         overlay[problem.place.path] = rest
     if configuration is not None:
-        result.findings = [*result.findings, *missing_mpm(texts.tree, configuration)]
+        if texts.tree.modules_unread is None:
+            result.findings = [*result.findings, *missing_mpm(texts.tree, configuration)]
         for file in texts.tree.files.values():
             if file.role is Role.HTACCESS:
                 yield from htaccess_problems(texts, configuration, file)

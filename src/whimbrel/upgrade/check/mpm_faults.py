@@ -13,7 +13,7 @@ from whimbrel.upgrade.source.config_tree import ConfigTree, Statement
 from whimbrel.upgrade.source.queries import lines_for_24
 
 _REFUSED: Final = "2.4 does not start: AH00534: Configuration error:"
-_NONE: Final = "No MPM loaded."
+NO_MPM: Final = "No MPM loaded."
 _SEVERAL: Final = "More than one MPM loaded."
 
 
@@ -22,7 +22,7 @@ def mpm_fault(tree: ConfigTree, problem: str) -> Finding | None:
 
     None if it is not about an MPM, or if no line of the text is its cause.
     """
-    if _NONE in problem:
+    if NO_MPM in problem:
         return _none(tree)
     return _several(tree) if _SEVERAL in problem else None
 
@@ -51,7 +51,7 @@ def _none(tree: ConfigTree) -> Finding | None:
     return Finding(
         LOAD_ERROR,
         line.place,
-        f"{_REFUSED} {_NONE} {condition} is not read with the given names (-D)",
+        f"{_REFUSED} {NO_MPM} {condition} is not read with the given names (-D)",
         f"give the names of the server by -D, or write `{_text(line)}` outside of {condition}",
         Risk.BREAKS,
     )

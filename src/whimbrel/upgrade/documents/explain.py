@@ -218,8 +218,8 @@ def _invalid_command(name: str, in_htaccess: bool) -> Explanation:
 def manual(rule: Rule) -> str:
     """Return the document of a rule for operators: without the examples that hold what tests check."""
     head, *sections = document(rule).split("\n## ")
-    kept = [_FINDINGS.sub("", section) for section in sections if _is_manual(section)]
-    return "\n## ".join([head, *kept]).rstrip("\n") + "\n"
+    parts = [_FINDINGS.sub("", section) for section in sections if _is_manual(section)]
+    return "\n## ".join([head, *parts]).rstrip("\n") + "\n"
 
 
 def _is_manual(section: str) -> bool:

@@ -32,16 +32,18 @@ class LoadModuleLines:
     """The LoadModule lines of one configuration.
 
     Attributes:
-        old: the identifiers that 2.2 loads or has built in.
-        new: the identifiers that 2.4 loads under some condition.
-        model: the line whose form new lines copy, None if there is none.
-        debian: modules are enabled by links to files (``mods-enabled/x.load``).
+        identifiers_22: the identifiers that 2.2 loads or has built in.
+        identifiers_24: the identifiers that 2.4 loads under some condition.
+        lines: the lines of 2.4 outside of sections; *all_lines* are those in sections, too.
+        template: the line whose form new lines copy, None if there is none.
+        is_debian: modules are enabled by links to files (``mods-enabled/x.load``).
     """
 
     tree: ConfigTree
     identifiers_22: frozenset[str]
     identifiers_24: frozenset[str]
     lines: list[Statement]
+    all_lines: list[Statement]
     template: Statement | None
     is_debian: bool
 
@@ -144,10 +146,19 @@ class LoadModuleLines:
         return None
 
     def _last_load_line(self) -> Statement:
-        """Return the last unconditional LoadModule line of the model's file, or the model."""
+        """Return the last unconditional LoadModule line of the main file, else of the model's file, else the
+        model.
+
+        The main file stays: a file of one product may go with that product.
+        """
         assert self.template is not None
-        same = [line for line in self.lines if line.file is self.template.file and not any(line.enclosing())]
-        return same[-1] if same else self.template
+        main = main_statements(self.tree)
+        files = [main[0].file] if main else []
+        for file in (*files, self.template.file):
+            same = [line for line in self.lines if line.file is file and not any(line.enclosing())]
+            if same:
+                return same[-1]
+        return self.template
 
     def _early_insertion(self, lines: list[str], *, mpm: bool) -> tuple[Statement, FileEdit] | None:
         """Return the edit before the first LoadModule line; an MPM also goes before the branches that test
@@ -196,6 +207,7 @@ def load_module_lines(tree: ConfigTree) -> LoadModuleLines:
         frozenset(tree.modules),
         frozenset(line.words()[0] for line in lines_24),
         [line for line in lines_24 if not any(line.enclosing())],
+        lines_24,
         template,
         _is_debian(tree, template),
     )

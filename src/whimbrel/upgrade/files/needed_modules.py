@@ -101,7 +101,7 @@ class NeededModule:
 
     *rule_number* is the row of the table of changes, *why* the reason as text, *line* the statement that
     shows it (None: every 2.4 needs it). *risk* is the effect of its absence; *fails_requests*: 2.4 starts and
-    answers requests with 500.
+    answers requests with 500. *is_of_edit*: the text needs it since an edit, not as it was read.
     """
 
     identifier: str
@@ -110,12 +110,14 @@ class NeededModule:
     line: Statement | None = None
     risk: Risk = Risk.BREAKS
     fails_requests: bool = False
+    is_of_edit: bool = False
 
     def at_worst(self, other: NeededModule) -> NeededModule:
-        """Return the need with the worse effect of both."""
+        """Return the need with the worse effect of both, shown by a line that was read if one does."""
         first, second = ((need.risk.rank, need.fails_requests) for need in (self, other))
         worst = self if first <= second else other
-        return replace(self, risk=worst.risk, fails_requests=worst.fails_requests)
+        shown = other if self.is_of_edit and not other.is_of_edit else self
+        return replace(shown, risk=worst.risk, fails_requests=worst.fails_requests)
 
 
 def needed_modules(tree: ConfigTree) -> list[NeededModule]:
@@ -125,15 +127,26 @@ def needed_modules(tree: ConfigTree) -> list[NeededModule]:
         return cached
     load_lines = load_module_lines(tree)
     missing: dict[str, NeededModule] = {}
-    if any(file.role is Role.MAIN for file in tree.files.values()):
+    is_known = tree.modules_unread is None  # else a file that was not read may load each
+    if is_known and any(file.role is Role.MAIN for file in tree.files.values()):
         for need in _NeedSearch(tree, load_lines).all():
             if need.identifier not in load_lines.identifiers_24 and not load_lines.is_built_in(
                 need.identifier
             ):
+                is_written = need.line is not None and tree.is_written(need.line.place)
+                need = replace(need, is_of_edit=is_written)
                 missing[need.identifier] = missing.get(need.identifier, need).at_worst(need)
-    ordered = _ordered(missing)
+    ordered = [_of_edit(tree, need) for need in _ordered(missing)]
     tree.cache["needs"] = ordered
     return ordered
+
+
+def _of_edit(tree: ConfigTree, need: NeededModule) -> NeededModule:
+    """Return *need*, marked if a line shows it that an edit wrote, and the text as it was read does not."""
+    if not need.is_of_edit or tree.original is None:
+        return need
+    is_of_source = need.identifier in {other.identifier for other in needed_modules(tree.original)}
+    return replace(need, is_of_edit=not is_of_source)
 
 
 def _ordered(missing: dict[str, NeededModule]) -> list[NeededModule]:
@@ -185,6 +198,8 @@ class _NeedSearch:
             )
         yield from (need for need in needs_of_statements if need.identifier != _CORE)
         yield from self._unnamed()
+        shown_by = {line.words()[0]: line for line in self.load_lines.all_lines}
+        shown_by.update({need.identifier: need.line for need in needs_of_statements if need.line is not None})
         for identifier in [
             *self.load_lines.identifiers_24,
             *(need.identifier for need in needs_of_statements),
@@ -194,6 +209,7 @@ class _NeedSearch:
                     other,
                     "C03" if other.startswith("slotmem") else "C04",
                     f"{_file_name(identifier)} needs it",
+                    shown_by.get(identifier),
                 )
 
     def _unnamed(self) -> Iterator[NeededModule]:
@@ -288,7 +304,8 @@ class _NeedSearch:
         if not owners_22 and statement.file.role is Role.HTACCESS and owners_24[0] != "authz_core_module":
             return  # 2.2 refuses the line
         where = statement.node.name if not statement.is_section else f"<{statement.node.name}>"
-        self.reported.add(statement.name)
+        if not self.tree.is_written(statement.place):  # a later line may show it as it was read
+            self.reported.add(statement.name)
         yield NeededModule(
             owners_24[0],
             _rule_number_of(owners_24[0], moved=owners_24[0] not in owners_22),
@@ -460,6 +477,7 @@ def missing_module_findings(tree: ConfigTree, number: str) -> Iterator[Finding]:
             Safety.SAFE,
             (edit,),
             fails_requests=need.fails_requests,
+            is_part=need.is_of_edit,
         )
         if load_lines.is_debian:
             name = row.file.removeprefix("mod_")

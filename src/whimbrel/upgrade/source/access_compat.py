@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import Final
 
 from whimbrel.base.lazy_dataclasses import dataclass
@@ -13,6 +14,7 @@ TESTS: Final = ("mod_access_compat.c", MODULE)
 """The names of the module in <IfModule>."""
 DIRECTIVES: Final = ("order", "allow", "deny", "satisfy")
 """The directives of 2.2 that 2.4 has in mod_access_compat alone."""
+_OTHERS: Final = "files that no Include reads"
 _NAMES: Final = "Order, Allow, Deny and Satisfy"
 
 
@@ -60,26 +62,27 @@ def _of_text(tree: ConfigTree) -> AccessCompat:
             return AccessCompat(True, str(line.place))
     if loading:
         return AccessCompat(None, str(loading[0].place))
-    return AccessCompat(False if lines and tree.context is InputContext.SERVER else None)
+    is_known = tree.context is InputContext.SERVER and tree.modules_unread is None
+    return AccessCompat(False if lines and is_known else None)
 
 
 def access_compat_sentence(tree: ConfigTree) -> str:
     """Return what 2.4 does with Order and Allow as the text stands, "" for a text without them."""
-    needing = [line for line in tree.named(*DIRECTIVES, include_inactive=True) if needs_access_compat(line)]
-    if not needing:
-        return ""
-    is_server = tree.context is InputContext.SERVER
-    lines = [line for line in needing if not is_server or line.file.role is not Role.FRAGMENT]
+    needing = list(_needing(tree))
     # a file that no Include reads is part of another server, whose modules the text does not show
-    others = "files that no Include reads" if len(lines) < len(needing) else ""
-    if not lines:
-        return f"mod_access_compat: not known whether 2.4 has it for {others}"
-    sentence = _sentence(access_compat(tree), lines)
-    return f"{sentence}; not known for {others}" if others else sentence
+    has_others = tree.lone is not None and any(True for _ in _needing(tree.lone))
+    if not needing:
+        return f"mod_access_compat: not known whether 2.4 has it for {_OTHERS}" if has_others else ""
+    sentence = _sentence(access_compat(tree), needing, are_read=tree.modules_unread is None)
+    return f"{sentence}; not known for {_OTHERS}" if has_others else sentence
 
 
-def _sentence(state: AccessCompat, lines: list[Statement]) -> str:
-    """Return what 2.4 does with *lines* of one server."""
+def _needing(tree: ConfigTree) -> Iterator[Statement]:
+    return filter(needs_access_compat, tree.named(*DIRECTIVES, include_inactive=True))
+
+
+def _sentence(state: AccessCompat, lines: list[Statement], *, are_read: bool) -> str:
+    """Return what 2.4 does with *lines*; *are_read*: no file with LoadModule lines was left out."""
     if state.is_loaded:
         return f"mod_access_compat: 2.4 loads it ({state.place}), so {_NAMES} work as the text stands"
     effects = {
@@ -91,5 +94,6 @@ def _sentence(state: AccessCompat, lines: list[Statement]) -> str:
     effect = " and ".join(sorted(effects))
     if state.is_loaded is False:
         return f"mod_access_compat: no line loads it for 2.4, so {_NAMES} do not work: {effect}"
-    why = f"{state.place} loads it under a condition" if state.place else "no LoadModule line is here"
+    why = "no LoadModule line is here" if are_read else "files with LoadModule lines were not read"
+    why = f"{state.place} loads it under a condition" if state.place else why
     return f"mod_access_compat: not known whether 2.4 has it ({why}); without it {effect}"

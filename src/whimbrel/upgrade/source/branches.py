@@ -75,7 +75,7 @@ class VersionModules:
         self.is_22 = version == "2.2"
         self.loaded: dict[str, Maybe] = {}
         self._sources: dict[str, str] = {}
-        self._is_complete = is_complete  # False for fragments: another file loads the modules
+        self.is_complete = is_complete  # False for fragments: another file loads the modules
         self._has_load_module = False
         self._unknown_foreign = False  # a module that no catalogue names: its source may have any name
         self._is_windows = WINNT in built_in
@@ -138,7 +138,7 @@ class VersionModules:
 
         The module is absent if the text has such lines, unless a third-party module may have that name.
         """
-        has_all = self._is_complete and self._has_load_module
+        has_all = self.is_complete and self._has_load_module
         return False if has_all and not (may_be_foreign and self._unknown_foreign) else None
 
 
@@ -158,6 +158,11 @@ class Branches:
         self.defines_24: set[str] = set()  # names of Define lines, which only 2.4 has
         self.modules_22 = VersionModules("2.2", is_complete=is_complete, built_in=built_in)
         self.modules_24 = VersionModules("2.4", is_complete=is_complete, built_in=built_in)
+
+    def leave_open(self) -> None:
+        """Leave open what no line that was read loads: files with LoadModule lines were not read."""
+        self.modules_22.is_complete = False
+        self.modules_24.is_complete = False
 
     def taken(self, container: str, args: str) -> tuple[Maybe, Maybe]:
         """Evaluate *container* (``<ifmodule``) with *args* for 2.2 and for 2.4; any other section gives

@@ -201,6 +201,14 @@ def no_progress(_what: str, _done: int, _all: int) -> None:
 OriginalPlace = Callable[[SourceLocation], SourceLocation]
 
 
+IsWritten = Callable[[SourceLocation], bool]
+
+
+def _is_read(_place: SourceLocation) -> bool:
+    """Return False: no line of a tree without edits is written."""
+    return False
+
+
 def _as_read(place: SourceLocation) -> SourceLocation:
     """Return the place in a tree without edits."""
     return place
@@ -227,6 +235,7 @@ class ConfigTree:
         defines: the names that are defined.
         environment: the variables of the environment of the server.
         unread: the parts that could not be read; a finding reports each.
+        modules_unread: the line that names files with LoadModule lines which were not read; None for none.
         missing_roots: the served directories that are not here, in which .htaccess files may be read.
         undecided: the parts of the file of variables that were not carried out.
         include_patterns: the arguments of Include lines.
@@ -235,7 +244,10 @@ class ConfigTree:
             is read after edits.
         reparse: reads the tree again with the bytes of edited files.
         report_progress: called during long work.
+        lone: the files that no Include of the server reads, as a tree of fragments; None for none.
+        original: the configuration tree as it was read, before any edit; None if this is it.
         original_place: returns the place of a line in the texts as they were read, before any edit.
+        is_written: returns True for the place of a line that an edit has written.
     """
 
     def __init__(self, options: UpgradeOptions, root: str = "") -> None:
@@ -250,6 +262,7 @@ class ConfigTree:
         self.defines: set[str] = set()
         self.environment: Mapping[str, str] = {}
         self.unread: list[UnknownItem] = []
+        self.modules_unread: SourceLocation | None = None
         self.missing_roots: list[str] = []
         self.undecided: list[UnknownItem] = []
         self.include_patterns: list[str] = []
@@ -257,7 +270,10 @@ class ConfigTree:
         self.cache: dict[str, object] = {}
         self.reparse: Reparse = _no_source
         self.report_progress: ReportProgress = no_progress
+        self.lone: ConfigTree | None = None
+        self.original: ConfigTree | None = None
         self.original_place: OriginalPlace = _as_read
+        self.is_written: IsWritten = _is_read
         self._by_name: dict[str, list[Statement]] = {}
         self._in_order: list[Statement] | None = None
 
@@ -318,6 +334,16 @@ class ConfigTree:
                 found.append(statement)
                 pending += reversed(statement.children)
         return found
+
+    def shows(self, place: SourceLocation, word: str) -> bool:
+        """Return True if the line at *place*, as it was read, has *word*; edits may have written it since."""
+        if self.original is None:
+            return True
+        read = self.original_place(place)
+        file = self.original.files.get(read.path)
+        lines = file.document.bytes.split(b"\n") if file is not None else []
+        line = lines[read.line - 1] if 0 < read.line <= len(lines) else b""
+        return word.lower() in line.decode("latin-1").lower()
 
     def has(self, *names: str) -> bool:
         """Return True if an active statement has one of these names."""

@@ -138,7 +138,7 @@ def is_module_missing(tree: ConfigTree, module: str, line: Statement | None = No
 
     With *line*: not where it reads that line, whose conditions may be those under which the module is loaded.
     """
-    if module in tree.modules_24 or not tree.has("loadmodule"):
+    if module in tree.modules_24 or not tree.has("loadmodule") or tree.modules_unread is not None:
         return False
     return line is None or not _implies_loaded(tree, module, line)
 

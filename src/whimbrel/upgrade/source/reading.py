@@ -12,7 +12,7 @@ from typing import Final
 
 from whimbrel.base.errors import ConfigError, SourceLocation
 from whimbrel.base.latin1 import to_bytes, to_text
-from whimbrel.base.lazy_dataclasses import dataclass, field
+from whimbrel.base.lazy_dataclasses import dataclass, field, replace
 from whimbrel.base.real_paths import real_path
 from whimbrel.config.copied_paths import CopiedPaths
 from whimbrel.config.execute import is_directory, root_relative
@@ -42,6 +42,10 @@ FOREIGN: Final = ("<perl", "<lua", "<luahook")
 Progress = Callable[[str], None]
 """Called with the path of each file and directory before it is read."""
 
+NOT_CHECKED: Final = "no rule has checked it"
+MODULE_FILES: Final = ".load"
+"""The end of the names of Debian's files of LoadModule lines."""
+
 MAX_STATEMENTS: Final = 64 * 1024 * 1024
 """Cost (config/read_budget.py) of what is read for an upgrade: a statement takes more memory than a node."""
 
@@ -56,12 +60,14 @@ class Sources:
         moved: the text names another ServerRoot than *options*; that of *options* is a copy, and files
             outside of it are not read.
         built_in: the source files of the modules in the 2.2 binary, if they are listed.
+        environment: the variables that fragments may name, if those of their server are known.
     """
 
     options: LoadOptions | None = None
     fragments: tuple[str, ...] = ()
     is_relocated: bool = False
     built_in: frozenset[str] | None = None
+    environment: Mapping[str, str] = field(default_factory=dict)
 
     @property
     def context(self) -> InputContext:
@@ -128,6 +134,12 @@ def read_config_tree(
     """
     if isinstance(sources, LoadOptions):
         sources = Sources(options=sources)
+    if sources.options is not None and sources.fragments:
+        tree = read_config_tree(
+            replace(sources, fragments=()), options, overlay=overlay, progress=progress, built_in=built_in
+        )
+        tree.lone = _lone_files(tree, sources.fragments, options, progress)
+        return tree
     if overlay is None and sources.options is not None:
         overlay = Overlay({real_path(path): data for path, data in sources.options.overlay.items()})
     reader = ConfigTreeReader(
@@ -171,6 +183,21 @@ def read_config_tree(
     return tree
 
 
+def _lone_files(
+    tree: ConfigTree, paths: tuple[str, ...], options: UpgradeOptions, progress: Progress | None
+) -> ConfigTree | None:
+    """Return those of *paths* that the server *tree* does not read, as a tree of fragments; None for none.
+
+    What they hold is no part of the server: no finding about the server depends on it.
+    """
+    read = {*tree.files, *map(real_path, tree.files)}
+    lone = tuple(path for path in paths if path not in read and real_path(path) not in read)
+    if not lone:
+        return None
+    sources = Sources(fragments=lone, environment=tree.environment)
+    return read_config_tree(sources, options, progress=progress)
+
+
 def _by_names(tree: ConfigTree, overlay: Overlay) -> dict[str, Document]:
     """Return the documents of *tree* by path and by real path."""
     return {
@@ -207,11 +234,11 @@ UNKNOWN: Final = (
 def described(tree: ConfigTree) -> tuple[str, ...]:
     """Return the lines of text that describe the input."""
     first = next(iter(tree.files), "")
-    count = len(tree.files)
+    lone = [file for file in tree.files.values() if file.role is Role.FRAGMENT]
+    count = len(tree.files) - (len(lone) if tree.context is InputContext.SERVER else 0)
     more = f" and {count - 1} more file{'s' * (count > 2)}" if count > 1 else ""
     if tree.context is not InputContext.SERVER:
         return (f"input: {tree.context.value}: {first}{more}; {UNKNOWN}",)
-    lone = [file for file in tree.files.values() if file.role is Role.FRAGMENT]
     lines = [
         f"input: {tree.context.value}: {first}{more}",
         f"modules compiled into the 2.2 server: {tree.built_in.text}",
@@ -256,7 +283,7 @@ class ConfigTreeReader:
         self.tree.built_in = built_in
         self.tree.undecided = [item_of(part) for part in options.undecided] if options is not None else []
         self.tree.defines = set(options.defines) if options is not None else set()
-        self.tree.environment = options.environment if options is not None else {}
+        self.tree.environment = options.environment if options is not None else sources.environment
         self.branches = Branches(
             self.tree.defines, is_complete=options is not None, built_in=built_in.modules
         )
@@ -267,7 +294,7 @@ class ConfigTreeReader:
         self.copied = CopiedPaths(self.root, options.copied if options is not None else ())
         self._files: dict[str, SourceFile] = {}
         self._variables: dict[str, str] = {}
-        self._known = variables({}, options.environment if options is not None else {})
+        self._known = variables({}, self.tree.environment)
         self._names: dict[str, str] = {}
         self._section_names: dict[str, str] = {}
 
@@ -305,10 +332,7 @@ class ConfigTreeReader:
         """
         if self.overlay.real_path(path) in self._files:
             return
-        live: tuple[Maybe, Maybe] = (
-            (None, None) if self.options is not None and role is Role.FRAGMENT else (True, True)
-        )
-        self._read_file(path, role, None, None, live, directory)
+        self._read_file(path, role, None, None, (True, True), directory)
 
     def finish(self) -> None:
         """Complete the data that need all statements: the modules."""
@@ -338,6 +362,8 @@ class ConfigTreeReader:
                 else f"more than {MAX_DEPTH} files include each other"
             )
             self._record_error(via or SourceLocation(path, 0), f"{what}: not followed")
+            if path.endswith(MODULE_FILES):
+                self._leave_modules_open(via or SourceLocation(path, 0))
             return []
         try:
             file = self._files.get(key) or self.tree.files.get(path) or self._open(key, path, role, directory)
@@ -361,12 +387,34 @@ class ConfigTreeReader:
                 )
             return []
         if file.foreign:
-            return []
+            target = self._link_target(file)
+            if not target:
+                if path.endswith(MODULE_FILES):
+                    self._leave_modules_open(via or SourceLocation(path, 1))
+                return []
+            self.stack.append(key)
+            statements = self._read_file(target, role, parent, via, live, directory)
+            self.stack.pop()
+            return statements
         self.stack.append(key)
         statements = self._block(file.document.children, file, parent, via, live)
         self.stack.pop()
         file.statements += statements
         return statements
+
+    def _link_target(self, file: SourceFile) -> str:
+        """Return the file of the tree that *file*, the text of a symbolic link, stands for; "" for none."""
+        if self.options is None or not any(fault.kind is FaultKind.LINK for fault in file.faults):
+            return ""
+        target = os.path.normpath(
+            os.path.join(os.path.dirname(file.path), to_text(file.document.bytes).strip())
+        )
+        is_inside = target.startswith(f"{self.root.rstrip('/')}/")
+        return target if is_inside and os.path.isfile(to_bytes(target)) else ""
+
+    def _leave_modules_open(self, place: SourceLocation) -> None:
+        self.tree.modules_unread = self.tree.modules_unread or place
+        self.branches.leave_open()
 
     def _open(self, key: str, path: str, role: Role, directory: str) -> SourceFile:
         self.progress(path)
@@ -386,7 +434,12 @@ class ConfigTreeReader:
         file.foreign = any(fault.kind.is_unreadable for fault in file.faults)
         for fault in file.faults:
             if fault.kind is not FaultKind.MISSPELLED:  # where 2.4 loads the result, it is a finding of that
-                self._record_error(SourceLocation(file.path, fault.line), fault.reason, advice=fault.advice)
+                target = self._link_target(file)
+                followed = f"{target.removeprefix(self.root).lstrip('/')} was read in its place"
+                place = SourceLocation(file.path, fault.line)
+                self._record_error(
+                    place, fault.reason, advice=fault.advice, consequence=followed if target else NOT_CHECKED
+                )
         if not file.foreign:
             file.template_lines = tuple(marked_lines(data)) if checked is None else checked.template_lines
         marks = file.template_lines
@@ -407,8 +460,10 @@ class ConfigTreeReader:
         *,
         kind: UnknownKind = UnknownKind.NOT_READ,
         advice: str = "",
+        consequence: str = NOT_CHECKED,
     ) -> None:
-        self.tree.unread.append(UnknownItem(kind, place, reason, "no rule has checked it", advice))
+        matters = consequence == NOT_CHECKED
+        self.tree.unread.append(UnknownItem(kind, place, reason, consequence, advice, matters=matters))
 
     # statements ----------------------------------------------------------------------------------
     def _block(
@@ -557,6 +612,7 @@ class ConfigTreeReader:
             return
         self.tree.include_patterns.append(path)
         included = []
+        problem_text = f"no file of {argument} is here"
         try:
             for file in self._included_files(path, optional, has_wildcards(path)):
                 included.append(file)
@@ -566,8 +622,14 @@ class ConfigTreeReader:
                     file, line.file.role, line, line.place, (line.in_22, line.in_24)
                 )
         except ConfigError as problem:
-            self._record_error(line.place, problem.reason, kind=UnknownKind.MISSING)
+            problem_text = problem.reason
+            if included or not path.endswith(MODULE_FILES):
+                self._record_error(line.place, problem_text, kind=UnknownKind.MISSING)
         line.included = tuple(included)
+        if not included and path.endswith(MODULE_FILES):
+            self._leave_modules_open(line.place)
+            reason = f"{problem_text}: which modules are loaded is not known"
+            self._record_error(line.place, reason, kind=UnknownKind.MISSING)
 
     def _included_files(self, path: str, optional: bool, wild: bool) -> Iterator[str]:
         """Yield the files of *path* by the rules of 2.2, or by those of 2.4 if 2.2 finds none."""

@@ -41,6 +41,7 @@ class FaultKind(Enum):
     UTF_16 = "utf-16", True
     ONE_LINE = "one line", True
     FOREIGN = "foreign", True
+    LINK = "link", True
     BYTE_ORDER_MARK = "byte order mark", False
     NUL = "nul", False
     OPEN_SECTION = "open section", False
@@ -82,7 +83,7 @@ def text_faults(data: bytes, document: Document | None = None) -> tuple[TextFaul
     if _LINK_TARGET.fullmatch(data):
         reason = "this text is no configuration of httpd: it is the target of a symbolic link"
         advice = "copy the tree with its links, or make the file the link again: ln -sf TARGET FILE"
-        return (TextFault(FaultKind.FOREIGN, 1, reason, advice),)
+        return (TextFault(FaultKind.LINK, 1, reason, advice),)
     if not marks and is_foreign(document):
         reason = "this text is no configuration of httpd: hardly a line begins with a directive"
         return (

@@ -101,6 +101,25 @@ def test_many_places_are_counted() -> None:
 
 
 def test_a_name_with_a_line_end_begins_no_line() -> None:
-    whole = Report(["x"], [entry(1, path="x\n0 findings.conf", message="a\nb")])
-    assert "x\\x0a0 findings.conf:1  C17" in render(whole)
-    assert not [line for line in render(whole).splitlines() if line.startswith(("0 findings.conf", "b"))]
+    lone = Report(["x"], [entry(1, path="x\n0 findings.conf", message="a\nb")])
+    assert "x\\x0a0 findings.conf:1  C17" in render(lone)
+    assert not [line for line in render(lone).splitlines() if line.startswith(("0 findings.conf", "b"))]
+
+
+def test_files_that_no_include_reads_have_a_section_and_counts_of_their_own() -> None:
+    lone = Report(
+        ["a.conf", "lone.conf"],
+        [entry(1), entry(2, path="lone.conf", is_lone=True), entry(3, path="lone.conf", is_lone=True)],
+        7,
+        lone={"lone.conf": 5},
+    )
+    lines = render(lone).splitlines()
+    title = lines.index("Files that no Include reads: no answer of the server depends on them")
+    assert [at for at, line in enumerate(lines) if line.startswith("a.conf:1")][0] < title
+    assert lines[title + 2].startswith("lone.conf:2") and lines[title + 2].endswith("in 2 places")
+    assert "1 file, 7 lines: 1 finding, 0 notes" in lines
+    assert "  breaks start-up   1   1 fixed by upgrade" in lines
+    assert lines[-1] == (
+        "files that no Include reads, not counted above: 1 file, 5 lines: 2 findings "
+        "(2 fixed by upgrade, 0 to review), 0 notes"
+    )

@@ -7,6 +7,7 @@ A worker that runs as another user may be unable to read the package, or Python 
 from __future__ import annotations
 
 import ast
+import dis
 import os
 import subprocess
 import sys
@@ -264,3 +265,18 @@ for name in ALL:
     optional = "OpenSSL acme brotli cryptography h2 josepy ldap lmdb lupa lxml psycopg pymysql watchfiles"
     done = subprocess.run([sys.executable, "-c", code, optional], capture_output=True, text=True, check=False)
     assert (done.returncode, done.stderr) == (0, "")
+
+
+def test_imports_are_those_that_dis_reads() -> None:
+    """Of a function with so many names that an instruction needs a prefix for the number of one."""
+    lines = "".join(f"    import m{n}\n    from p{n} import a{n}, b{n} as c{n}\n" for n in range(300))
+    code = compile(f"def f():\n{lines}", "f", "exec").co_consts[0]
+    expected, name = [], ""
+    for instruction in dis.get_instructions(code):
+        if instruction.opname == "IMPORT_NAME":
+            name = instruction.argval
+            expected.append((name, ""))
+        elif instruction.opname == "IMPORT_FROM":
+            expected.append((name, instruction.argval))
+    assert len(expected) == 1200
+    assert list(preload._imports(code)) == expected

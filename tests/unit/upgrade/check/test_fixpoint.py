@@ -234,3 +234,29 @@ def test_files_that_are_read_after_an_edit_are_edited_too(tmp_path: Path) -> Non
     result = upgrade(found, [rule("C01", "allowoverride", admit), Rule("C02", "test", "test", check, 0)])
     assert result.files[added] == b"New 1\n"
     assert ("C02", 1, True) in places(result.findings) and added in result.tree.files
+
+
+SERVER = """ServerRoot /srv
+LoadModule mime_module modules/mod_mime.so
+LoadModule authz_host_module modules/mod_authz_host.so
+Listen 80
+DefaultType text/plain
+"""
+
+
+def test_a_module_that_an_edit_needs_is_a_part_of_that_edit(tmp_path: Path) -> None:
+    result = upgrade(config_tree(tmp_path, {MAIN: SERVER}))
+    path = f"{tmp_path}/{MAIN}"
+    assert b"LoadModule headers_module modules/mod_headers.so\n" in result.files[path]
+    assert not [finding for finding in result.findings if finding.message.startswith("mod_headers")]
+    [row] = [finding for finding in result.findings if finding.rule == "C13" and finding.edits]
+    assert row.new[-1] == "LoadModule headers_module modules/mod_headers.so"
+    assert {fix.path for fix in row.fixes} == {path}
+    assert [fix.text for fix in row.fixes if "LoadModule" in fix.text]
+    assert row.advice.endswith("`LoadModule headers_module modules/mod_headers.so` goes with it")
+
+
+def test_a_module_that_the_text_needs_by_itself_is_a_fault_of_its_line(tmp_path: Path) -> None:
+    result = upgrade(config_tree(tmp_path, {MAIN: f"{SERVER}Header set X-Name value\n"}))
+    [finding] = [finding for finding in result.findings if finding.message.startswith("mod_headers")]
+    assert (finding.rule, finding.place.line) == ("C04", 6)

@@ -175,3 +175,18 @@ def test_a_path_of_debian_shows_its_build(tmp_path: Path) -> None:
     line = "LoadModule log_config_module /usr/lib/apache2/modules/mod_log_config.so\n"
     tree = config_tree(tmp_path, {"conf/httpd.conf": f"{ALIAS}{line}"})
     assert b"log_config" not in next(iter(upgrade(tree).files.values()))
+
+
+def test_further_lines_stand_in_the_main_file_not_in_that_of_a_product(tmp_path: Path) -> None:
+    tree = config_tree(
+        tmp_path,
+        {
+            "conf/httpd.conf": f"{ALIAS}LoadModule proxy_balancer_module modules/mod_proxy_balancer.so\n"
+            "Listen 80\nInclude conf.d/*.conf\n",
+            "conf.d/security.conf": "LoadModule unique_id_module modules/mod_unique_id.so\n",
+        },
+    )
+    result = upgrade(tree)
+    assert "conf.d/security.conf" not in {path.removeprefix(f"{tmp_path}/") for path in result.files}
+    [shared] = [finding for finding in result.findings if finding.message.startswith("mod_slotmem_shm")]
+    assert shared.place.line == 2, "the line that needs the module"

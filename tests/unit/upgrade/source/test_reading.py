@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 from tests.unit.upgrade.config_trees import config_tree, fragments, laid, reasons
 
 from whimbrel.config.options import LoadOptions
+from whimbrel.upgrade.check.fixpoint import upgrade
 from whimbrel.upgrade.model import InputContext, UpgradeOptions
 from whimbrel.upgrade.source.config_tree import Role
 from whimbrel.upgrade.source.reading import Sources, read_config_tree
@@ -396,3 +397,77 @@ def test_the_order_is_kept_until_a_statement_is_added(tmp_path: Path) -> None:
     tree.add(line)
     assert [one.name for one in tree.all_statements()] == ["old", "<location", "new", "old"]
     assert line.words() is line.words()
+
+
+DEBIAN = "Include mods-enabled/*.load\n<IfModule mod_headers.c>\nHeader set A b\n</IfModule>\n"
+
+
+def test_the_text_of_a_link_stands_for_its_target(tmp_path: Path) -> None:
+    found = config_tree(
+        tmp_path,
+        {
+            MAIN: DEBIAN,
+            "mods-available/mime.load": "LoadModule mime_module modules/mod_mime.so\n",
+            "mods-enabled/mime.load": "../mods-available/mime.load",
+        },
+    )
+    assert "mime_module" in found.modules_24
+    assert found.modules_unread is None
+    assert next(found.named("header"), None) is None, "the module is not loaded"
+    [item] = found.unread
+    assert item.place is not None and item.place.path == f"{tmp_path}/mods-enabled/mime.load"
+    assert (item.consequence, item.matters) == ("mods-available/mime.load was read in its place", False)
+
+
+@pytest.mark.parametrize(
+    "target", ["../mods-available/mime.load", "../../outside.load", "../mods-enabled/mime.load"]
+)
+def test_a_module_whose_file_was_not_read_is_not_known(target: str, tmp_path: Path) -> None:
+    (tmp_path / "outside.load").write_text("LoadModule mime_module modules/mod_mime.so\n")
+    found = config_tree(tmp_path / "root", {MAIN: DEBIAN, "mods-enabled/mime.load": target})
+    assert "mime_module" not in found.modules_24
+    assert found.modules_unread is not None
+    assert next(found.named("header")).in_24 is None
+    assert all(item.matters for item in found.unread[1:])
+
+
+def test_a_copy_without_its_links_does_not_show_its_modules(tmp_path: Path) -> None:
+    found = config_tree(tmp_path, {MAIN: f"{DEBIAN}AddCharset utf-8 .u\nLoadModule a_module a.so\n"})
+    assert found.modules_unread is not None and found.modules_unread.line == 1
+    [reason] = reasons(found)
+    assert reason.endswith("which modules are loaded is not known")
+    assert not [finding for finding in upgrade(found).findings if "not loaded" in finding.message]
+
+
+def test_files_that_no_include_reads_are_a_tree_of_their_own(tmp_path: Path) -> None:
+    text = "Order deny,allow\nDeny from all\nAllow from 127.0.0.1\nSatisfy all\n"
+    main = (
+        "LoadModule authz_host_module modules/mod_authz_host.so\n<VirtualHost *>\n"
+        f"<Location /status>\n{text}</Location>\n<Files ~ ^x>\nOrder allow,deny\nDeny from all\n</Files>\n"
+        "<Directory /srv>\nAllowOverride None\nOrder allow,deny\nAllow from all\n</Directory>\n"
+        "</VirtualHost>\n"
+    )
+    laid(tmp_path, {MAIN: main, "lone.conf": f"<Location /lone>\n{text}</Location>\n"})
+    server = LoadOptions(server_root=str(tmp_path))
+    lone = str(tmp_path / "lone.conf")
+    with_lone = read_config_tree(
+        Sources(options=server, fragments=(lone, f"{tmp_path}/{MAIN}")), UpgradeOptions()
+    )
+    assert with_lone.lone is not None and list(with_lone.lone.files) == [lone]
+    alone = upgrade(read_config_tree(Sources(options=server), UpgradeOptions()))
+    both = upgrade(with_lone)
+    assert [f for f in both.findings if f.place.path != lone] == alone.findings
+    assert both.files[f"{tmp_path}/{MAIN}"] == alone.files[f"{tmp_path}/{MAIN}"]
+    assert "C17" in [f.rule for f in both.findings if f.place.path == lone]
+    assert set(both.tree.files) == {f"{tmp_path}/{MAIN}", lone}
+
+
+def test_an_include_out_of_the_copy_is_not_called_one_without_match(tmp_path: Path) -> None:
+    laid(
+        tmp_path,
+        {"elsewhere/a.conf": "", f"copy/{MAIN}": f"ServerRoot /srv/a\nInclude {tmp_path}/elsewhere/*.conf\n"},
+    )
+    options = LoadOptions(server_root=str(tmp_path / "copy"))
+    found = read_config_tree(Sources(options=options, is_relocated=True), UpgradeOptions())
+    rules = [finding.rule for finding in upgrade(found).findings]
+    assert "X03" not in rules and "READ" in rules

@@ -11,7 +11,7 @@ from whimbrel.modules.dav.mod_dav.methods import copy, delete, mkcol, move, put
 from whimbrel.modules.dav.mod_dav.options import options
 from whimbrel.modules.dav.mod_dav.propfind import propfind
 from whimbrel.modules.dav.mod_dav.proppatch import proppatch
-from whimbrel.modules.dav.mod_dav.settings import HANDLER_NAME, DavDirConfig
+from whimbrel.modules.dav.mod_dav.settings import CHANGING_METHODS, HANDLER_NAME, DavDirConfig
 from whimbrel.modules.dav.mod_dav.state import resource_of
 from whimbrel.modules.dav.mod_dav.validation import Check, validate
 from whimbrel.modules.dav.mod_dav.xml_document import read_document
@@ -50,8 +50,6 @@ _METHODS = {
     "UNLOCK": unlock,
     "REPORT": report_method,
 }
-_CHANGING = frozenset(("PUT", "DELETE", "PROPPATCH", "MKCOL", "COPY", "MOVE", "LOCK", "UNLOCK"))
-"""Methods that change files, properties or locks."""
 
 
 def make_handler(scope: Scope) -> CompiledHook | None:
@@ -64,7 +62,7 @@ def make_handler(scope: Scope) -> CompiledHook | None:
         if r.handler != HANDLER_NAME or method is None:
             return DECLINED
         r.set_uncacheable()
-        if r.method in _CHANGING and not may_start_programs():
+        if r.method in CHANGING_METHODS and not may_start_programs():
             report_program(r.method)
             return 204  # a stand-in: a tool that asks what a server would answer changes no file
         if "#" in r.untracked_target:

@@ -25,8 +25,8 @@ from whimbrel.modules.dav.mod_dav.provider import (
     PropertyName,
     PropertySource,
     PropertyStore,
+    PropertyTemplate,
     Resource,
-    Template,
 )
 
 if TYPE_CHECKING:
@@ -179,7 +179,7 @@ class FormattedTexts:
 
     def __init__(
         self,
-        template: Template | None,
+        template: PropertyTemplate | None,
         describe: Callable[[PropertySource, MediaType], Described],
         types: MediaTypes | None,
     ) -> None:

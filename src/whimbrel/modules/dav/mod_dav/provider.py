@@ -108,7 +108,7 @@ class PropertySource(Protocol):
         """See Resource."""
 
 
-class Template(PropertySource, Protocol):
+class PropertyTemplate(PropertySource, Protocol):
     """Properties in place of those of any file: live values are words between two `MARK`."""
 
     def compile(self, text: str) -> FileText | None:
@@ -172,7 +172,7 @@ class Resource:
         """Yield the same, with texts in place of resources where *texts* has a function."""
         return self.walk(depth)
 
-    def template(self) -> Template | None:
+    def template(self) -> PropertyTemplate | None:
         """Return what stands for any file of a listing, None if there is none."""
         return None
 

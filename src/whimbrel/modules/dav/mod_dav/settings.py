@@ -15,6 +15,8 @@ if TYPE_CHECKING:
 DEFAULT_PROVIDER: Final = "filesystem"
 GROUP: Final = "dav"
 HANDLER_NAME: Final = "dav-handler"
+CHANGING_METHODS: Final = frozenset(("PUT", "DELETE", "PROPPATCH", "MKCOL", "COPY", "MOVE", "LOCK", "UNLOCK"))
+"""Methods that change files, properties or locks; a tool that asks what a server would answer runs none."""
 OFF_BELOW: Final = (
     "AH00578",
     '"DAV Off" cannot be used to turn off a subtree of a DAV-enabled location.',

@@ -20,12 +20,12 @@ from whimbrel.modules.dav.mod_dav.provider import (
     LiveReader,
     MemberTexts,
     PropertyStore,
+    PropertyTemplate,
     Resource,
-    Template,
     Upload,
 )
 from whimbrel.modules.dav.mod_dav_fs import transfer
-from whimbrel.modules.dav.mod_dav_fs.file_texts import SECOND, FileStyle, FileTemplate, iso_date
+from whimbrel.modules.dav.mod_dav_fs.file_texts import SECOND, FileProperties, FileStyle, iso_date
 from whimbrel.modules.dav.mod_dav_fs.new_files import TEMPORARY
 from whimbrel.modules.dav.mod_dav_fs.property_store import (
     STATE_DIRECTORY,
@@ -151,9 +151,9 @@ class FileResource(Resource):
             if not isinstance(each, str):
                 yield each
 
-    def template(self) -> Template:
+    def template(self) -> PropertyTemplate:
         """Return what stands for any file of a listing."""
-        return FileTemplate(self.style)
+        return FileProperties(self.style)
 
     def listing(self, depth: int, texts: MemberTexts | None = None) -> Iterator[Resource | str]:
         """Yield the same, with texts in place of files where *texts* has a function."""

@@ -43,7 +43,9 @@ _EXPRESSIONS: Final = {
     "getetag": "{style.etag(info)}",
     "executable": f'{{"T" if info.st_mode & {S_IXUSR} else "F"}}',
 }
-_USUAL_ETAG: Final = f'{{"" if style.time - modified > {SECOND} else "W/"}}"{{"%x" % info.st_size}}-{{tag}}"'
+_DEFAULT_ETAG: Final = (
+    f'{{"" if style.time - modified > {SECOND} else "W/"}}"{{"%x" % info.st_size}}-{{tag}}"'
+)
 
 
 @lru_cache(maxsize=2048)
@@ -80,8 +82,8 @@ class FileStyle:
         return tag if self.is_old or self.time - info.st_mtime_ns > SECOND else f"W/{tag}"
 
 
-class FileTemplate:
-    """Properties in place of those of any file without dead ones: live values are words; see Template."""
+class FileProperties:
+    """Properties in place of those of any file without dead ones; see PropertyTemplate."""
 
     __slots__ = ("_style", "exists", "key")
 
@@ -111,22 +113,22 @@ class FileTemplate:
         if not len(pieces) & 1 or len(pieces) > 2 * MAX_WORDS + 1:
             return None
         style = self._style
-        is_usual = style.etag_bits == DEFAULT_BITS and not style.is_old
-        return _function_of(tuple(pieces[1::2]), is_usual)(style, pieces[::2])
+        is_default = style.etag_bits == DEFAULT_BITS and not style.is_old
+        return _function_of(tuple(pieces[1::2]), is_default)(style, pieces[::2])
 
     def _lacks(self, name: str) -> bool:
         return name == _ETAG_NAME and bool(self._style.etag_bits & ETAG_NONE)
 
 
 @lru_cache(maxsize=64)
-def _function_of(words: tuple[str, ...], is_usual: bool) -> Callable[[FileStyle, Sequence[str]], FileText]:
-    """Return the function that makes a `FileText` of a style and the texts around *words*; *is_usual*: the
+def _function_of(words: tuple[str, ...], is_default: bool) -> Callable[[FileStyle, Sequence[str]], FileText]:
+    """Return the function that makes a `FileText` of a style and the texts around *words*; *is_default*: the
     ETag has size and time.
     """
     texts = [f"text_{index}" for index in range(len(words) + 1)]
     parts = [f"{{{texts[0]}}}"]
     for word, text in zip(words, texts[1:], strict=True):
-        parts.append(_USUAL_ETAG if is_usual and word == _ETAG_NAME else _EXPRESSIONS[word])
+        parts.append(_DEFAULT_ETAG if is_default and word == _ETAG_NAME else _EXPRESSIONS[word])
         parts.append(f"{{{text}}}")
     lines = [
         "def make(style, texts):",
@@ -139,5 +141,5 @@ def _function_of(words: tuple[str, ...], is_usual: bool) -> Callable[[FileStyle,
     ]
     values: dict[str, Any] = {"stamp": _stamp, "iso_date": iso_date}
     exec("\n".join(lines), values)
-    made: Callable[[FileStyle, Sequence[str]], FileText] = values["make"]
-    return made
+    function: Callable[[FileStyle, Sequence[str]], FileText] = values["make"]
+    return function

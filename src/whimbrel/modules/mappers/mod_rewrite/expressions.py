@@ -6,7 +6,7 @@ from typing import Any
 
 from whimbrel.base.errors import ConfigError
 from whimbrel.directives.command import Command
-from whimbrel.engine.expressions import RequestView, reads_of
+from whimbrel.engine.expressions import RequestView, log_failure, reads_of
 from whimbrel.expr.api import compile_condition
 from whimbrel.expr.errors import EvalError, ExprError
 from whimbrel.expr.evaluation import Evaluation
@@ -31,6 +31,7 @@ def holds(cond: Cond, c: Context) -> bool:
     try:
         result = bool(cond.expression.test(evaluation))
     except EvalError as problem:
+        log_failure(c.r, cond.expression.place, problem, "rewrite")
         c.log_step(1, f"RewriteCond: expr='{cond.written}' evaluation failed: {problem.reason}")
         return False
     if evaluation.vary and not cond.no_vary:

@@ -6,7 +6,7 @@ import re
 from functools import partial
 from typing import TYPE_CHECKING, Final
 
-from whimbrel.backends.fastcgi import FastcgiReader, complete_output
+from whimbrel.backends.fastcgi import FastcgiReader, complete_output, end_of_head
 from whimbrel.modules.proxy.mod_proxy.relay import ProxyRelay, ProxyRelayExchange, may_offer
 from whimbrel.modules.proxy.mod_proxy_fcgi.settings import FcgiDirConfig
 from whimbrel.modules.support.backend_relay import MAX_SENT, offer
@@ -16,7 +16,6 @@ if TYPE_CHECKING:
     from whimbrel.engine.relay.relay import RelayClient
     from whimbrel.modules.proxy.mod_proxy.program_exchange import ProgramExchange
 
-_HEAD_END: Final = re.compile(rb"\r\n\r\n|(?<!\r)\n\n").search
 # Fields with which more than the head decides about the response: the clock, files, the status.
 _OWN_RULES: Final = re.compile(
     rb"(?i)^(?:date|expires|last-modified|etag|location|status|warning|vary|content-(?:length|range)"
@@ -31,10 +30,9 @@ def output_key(data: bytes) -> tuple[bytes, bytes] | None:
     output = complete_output(data)
     if output is None:
         return None
-    match = _HEAD_END(output, 0, MAX_HEAD)
-    if match is None:
+    stop = end_of_head(output, 0, MAX_HEAD)
+    if stop < 0:
         return None
-    stop = match.end()
     body = output[stop:]
     return (output[:stop] if body else b"\0" + output[:stop]), body  # without a body the framing is another
 

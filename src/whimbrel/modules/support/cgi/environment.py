@@ -154,8 +154,8 @@ def _header_vars(r: Request) -> dict[str, str]:
     with_credentials = r.dir_config(CoreDirConfig).cgi_pass_auth
     out = {}
     for name, value in r.headers_in.items():
-        made = _known_variable if len(name) <= MAX_NAME else _variable_of
-        variable = made(name, underscores, with_credentials)
+        builder = _known_variable if len(name) <= MAX_NAME else _variable_of
+        variable = builder(name, underscores, with_credentials)
         if variable:
             out[variable] = value
     return out

@@ -52,8 +52,8 @@ class B3Propagator(TextMapPropagator):
         if not _TRACE.fullmatch(trace) or not _SPAN.fullmatch(span):
             return context
         found = SpanContext(
-            int(trace, 16),
-            int(span, 16),
+            int.from_bytes(bytes.fromhex(trace)),
+            int.from_bytes(bytes.fromhex(span)),
             is_remote=True,
             trace_flags=TraceFlags(
                 TraceFlags.SAMPLED if sampled in ("1", "d", "true") else TraceFlags.DEFAULT

@@ -61,7 +61,7 @@ def place_of(manager: ProcessManager, process_group: str, application_group: str
     return pool.place_of(process_group, application_group, manager.directory)
 
 
-class _Turn(Completion["BackendConnection | None"]):
+class _PendingConnection(Completion["BackendConnection | None"]):
     """The wait of a request for a connection; a `QueuedRequest`."""
 
     def is_waiting(self) -> bool:
@@ -78,16 +78,16 @@ async def _free_connection(connections: ProcessConnections) -> BackendConnection
     connection = connections.take()
     if connection is not None or not connections.is_full():
         return connection
-    turn = _Turn()
-    if not connections.enqueue(turn):
+    pending = _PendingConnection()
+    if not connections.enqueue(pending):
         return None
     try:
-        return await turn
+        return await pending
     except BaseException:
-        if turn.done() and (connection := turn.result()) is not None:
+        if pending.done() and (connection := pending.result()) is not None:
             connections.release(connection)
         else:
-            turn.start(None)
+            pending.start(None)
         raise
 
 

@@ -25,7 +25,7 @@ from whimbrel.modules.wsgi.mod_wsgi.records import (
     begin,
     variable_records,
 )
-from whimbrel.modules.wsgi.mod_wsgi.relay import OnePieceReader, WsgiRelayExchange
+from whimbrel.modules.wsgi.mod_wsgi.relay import WsgiOnePieceReader, WsgiRelayExchange
 from whimbrel.registry.phases import OK, HookStatus
 
 if TYPE_CHECKING:
@@ -97,8 +97,8 @@ class WsgiHead(ScriptHead):
         r = self.r
         r.status = atoi(value)
         # a line that is httpd's own anyway does not stand in the way of what is cached for the status
-        usual = status_line(r.status, version22=r.plan.dialect.wire_22)
-        r.status_line = None if value == usual else value
+        default = status_line(r.status, version22=r.plan.dialect.wire_22)
+        r.status_line = None if value == default else value
 
     def _done(self) -> HookStatus:
         r = self.r
@@ -200,7 +200,7 @@ class WsgiExchange(FastcgiRequest):
         self.variables = variables
         self.has_body = has_body
         self.relay = relay
-        self.reader = OnePieceReader(min(max_line or MAX_LINE, MAX_HEAD))
+        self.reader = WsgiOnePieceReader(min(max_line or MAX_LINE, MAX_HEAD))
 
     def make_reader(self) -> WsgiReader:
         """See FastcgiRequest."""

@@ -47,7 +47,7 @@ _END: Final = END_PARAMS + END_STDIN
 Parts = tuple[bytes, bytes]
 
 
-class OnePieceReader(WsgiReader):
+class WsgiOnePieceReader(WsgiReader):
     """A reader that keeps an answer which arrives in one piece: `received`, b"" for every other."""
 
     __slots__ = ("received",)
@@ -161,21 +161,21 @@ def own_variables(
     *received*: when the request arrived; *identifier*: its number in logs; *connects*, *restarts*: attempts.
     """
     text = b"\0mod_wsgi.request_start\0%d\0mod_wsgi.request_id\0%b" % (
-        int(received * 1_000_000),
+        received * 1_000_000,
         identifier.encode("latin-1"),
     )
     if is_embedded:
         return text
     return b"%b\0mod_wsgi.queue_start\0%d\0mod_wsgi.daemon_connects\0%d\0mod_wsgi.daemon_restarts\0%d" % (
         text,
-        int(time() * 1_000_000),
+        time() * 1_000_000,
         connects,
         restarts,
     )
 
 
 def offer_relay(
-    r: Request, place: WsgiPlace, variables: bytes, timeout: float, reader: OnePieceReader
+    r: Request, place: WsgiPlace, variables: bytes, timeout: float, reader: WsgiOnePieceReader
 ) -> None:
     """Let *r* be relayed to the processes at *place*, if the answer that *reader* has read came before.
 

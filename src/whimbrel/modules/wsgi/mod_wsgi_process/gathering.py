@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import threading
 import time
+from collections import deque
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
@@ -21,7 +22,7 @@ class Flusher:
     """The thread that sends what channels hold; it is started with the first piece."""
 
     def __init__(self) -> None:
-        self._channels: set[Channel] = set()
+        self._channels: deque[Channel] = deque()  # whose operations are atomic
         self._event = threading.Event()
         self._starting = threading.Lock()
         self._has_started = False
@@ -30,8 +31,9 @@ class Flusher:
         """Send what *channel* holds in `HOLD` seconds."""
         if not self._has_started:
             self._start()
-        self._channels.add(channel)
-        self._event.set()
+        self._channels.append(channel)
+        if not self._event.is_set():
+            self._event.set()
 
     def _start(self) -> None:
         with self._starting:
@@ -50,7 +52,10 @@ class Flusher:
 
     def flush(self) -> bool:
         """Send what can be sent at once; return True if something is left."""
-        channels, self._channels = self._channels, set()
-        left = [channel for channel in channels if not channel.flush_now()]
-        self._channels.update(left)
-        return bool(left)
+        left = False
+        for _ in range(len(self._channels)):
+            channel = self._channels.popleft()
+            if not channel.flush_now():
+                self._channels.append(channel)
+                left = True
+        return left

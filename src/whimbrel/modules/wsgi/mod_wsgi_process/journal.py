@@ -127,7 +127,7 @@ class ErrorStreams:
 
     def end(self) -> None:
         """End the request; the caller has no reference to its streams."""
-        if self._is_as_made():
+        if self._is_pristine():
             return
         lines = self._lines
         stream = self._stream
@@ -140,7 +140,7 @@ class ErrorStreams:
                 pass  # the application has closed it
             lines.expire()
 
-    def _is_as_made(self) -> bool:
+    def _is_pristine(self) -> bool:
         """Return True if only this object knows the streams, and they are as they were made."""
         stream = self._stream
         lines = self._lines

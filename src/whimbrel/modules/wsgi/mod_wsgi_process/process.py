@@ -134,7 +134,7 @@ class Process:
                 # the thread or process that was to take the connection may have been killed
                 with self.accepting:
                     for each in self.serving:
-                        each.look_again()
+                        each.rearm()
             time.sleep(self.settings["tick"])
 
     def check_timers(self, now: float) -> None:

@@ -70,17 +70,17 @@ def parsed(content: bytes) -> dict[str, object]:
 
 
 # A usual request without a body: BEGIN, one record of variables, their end, and the end of the body.
-USUAL_BEGIN = record(BEGIN, struct.pack(">HB5x", 1, KEEP_FLAG))
-USUAL_END = record(PARAMS) + record(STDIN)
-_PARAMS_AT = len(USUAL_BEGIN)
+PLAIN_BEGIN = record(BEGIN, struct.pack(">HB5x", 1, KEEP_FLAG))
+PLAIN_END = record(PARAMS) + record(STDIN)
+_PARAMS_AT = len(PLAIN_BEGIN)
 _CONTENT_AT = _PARAMS_AT + HEADER.size
-_AROUND = _CONTENT_AT + len(USUAL_END)
+_AROUND = _CONTENT_AT + len(PLAIN_END)
 
 
-def usual_content(data: bytes) -> bytes | None:
+def plain_content(data: bytes) -> bytes | None:
     """Return the variables in *data* if it is a usual request without a body, all of it; None otherwise."""
     size = len(data) - _AROUND
-    if size < 0 or not data.startswith(USUAL_BEGIN) or not data.endswith(USUAL_END):
+    if size < 0 or not data.startswith(PLAIN_BEGIN) or not data.endswith(PLAIN_END):
         return None
     if HEADER.unpack_from(data, _PARAMS_AT) != (1, PARAMS, 1, size, 0):
         return None
@@ -143,7 +143,7 @@ class Channel:
         """Read the beginning of the next request; return its variables."""
         if not self._data:
             data = self._receive()
-            content = usual_content(data)
+            content = plain_content(data)
             if content is not None:
                 self.role = 1
                 self.flags = KEEP_FLAG
@@ -175,7 +175,8 @@ class Channel:
     def hold(self, data: bytes) -> None:
         """Send output, together with what follows soon; raises ClientGone."""
         with self._lock:
-            self._check()
+            if self.is_gone or self._problem is not None:
+                self._check()
             self._held.append(data)
             self._held_size += len(data)
             if self._held_size >= MAX_HELD:

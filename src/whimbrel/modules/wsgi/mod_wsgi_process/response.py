@@ -15,9 +15,9 @@ from .streams import FileWrapper
 _CODE = re.compile(rb"[0-9]{3}(?![0-9])").match
 _LENGTH = re.compile(rb"[0-9]{1,18}\Z").match
 # usual values, which need no further check
-_USUAL_STATUS = re.compile(r"[0-9]{3} [ -~]*\Z").match
-_USUAL_NAME = re.compile(r"[!-~]+\Z").match
-_USUAL_VALUE = re.compile(r"[\t -~]*\Z").match
+_PLAIN_STATUS = re.compile(r"[0-9]{3} [ -~]*\Z").match
+_PLAIN_NAME = re.compile(r"[!-~]+\Z").match
+_PLAIN_VALUE = re.compile(r"[\t -~]*\Z").match
 
 BURST = 0.001  # seconds between pieces of output that are sent together
 SHORT = 16384  # bytes of output that are copied behind the header of their record
@@ -43,7 +43,7 @@ def is_control(byte: int) -> bool:
 
 def checked_status(value: object) -> bytes:
     """Return the bytes of a status line; raises TypeError and ValueError."""
-    if type(value) is str and _USUAL_STATUS(value) is not None:
+    if type(value) is str and _PLAIN_STATUS(value) is not None:
         return value.encode()
     return any_status(value)
 
@@ -68,8 +68,8 @@ def checked_headers(headers: list[object]) -> list[tuple[bytes, bytes]]:
             name, value = header
             if (
                 type(name) is type(value) is str
-                and _USUAL_NAME(name) is not None
-                and _USUAL_VALUE(value) is not None
+                and _PLAIN_NAME(name) is not None
+                and _PLAIN_VALUE(value) is not None
             ):
                 out.append((name.encode(), value.encode()))
                 continue

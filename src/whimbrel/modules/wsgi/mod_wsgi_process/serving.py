@@ -7,6 +7,7 @@ A thread gives its idle connection up for a new one: no connection waits while a
 from __future__ import annotations
 
 import select
+import time
 from typing import TYPE_CHECKING
 
 from .journal import ErrorStreams
@@ -19,6 +20,7 @@ if TYPE_CHECKING:
 # Requests of one connection that a thread serves while others wait. With 1, each connection that is closed
 # for another one would let the next be closed, as the server opens one in its place.
 MAX_PRESSED = 3
+MAX_PRESSED_TIME = 0.05  # seconds that these requests may take
 _REJECTED = record(REJECTED)
 _CLOSING = record(CLOSING)
 _ENDED_WELL = (end(OK, keeps=False), end(OK, keeps=True))
@@ -28,7 +30,7 @@ class ServingThread:
     """What one thread of a process does.
 
     Attributes:
-        kept: the connection whose next request it serves; None without one.
+        persistent: the connection whose next request it serves; None without one.
         is_free: it waits, and has no connection.
         requests: that it has served.
         errors: its streams for wsgi.errors.
@@ -38,12 +40,13 @@ class ServingThread:
         self.process = process
         self.number = number
         self.requests = 0
-        self.kept: Channel | None = None
+        self.persistent: Channel | None = None
         self.is_free = False
         self._is_listening = False
         self.errors = ErrorStreams()
-        self._kept_handle = -1
+        self._persistent_handle = -1
         self._pressed = 0  # requests in a row at which other connections waited
+        self._pressed_at = 0.0  # when the first of them began
         self._listener = process.listener.fileno()
         self._epoll = select.epoll()
         self._epoll.register(process.woken, select.EPOLLIN)
@@ -59,7 +62,7 @@ class ServingThread:
             self._epoll.unregister(self._listener)
             self._is_listening = False
 
-    def look_again(self) -> None:
+    def rearm(self) -> None:
         """Wake the thread if a connection waits; `Process.accepting` is held."""
         self._stop_listening()
         self._listen()
@@ -75,8 +78,8 @@ class ServingThread:
             else:
                 self._close(channel)
         self.is_free = False
-        if self.kept is not None:
-            self._give_up(self.kept)
+        if self.persistent is not None:
+            self._give_up(self.persistent)
 
     # connections ------------------------------------------------------------------------------------
     def _next(self) -> Channel | None:
@@ -84,17 +87,19 @@ class ServingThread:
         process = self.process
         wait = self._epoll.poll
         while True:
-            if self.kept is None and not self.is_free:
+            if self.persistent is None and not self.is_free:
                 self._be_free()
             events = wait()
             if process.is_stopping:
                 return None
             handles = [handle for handle, _event in events]
             is_waiting = self._listener in handles
-            if self._kept_handle in handles:
+            if self._persistent_handle in handles:
                 is_pressed = is_waiting and not any(each.is_free for each in process.serving)
+                if is_pressed and not self._pressed:
+                    self._pressed_at = time.monotonic()
                 self._pressed = self._pressed + 1 if is_pressed else 0
-                return self.kept
+                return self.persistent
             channel = self._accepted() if is_waiting else None
             if channel is not None:
                 self._pressed = 0
@@ -116,11 +121,11 @@ class ServingThread:
         """
         process = self.process
         with process.accepting:
-            if self.kept is not None:
+            if self.persistent is not None:
                 free = next((each for each in process.serving if each.is_free), None)
                 if free is not None:
                     self._stop_listening()
-                    free.look_again()
+                    free.rearm()
                     return None
             try:
                 connection = process.listener.accept()[0]
@@ -132,15 +137,15 @@ class ServingThread:
                     if not each._is_listening:
                         each._listen()
         connection.setblocking(True)
-        if self.kept is not None:
-            self._give_up(self.kept)
+        if self.persistent is not None:
+            self._give_up(self.persistent)
         return Channel(connection, process.reports.log)
 
     def _keep(self, channel: Channel) -> None:
-        if self.kept is not channel:
-            self.kept = channel
-            self._kept_handle = channel.connection.fileno()
-            self._epoll.register(self._kept_handle, select.EPOLLIN)
+        if self.persistent is not channel:
+            self.persistent = channel
+            self._persistent_handle = channel.connection.fileno()
+            self._epoll.register(self._persistent_handle, select.EPOLLIN)
 
     def _give_up(self, channel: Channel) -> None:
         """Close an idle connection; a request that comes meanwhile goes to another one."""
@@ -151,9 +156,9 @@ class ServingThread:
         self._close(channel)
 
     def _close(self, channel: Channel) -> None:
-        if channel is self.kept:
-            self.kept = None
-            self._kept_handle = -1
+        if channel is self.persistent:
+            self.persistent = None
+            self._persistent_handle = -1
         channel.connection.close()
 
     # requests ---------------------------------------------------------------------------------------
@@ -174,6 +179,12 @@ class ServingThread:
             process.current.log = None
             process.end_request(self.number)
 
+    def _must_change(self) -> bool:
+        """Return True if a connection that waits is to have its turn."""
+        if not self._pressed:
+            return False
+        return self._pressed >= MAX_PRESSED or time.monotonic() - self._pressed_at > MAX_PRESSED_TIME
+
     def _answer(self, request: ApplicationRequest, channel: Channel) -> bool:
         status = request.answer(self)
         if status is None:
@@ -182,7 +193,7 @@ class ServingThread:
         keeps = (
             bool(channel.flags & KEEP_FLAG)
             and not channel.has_body
-            and self._pressed < MAX_PRESSED
+            and not self._must_change()
             and not self.process.is_stopping
         )
         ending = _ENDED_WELL[keeps] if status == OK else end(status, keeps=keeps)

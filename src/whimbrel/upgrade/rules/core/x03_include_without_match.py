@@ -13,6 +13,7 @@ from whimbrel.config.execute import root_relative
 from whimbrel.config.includes import has_wildcards
 from whimbrel.syntax.words import getword
 from whimbrel.upgrade.edits.helpers import replace_statement
+from whimbrel.upgrade.knowledge.scope import UnknownKind
 from whimbrel.upgrade.model import Finding, Risk, Safety
 from whimbrel.upgrade.rule import Rule
 from whimbrel.upgrade.source.config_tree import ConfigTree
@@ -20,12 +21,14 @@ from whimbrel.upgrade.source.config_tree import ConfigTree
 
 def check(tree: ConfigTree) -> Iterator[Finding]:
     """Yield every Include whose wildcards match no file of an existing directory."""
+    not_followed = {item.place for item in tree.unread if item.kind is UnknownKind.LEFT_OUT}
     for line in tree.named("include"):
         pattern = getword(line.args)[0]
         path = root_relative(tree.root, pattern) if tree.root else ""
         directory = path.rpartition("/")[0]
         if (
             line.included
+            or line.place in not_followed
             or not path
             or not has_wildcards(path)
             or has_wildcards(directory)

@@ -8,14 +8,14 @@ from typing import Final
 
 from whimbrel.base.regex import RegexError, compile_regex
 from whimbrel.catalogue import catalogue
-from whimbrel.catalogue.handlers import modules_of
+from whimbrel.catalogue.handlers import handler_table, modules_of
 from whimbrel.syntax.words import getword
 from whimbrel.upgrade.model import Finding, InputContext, Risk
 from whimbrel.upgrade.rule import Rule
 from whimbrel.upgrade.rules.modules.x24_successors import SUCCEEDED
 from whimbrel.upgrade.source.branches import MPMS
 from whimbrel.upgrade.source.config_tree import ConfigTree, Role, Statement
-from whimbrel.upgrade.source.queries import lines_for_24
+from whimbrel.upgrade.source.queries import lines_for_24, was_24_config
 from whimbrel.upgrade.source.walk import walk
 
 _COMPUTED: Final = re.compile(r"[%$]")
@@ -40,10 +40,32 @@ def check(tree: ConfigTree) -> Iterator[Finding]:
             or _COMPUTED.search(name)
             or not loaded.isdisjoint(modules_of(name, "2.4"))
             or _goes_to_proxy(tree, line)
+            or not tree.shows(line.place, name)
+            or _may_be_foreign(tree, name)
+            or _is_sent_by_22(tree, name)
             or any(map(_tests_foreign, line.enclosing("<ifmodule")))
         ):
             continue
         yield _finding(line, name)
+
+
+def _may_be_foreign(tree: ConfigTree, name: str) -> bool:
+    """Return True if a module is loaded whose handlers are not known: it may have the handler *name*."""
+    if modules_of(name, "2.2") or modules_of(name, "2.4"):
+        return False
+    tables = (handler_table(version).values() for version in ("2.2", "2.4"))
+    own = {row.file for version in ("2.2", "2.4") for row in catalogue(version).modules}
+    known = own.union(*(files for table in tables for files in table), _SERVED)
+    return not _files_of_lines(tree) <= known
+
+
+def _is_sent_by_22(tree: ConfigTree, name: str) -> bool:
+    """Return True if 2.2 sends these files as they are, too: it loads no module with the handler either."""
+    if was_24_config(tree):
+        return False
+    owners = set(modules_of(name, "2.2"))
+    own = [row for row in catalogue("2.2").modules if row.file in owners]
+    return len(own) == len(owners) > 0 and not any(row.identifier in tree.modules for row in own)
 
 
 def _tests_foreign(section: Statement) -> bool:
@@ -91,14 +113,14 @@ def _is_of_programs(line: Statement) -> bool:
 def _loaded_files(tree: ConfigTree) -> set[str]:
     """Return the base names of the module files that 2.4 has, without their endings."""
     rows = (catalogue("2.4").module(identifier) for identifier in tree.modules_24)
+    return _files_of_lines(tree) | {row.file for row in rows if row is not None} | _SERVED
+
+
+def _files_of_lines(tree: ConfigTree) -> set[str]:
+    """Return the base names of the files of LoadModule lines; PHP's without the minor version."""
     paths = (line.words()[1] for line in lines_for_24(tree, "loadmodule") if len(line.words()) == 2)
-    files = {path.rpartition("/")[2].removesuffix(".so") for path in paths}
-    return (
-        files
-        | {re.sub(r"^(libphp[57]?)[\d.]*$", r"\1", file) for file in files}
-        | {row.file for row in rows if row is not None}
-        | _SERVED
-    )
+    files = (path.rpartition("/")[2].removesuffix(".so") for path in paths)
+    return {re.sub(r"^(libphp[57]?)[\d.]*$", r"\1", file) for file in files}
 
 
 def _goes_to_proxy(tree: ConfigTree, line: Statement) -> bool:

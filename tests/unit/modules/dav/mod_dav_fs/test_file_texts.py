@@ -16,7 +16,7 @@ from whimbrel.engine.engine import Engine
 from whimbrel.modules.dav.mod_dav import properties
 from whimbrel.modules.dav.mod_dav.provider import HREF, MARK
 from whimbrel.modules.dav.mod_dav_fs.file_resource import FileResource
-from whimbrel.modules.dav.mod_dav_fs.file_texts import MAX_WORDS, WORDS, FileStyle, FileTemplate
+from whimbrel.modules.dav.mod_dav_fs.file_texts import MAX_WORDS, WORDS, FileProperties, FileStyle
 from whimbrel.testing.fake_runtime import FakeRuntime
 
 CONF = """
@@ -109,15 +109,15 @@ def test_texts_are_those_of_resources(
     urls = make_tree(tmp_path, random)
     change = '<propertyupdate xmlns="DAV:"><set><prop><a xmlns="urn:z">1</a></prop></set></propertyupdate>'
     written = 0
-    compiled = FileTemplate.compile
+    compiled = FileProperties.compile
 
-    def counted(template: FileTemplate, text: str) -> Any:
+    def counted(template: FileProperties, text: str) -> Any:
         nonlocal written
         found = compiled(template, text)
         written += found is not None
         return found
 
-    monkeypatch.setattr(FileTemplate, "compile", counted)
+    monkeypatch.setattr(FileProperties, "compile", counted)
     for attempt in range(40):
         if attempt == 20:
             for url in urls:
@@ -140,13 +140,13 @@ def test_locks_need_resources(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -
         '<lockinfo xmlns="DAV:"><lockscope><exclusive/></lockscope><locktype><write/></locktype></lockinfo>'
     )
     assert fetch(served, "/big/b", method="LOCK", body=body).status == 200
-    monkeypatch.setattr(FileTemplate, "compile", lambda *_: pytest.fail("a text without its lock"))
+    monkeypatch.setattr(FileProperties, "compile", lambda *_: pytest.fail("a text without its lock"))
     text = fetch(served, "/big/", "Depth: 1", method="PROPFIND").body
     assert text.count("<D:activelock>") == 1
 
 
 def test_texts_of_one_request_are_bounded() -> None:
-    template = FileTemplate(FileStyle(False, 0, 0))
+    template = FileProperties(FileStyle(False, 0, 0))
     assert template.compile(HREF * MAX_WORDS) is not None
     assert template.compile(HREF * (MAX_WORDS + 1)) is None
     assert template.compile(f"{HREF}{MARK}") is None

@@ -11,6 +11,7 @@ import pytest
 
 from whimbrel.backends.connection import BackendConnection
 from whimbrel.modules.wsgi.mod_wsgi import connections
+from whimbrel.modules.wsgi.mod_wsgi.connect import MAX_POOLS, ConnectionPools
 from whimbrel.modules.wsgi.mod_wsgi.connections import MAX_QUEUE, ProcessConnections
 
 
@@ -91,5 +92,21 @@ def test_a_request_does_not_wait_for_threads_that_hang(
                 while not waiting.found:
                     await asyncio.sleep(0.005)
             assert waiting.found == [None]
+
+    asyncio.run(main())
+
+
+def test_the_number_of_sockets_has_a_bound(tmp_path: Path) -> None:
+    async def main() -> None:
+        async with listening(tmp_path / "s") as path:
+            pools = ConnectionPools()
+            pool = pools.pool(path, 2)
+            connection = pool.take()
+            assert connection is not None
+            pool.release(connection)
+            for number in range(MAX_POOLS):
+                pools.pool(str(number), 2)
+            assert len(pools._pools) <= MAX_POOLS
+            assert connection.is_closed
 
     asyncio.run(main())

@@ -15,7 +15,7 @@ from whimbrel.modules.wsgi.mod_wsgi.records import (
     record,
     variable_text,
 )
-from whimbrel.modules.wsgi.mod_wsgi.relay import OnePieceReader, around_port, own_variables
+from whimbrel.modules.wsgi.mod_wsgi.relay import WsgiOnePieceReader, around_port, own_variables
 from whimbrel.modules.wsgi.mod_wsgi_process.records import END, LOG, STDOUT, parsed
 
 HEAD = b"Status: 200 OK\r\nContent-Length: 4\r\n"
@@ -76,8 +76,8 @@ def test_a_recognized_answer_is_that_of_the_reader(seed: int) -> None:
 
 def test_an_answer_in_pieces_is_not_whole() -> None:
     data = record(STDOUT, HEAD + b"\r\nbody") + FINISH[0]
-    reader = OnePieceReader(8190)
-    other = OnePieceReader(8190)
+    reader = WsgiOnePieceReader(8190)
+    other = WsgiOnePieceReader(8190)
     reader.feed(data)
     other.feed(data[:9])
     other.feed(data[9:])

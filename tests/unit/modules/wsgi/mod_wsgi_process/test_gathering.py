@@ -132,3 +132,31 @@ def test_a_failure_is_reported_by_the_next_piece(pair: Pair) -> None:
         channel.hold(b"y")
     with pytest.raises(ClientGone, match="client connection closed"):
         channel.hold(b"y")
+
+
+def test_no_piece_is_lost_between_threads() -> None:
+    pairs = [socket.socketpair() for _ in range(8)]
+    found: list[int] = []
+
+    def write(channel: Channel) -> None:
+        for _ in range(300):
+            channel.hold(b"x" * 10)
+
+    def read(ours: socket.socket) -> None:
+        ours.settimeout(10)
+        channel = Channel(ours)
+        size = 0
+        while size < 3000:
+            size += len(channel.next_record()[1])
+        found.append(size)
+
+    threads = [threading.Thread(target=write, args=(Channel(theirs),)) for _ours, theirs in pairs]
+    threads += [threading.Thread(target=read, args=(ours,)) for ours, _theirs in pairs]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join(20)
+    assert found == [3000] * 8
+    for ours, theirs in pairs:
+        ours.close()
+        theirs.close()

@@ -19,9 +19,9 @@ from whimbrel.modules.wsgi.mod_wsgi_process.records import (
     Channel,
     ClientGone,
     parsed,
+    plain_content,
     record,
     records,
-    usual_content,
 )
 
 
@@ -126,7 +126,7 @@ def test_a_request_in_one_piece_is_read_as_one_in_many(seed: int) -> None:
         if dice.random() < 0.4:
             at = dice.randrange(len(data))
             data = data[:at] + bytes([dice.choice((0, 1, 2, 4, 5, 255))]) + data[at + dice.randrange(2) :]
-        whole = usual_content(data)
+        whole = plain_content(data)
         found = received(data, [1] * len(data))
         if whole is not None:
             usual += 1

@@ -208,6 +208,23 @@ def test_a_stream_for_errors_serves_on_if_nobody_knows_it(running: Running, quer
     assert running.ask(wire)[1]
 
 
+def test_a_connection_does_not_wait_for_several_long_requests(
+    idle: Running, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    first = Wire(idle.path)
+    first.send(idle.script)
+    idle.serve_once()
+    assert first.answer()[1]
+    second = Wire(idle.path)
+    second.send(idle.script)
+    first.send(idle.script)
+    monkeypatch.setattr("whimbrel.modules.wsgi.mod_wsgi_process.serving.MAX_PRESSED_TIME", -1.0)
+    idle.serve_once()
+    assert not first.answer()[1]
+    idle.serve_once()
+    assert second.answer()[1]
+
+
 def test_a_new_connection_goes_to_a_free_thread(running: Running) -> None:
     other = ServingThread(running.process, 2)
     running.process.serving.append(other)

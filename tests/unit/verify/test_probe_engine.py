@@ -116,12 +116,14 @@ def test_a_replay_changes_nothing(root: Path) -> None:
     log.write_text("".join(form.format(probe.method, probe.target) for probe in PROBES))
     before = state_of(root)
     conf = str(root / "httpd.conf")
-    words = (str(log), "--old", conf, "--old-dialect", "2.4", "--new", conf, "--jobs", "1")
+    sides = ("--old", conf, "--old-dialect", "2.4", "--new", conf, "--jobs", "1")
     with without_programs():
-        found = CliRunner().invoke(replay.app, [*words])
+        found = CliRunner().invoke(replay.app, [str(log), *sides])
+        alone = CliRunner().invoke(replay.app, [str(log), "--new", conf, "--jobs", "1"])
     assert found.exit_code in (0, 3), found.output
     assert state_of(root) == before
     assert f"{len(PROBES)} requests" in found.output
+    assert state_of(root) == before and "201" not in alone.output and "204" not in alone.output
 
 
 def test_a_lock_database_of_httpd_is_no_fault(root: Path) -> None:
