@@ -23,8 +23,8 @@ _LINE: Final = re.compile(
 )
 _LEVEL: Final = re.compile(rf"\[(?:\w+:)?({'|'.join(LEVELS)})\]")
 _CODE: Final = re.compile(r"(AH\d{5}): ")
-_RAW_PATH: Final = re.compile(r"invalid URI path \((/[^)]*)\)")
-"""A path as the client sent it."""
+_RAW_PATH: Final = "invalid URI path ("
+"""What stands before a path as the client sent it."""
 _PATHS: Final = tuple(
     map(
         re.compile,
@@ -102,9 +102,9 @@ def read_error_line(line: str) -> LoggedError:
 
 def _path_of(text: str) -> str:
     """Return the path that a message names, as a URL has it; "" without one."""
-    raw = _RAW_PATH.search(text)
-    if raw is not None:
-        return raw[1]
+    raw = text.partition(_RAW_PATH)[2].rpartition(")")[0]
+    if raw.startswith("/"):
+        return raw
     named = next((found[1] for pattern in _PATHS if (found := pattern.search(text))), "")
     paths = _ANY_PATH.findall(text)
     return _encoded(named or (paths[-1].rstrip(":.;") or "/" if paths else ""))
