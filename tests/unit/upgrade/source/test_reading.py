@@ -387,21 +387,6 @@ def test_text_of_other_programs_is_charged_too(tmp_path: Path, monkeypatch: pyte
     assert len([reason for reason in reasons(found) if "the rest is not read" in reason]) == 1
 
 
-<<<<<<< HEAD
-=======
-def test_the_order_is_kept_until_a_statement_is_added(tmp_path: Path) -> None:
-    tree = config_tree(tmp_path, {"conf/httpd.conf": "Old 1\n<Location /a>\nNew 2\n</Location>\n"})
-    before = tree.all_statements()
-    assert [line.name for line in before] == ["old", "<location", "new"]
-    assert tree.all_statements() is before
-    line = before[0]
-    tree.statements.append(line)
-    tree.add(line)
-    assert [one.name for one in tree.all_statements()] == ["old", "<location", "new", "old"]
-    assert line.words() is line.words()
-
-
->>>>>>> refs/heads/truth
 DEBIAN = "Include mods-enabled/*.load\n<IfModule mod_headers.c>\nHeader set A b\n</IfModule>\n"
 
 
@@ -474,7 +459,6 @@ def test_an_include_out_of_the_copy_is_not_called_one_without_match(tmp_path: Pa
     found = read_config_tree(Sources(options=options, is_relocated=True), UpgradeOptions())
     rules = [finding.rule for finding in upgrade(found).findings]
     assert "X03" not in rules and "READ" in rules
-<<<<<<< HEAD
 
 
 def test_the_order_is_kept_until_a_statement_is_added(tmp_path: Path) -> None:
@@ -487,5 +471,3 @@ def test_the_order_is_kept_until_a_statement_is_added(tmp_path: Path) -> None:
     tree.add(line)
     assert [one.name for one in tree.all_statements()] == ["old", "<location", "new", "old"]
     assert line.words() is line.words()
-=======
->>>>>>> refs/heads/truth
