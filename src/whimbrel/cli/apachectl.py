@@ -209,6 +209,7 @@ def as_text(page: str) -> str:
     if "<" not in body:
         return page
     body = re.sub(r"(?i)</t[dh]>\s*<t[dh][^<>]*>", "  ", body)
-    body = re.sub(r"(?i)<br ?/?>|</(?:h\d|dt|tr|p|pre|address)>|<hr ?/?>|<(?:table|dl|pre)[^<>]*>", "\n", body)
+    ends = r"(?i)<br ?/?>|</(?:h\d|dt|tr|p|pre|address)>|<hr ?/?>|<(?:table|dl|pre)[^<>]*>"
+    body = re.sub(ends, "\n", body)
     lines = [line.strip() for line in unescape(re.sub(r"<[^<>]*>", "", body)).split("\n")]
     return re.sub(r"\n{3,}", "\n\n", "\n".join(lines)).strip("\n") + "\n"
