@@ -71,7 +71,7 @@ class LoadOptions:
     origins: bool = False
 
     def overlaid(self, path: str) -> bytes | None:
-        """Return the content that replaces the file at *path*, which may be reached by a link; None for none."""
+        """Return the content that replaces the file at *path*, a link to it too; None for none."""
         if not self.overlay:
             return None
         from whimbrel.base.real_paths import real_path  # few commands have an overlay

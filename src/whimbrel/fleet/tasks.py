@@ -13,8 +13,8 @@ from whimbrel.base.errors import ConfigError, StartError
 from whimbrel.base.latin1 import from_system
 from whimbrel.base.lazy_dataclasses import dataclass, replace
 from whimbrel.base.printable import file_problem
-from whimbrel.config.server_paths import server_paths
-from whimbrel.config.servers import FoundServer, main_file_names, server_at, why_no_server
+from whimbrel.config.server_paths import server_in
+from whimbrel.config.servers import main_file_names, why_no_server
 from whimbrel.fleet.model import NOT_DECIDED, NOT_READ, ServerResult, rule_counts
 from whimbrel.fleet.servers import FleetServer
 from whimbrel.upgrade.apply.journal import WriteError
@@ -271,15 +271,9 @@ def failed(server: FleetServer, why: str | None, verdict: str = NOT_DECIDED) -> 
     )
 
 
-def _only_server_below(path: str) -> FoundServer | None:
-    """Return the server in a sub-directory, as `check` finds it, if it is the only one."""
-    below, _others = server_paths([Path(path)])
-    return server_at(str(below[0])) if len(below) == 1 else None
-
-
 def _sources(path: str, named: ConfigArguments) -> tuple[Sources, str]:
     """Return what is read of the server at *path*; raises UsageError, _NoServer."""
-    found = server_at(path) or server_at(path, as_server=True) or _only_server_below(path)
+    found = server_in(path, as_server=True)
     if found is None:
         fault = from_system(why_no_server(path).partition("\n")[0])
         if os.path.isdir(path) and not any(map(os.path.lexists, main_file_names(path))):

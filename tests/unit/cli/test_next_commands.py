@@ -175,9 +175,7 @@ def test_backups_are_the_old_side(site: Path) -> None:
 
 @pytest.mark.parametrize("is_absolute", [False, True])
 @pytest.mark.parametrize("linked", ["file", "directory", ".htaccess", "main file"])
-def test_backups_are_read_where_a_link_leads_to_the_file(
-    site: Path, linked: str, *, is_absolute: bool
-) -> None:
+def test_backups_are_read_where_a_link_leads(site: Path, linked: str, *, is_absolute: bool) -> None:
     """An upgrade changes the target of a link; the old side reads its backup by the name of the link."""
     access = "Order allow,deny\nAllow from 10.0.0.0/8\n"
     sections = f"<Location /a>\n{access}</Location>\n"
@@ -189,7 +187,7 @@ def test_backups_are_read_where_a_link_leads_to_the_file(
         ".htaccess": ("available/access", "htdocs/.htaccess", access, ""),
         "main file": ("available/main", "conf/httpd.conf", sections, ""),
     }[linked]
-    override = '<Directory "{root}/htdocs">\nAllowOverride All\n</Directory>\n'.format(root=site)
+    override = f'<Directory "{site}/htdocs">\nAllowOverride All\n</Directory>\n'
     module = "LoadModule authz_host_module modules/mod_authz_host.so\n"
     main = f"{TEXT.format(root=site)}{module}{override}{more}"
     (site / "conf/httpd.conf").write_text(main)
@@ -246,3 +244,28 @@ def test_the_real_server_takes_the_last_command(site: Path) -> None:
     test = line.rpartition(" && ")[0]
     done = subprocess.run([shell, "-c", test], capture_output=True, text=True, timeout=60, check=False)
     assert done.returncode == 0 and "Syntax OK" in done.stderr, done.stderr
+
+
+def test_every_command_finds_the_server_below_a_directory(site: Path, tmp_path: Path) -> None:
+    """The next command of a check names what the check named, and reads the same server."""
+    tree = tmp_path / "backup"
+    (tree / "of-one-machine").mkdir(parents=True)
+    copy = site.rename(tree / "of-one-machine/site")
+    main = copy / "conf/httpd.conf"
+    main.write_text(main.read_text().replace(str(site), str(copy)))
+    for named in ([str(tree)], ["-d", str(tree)]):
+        status, output = run(["check", *named], tmp_path)
+        assert f"input: whole server: {main}" in output, output
+        following = line_of(output, "Next")
+        assert following == ["upgrade", *named]
+        status, output = run(following, tmp_path)
+        assert f"input: whole server: {main}" in output, output
+        assert run(["explain", "http://a.example/", *named], tmp_path)[1].startswith("404 Not Found")
+        before = main.read_bytes()
+        run(["upgrade", "--write", *named], tmp_path)
+        assert main.read_bytes() != before
+        assert run(["upgrade", "--undo", *named], tmp_path)[0] == 0
+        assert main.read_bytes() == before
+    for words in (["verify", str(tree)], ["verify", "-d", str(tree)], ["ctl", "-d", str(tree), "configtest"]):
+        status, output = run(words, tmp_path)
+        assert status == 0, output
