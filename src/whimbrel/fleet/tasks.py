@@ -135,9 +135,10 @@ class UpgradeTask:
         if self.is_written:
             recover(directory)
         result, verified = upgrade_sources(found, self.options, self.wanted, is_verified=self.is_verified)
+        facts: tuple[str, ...] = (verified,)
         if self.writes:
             report_writing()
-            self._write(server, result, directory)
+            facts += self._write(server, result, directory)
         verdict, code = self._verdict(result)
         return ServerResult(
             from_system(server.name),
@@ -149,7 +150,7 @@ class UpgradeTask:
             len(result.tree.files),
             sum(file.document.bytes.count(b"\n") for file in result.tree.files.values()),
             len(result.files),
-            page=self._page(result, directory, verified) if self.has_pages else "",
+            page=self._page(result, directory, facts) if self.has_pages else "",
             review=len(result.needs_review),
         )
 
@@ -163,21 +164,22 @@ class UpgradeTask:
             return NOT_DECIDED, 3
         return "changed" if result.files else "nothing to change", 0
 
-    def _write(self, server: FleetServer, result: UpgradeResult, directory: str) -> None:
+    def _write(self, server: FleetServer, result: UpgradeResult, directory: str) -> tuple[str, ...]:
+        """Write the result; return the facts about a copy."""
         from whimbrel.upgrade.apply.server_copy import copy_tree, write_in_place
 
         if self.out is not None:
-            copy_tree(result, directory, self.out / server.name)
-        else:
-            write_in_place(result, directory, [Path(server.path)], is_open=self.is_open)
+            return copy_tree(result, directory, self.out / server.name).facts
+        write_in_place(result, directory, [Path(server.path)], is_open=self.is_open)
+        return ()
 
-    def _page(self, result: UpgradeResult, directory: str, verified: str) -> str:
+    def _page(self, result: UpgradeResult, directory: str, facts: tuple[str, ...]) -> str:
         from whimbrel.report.page.upgrade_page import upgrade_page
         from whimbrel.report.page.writing import write
         from whimbrel.upgrade.check.diffs import diffs
 
         changes = diffs(result, directory)
-        return write(upgrade_page(result, directory, changes, is_written=self.writes, verified=verified))
+        return write(upgrade_page(result, directory, changes, is_written=self.writes, facts=facts))
 
     def rule_names(self) -> dict[str, str]:
         """Return the short names of the rules."""
