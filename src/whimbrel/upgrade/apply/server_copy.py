@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import Sequence
 from pathlib import Path
+from typing import NamedTuple
 
 from whimbrel.base.accounts import effective_group, effective_user
 from whimbrel.base.file_reading import read_regular
@@ -17,9 +18,21 @@ from whimbrel.upgrade.apply.transaction import write
 from whimbrel.upgrade.check.fixpoint import UpgradeResult
 from whimbrel.upgrade.edits.diff import display_path
 from whimbrel.upgrade.files.named_files import NamedFile, named_files
-from whimbrel.upgrade.files.relocation import Relocation, links_of, roots_of
+from whimbrel.upgrade.files.relocation import Relocation, facts_of, links_of, roots_of
 from whimbrel.upgrade.source.config_tree import Role
 from whimbrel.utilities.usage_error import UsageError
+
+
+class ServerCopy(NamedTuple):
+    """A copy of a server, upgraded.
+
+    Attributes:
+        directory: where it is, as it was named.
+        facts: sentences about lines that differ from those of an upgrade in place.
+    """
+
+    directory: str
+    facts: tuple[str, ...]
 
 
 def write_in_place(
@@ -39,9 +52,9 @@ def write_in_place(
     )
 
 
-def copy_tree(result: UpgradeResult, directory: str, to: Path) -> None:
+def copy_tree(result: UpgradeResult, directory: str, to: Path) -> ServerCopy:
     """Write every file that was read, upgraded, and those that its lines name, to a directory that is new or
-    empty; raises UsageError.
+    empty; return it. Raises UsageError.
 
     Files of *directory* keep their relative paths, others are written below their absolute paths. Links that
     stay inside remain links. The copy is a server of its own: see `upgrade.files.relocation`.
@@ -67,6 +80,8 @@ def copy_tree(result: UpgradeResult, directory: str, to: Path) -> None:
         for file in named:
             _copy_named(file, directory, to, copied)
         _complete(move, directory, to, copied)
+        name = from_system(str(to))
+        return ServerCopy(name, tuple(facts_of(move.named, name)))
     except OSError as problem:
         raise UsageError(file_problem(problem)) from None
 

@@ -24,6 +24,8 @@ _DIRECTORIES: Final = (WrittenKind.DIRECTORY, WrittenKind.MECHANISM_DIRECTORY)
 _DOCUMENTS: Final = {"documentroot": 0, "alias": 1, "scriptalias": 1}
 """Directives of documents, with the position of the path."""
 _MODULES: Final = {"loadmodule": 1, "loadfile": 0}
+MAX_NAMES: Final = 6
+"""Names of directives in the sentence about a copy."""
 
 
 @dataclass(slots=True)
@@ -37,6 +39,7 @@ class Relocation:
         values: those of the variables that have one value each; a path with another one stays.
         written: directories that the copy needs for what its server writes, filled by `relocated`.
         linked: directories of module files, below ServerRoot, filled by `relocated`.
+        named: names of directives whose paths are those of the copy, with counts, filled by `relocated`.
     """
 
     roots: tuple[str, ...]
@@ -45,6 +48,7 @@ class Relocation:
     values: Mapping[str, str] = field(default_factory=dict)
     written: set[str] = field(default_factory=set)
     linked: set[str] = field(default_factory=set)
+    named: dict[str, int] = field(default_factory=dict)
 
     def relocated(self, data: bytes) -> bytes:
         """Return the text of a file of the copy."""
@@ -56,6 +60,8 @@ class Relocation:
             for old, new in self._words(node.name.lower(), words_of(node.args)):
                 start = data.find(to_bytes(old), max(node.start + len(node.name), at), node.end)
                 if start >= 0 and old != new:
+                    if new.startswith(self.copy):
+                        self.named[node.name] = self.named.get(node.name, 0) + 1
                     is_quoted = data[start - 1 : start] in (b'"', b"'")
                     text = f'"{new}"' if " " in new and not is_quoted else new
                     pieces += [data[at:start], to_bytes(text)]
@@ -90,8 +96,9 @@ class Relocation:
 
     def _note_written(self, name: str, path: str) -> None:
         inside = path.removeprefix(f"{self.copy}/")
-        if not inside.startswith(("/", "$")):
-            self.written.add(inside if WRITTEN[name] in _DIRECTORIES else os.path.dirname(inside))
+        directory = inside if WRITTEN[name] in _DIRECTORIES else os.path.dirname(inside)
+        if directory and not inside.startswith(("/", "$")):
+            self.written.add(directory)
 
     def _moved(self, path: str) -> str:
         expanded = self._expanded(path)
@@ -110,6 +117,23 @@ class Relocation:
             if path.startswith(f"{root}/"):
                 return self.roots[0] + path[len(root) :]
         return path
+
+
+def facts_of(named: Mapping[str, int], copy: str) -> Iterator[str]:
+    """Yield the sentence about the lines that make *copy* a server of its own, for who would put it in the
+    place of the old one. *named* are those of `Relocation.named`.
+    """
+    if not named:
+        return
+    counts = sorted(named.items(), key=lambda one: (one[0].lower() not in ("serverroot", *_INCLUDES), one[0]))
+    words = [name if count == 1 else f"{count} {name} lines" for name, count in counts[:MAX_NAMES]]
+    more = sum(count for _, count in counts[MAX_NAMES:])
+    words += [f"{more} other line{'s' * (more != 1)}"] if more else []
+    listed = " and ".join(filter(None, (", ".join(words[:-1]), words[-1])))
+    yield (
+        f"{listed} of the copy point{'s' * (sum(named.values()) == 1)} into {copy}: it is a server to try in "
+        f"that place; its files in the place of the old ones would still read {copy}"
+    )
 
 
 def roots_of(directory: str, texts: Iterable[bytes]) -> tuple[str, ...]:
