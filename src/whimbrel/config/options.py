@@ -7,6 +7,7 @@ from collections.abc import Mapping
 from whimbrel.base.builds import ANY
 from whimbrel.base.errors import UndecidedVariables
 from whimbrel.base.lazy_dataclasses import dataclass, field
+from whimbrel.base.real_paths import real_path
 from whimbrel.base.static_typing import Protocol
 from whimbrel.directives.node import Node
 
@@ -69,3 +70,13 @@ class LoadOptions:
     adapter: LineAdapter | None = None
     stand_in_root: str = ""
     origins: bool = False
+
+    def replacing(self, path: str) -> bytes | None:
+        """Return the content of *overlay* in place of that of a file, whatever links lead to it; None without
+        one.
+        """
+        overlay = self.overlay
+        if not overlay:
+            return None
+        data = overlay.get(path)
+        return overlay.get(real_path(path)) if data is None else data
