@@ -62,9 +62,9 @@ def copy_tree(result: UpgradeResult, directory: str, to: Path) -> None:
             result.tree.variables(),
         )
         for path, data in texts.items():
-            file = result.tree.files[path]
-            written = move.relocated(data) if file.role is Role.MAIN else data
-            _copy(path, directory, to, copied, (file.document.bytes, written))
+            source = result.tree.files[path]
+            written = move.relocated(data) if source.role is Role.MAIN else data
+            _copy(path, directory, to, copied, (source.document.bytes, written))
         for file in named:
             _copy_named(file, directory, to, copied)
         _complete(move, directory, to, copied)
