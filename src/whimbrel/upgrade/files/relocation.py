@@ -78,8 +78,8 @@ class Relocation:
                 yield path, moved
         elif name in _MODULES and len(words) > _MODULES[name]:
             path = words[_MODULES[name]]
-            yield path, self._absolute_outside(path)
-            directory, slash, _file = self._absolute_outside(path).rpartition("/")
+            yield path, self._unmoved(path)
+            directory, slash, _file = self._unmoved(path).rpartition("/")
             if slash and not directory.startswith("/"):
                 self.linked.add(directory)
         elif name in _DOCUMENTS and len(words) > _DOCUMENTS[name]:
@@ -92,7 +92,7 @@ class Relocation:
                 if self._original(path) in self.copied:
                     yield path, self._moved(path)
                 elif name in READING:
-                    yield path, self._absolute_outside(path)
+                    yield path, self._unmoved(path)
 
     def _note_written(self, name: str, path: str) -> None:
         inside = path.removeprefix(f"{self.copy}/")
@@ -104,9 +104,9 @@ class Relocation:
         for root in self.roots:
             if expanded.startswith(f"{root}/"):
                 return self.copy + expanded[len(root) :]
-        return self._absolute_outside(path)
+        return self._unmoved(path)
 
-    def _absolute_outside(self, path: str) -> str:
+    def _unmoved(self, path: str) -> str:
         """Return the absolute path for a relative one that leads out of the ServerRoot, which the copy does
         not move; others as they are.
         """
