@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Final
 
 from whimbrel.base.lazy_dataclasses import replace
+from whimbrel.base.printable import HIDDEN
 from whimbrel.config.core_config import CoreDirConfig, CoreServerConfig
 from whimbrel.config.origins import Origin
 from whimbrel.engine.explain.decisions import RequestTrace
@@ -29,7 +30,7 @@ from whimbrel.http.semantics.status import reason
 from whimbrel.modules.metadata.mod_headers.lines import HeadersDirConfig
 from whimbrel.verify.deciding_lines import explain
 from whimbrel.verify.digest_user import DIGEST, authorization
-from whimbrel.verify.probe import HIDDEN, secrets_of
+from whimbrel.verify.probe import secrets_of
 
 _TYPES: Final = ("addtype", "forcetype", "typesconfig", "rewriterule", "mimemagicfile")
 """Beginnings of lines that give files their type."""
@@ -48,7 +49,7 @@ def explain_probe(side: Side, probe: Probe) -> RequestExplanation:
     explanation = explained(probe)
     explanation = replace(explanation, circle=circle_of(probe, explanation, explained))
     secrets = secrets_of(probe)
-    return explanation.without(secrets, HIDDEN) if secrets else explanation
+    return explanation.without(secrets, HIDDEN) if secrets is not None else explanation
 
 
 def _explained(side: Side, probe: Probe) -> RequestExplanation:

@@ -12,6 +12,7 @@ from whimbrel.base.extras import not_installed
 from whimbrel.base.latin1 import to_bytes
 from whimbrel.base.lazy_dataclasses import dataclass
 from whimbrel.base.numbers import lower
+from whimbrel.base.printable import printable_line, without_user
 from whimbrel.config.configuration import Configuration
 from whimbrel.config.model import Server
 from whimbrel.verify.probe import Probe, ProbeUser, TlsFacts
@@ -61,16 +62,16 @@ def probe_of(described: RequestDescription, configuration: Configuration | None)
         name = parts.hostname or ""
         port = parts.port or 0
     except ValueError as problem:
-        raise BadRequest(f"{described.url}: {problem}") from None
+        raise BadRequest(f"{_shown(described.url)}: {problem}") from None
     if parts.scheme not in ("", "http", "https"):
-        raise BadRequest(f"{described.url}: not a URL of http or https")
+        raise BadRequest(f"{_shown(described.url)}: not a URL of http or https")
     target = described.url.partition("://")[2] if "://" in described.url else _rooted(described.url)
     if "://" in described.url:
         slash = re.search(r"[/?#]", target)
         target = _rooted(target[slash.start() :] if slash else "/")
     target = target.partition("#")[0]
     if re.search(r"[\s\x00-\x1f\x7f]", target):
-        raise BadRequest(f"{described.url}: a URL contains no blanks; write %20")
+        raise BadRequest(f"{_shown(described.url)}: a URL contains no blanks; write %20")
     is_tls = described.tls or parts.scheme == "https" or bool(described.certificate)
     host = described.host or (parts.netloc.rpartition("@")[2] if "://" in described.url else "")
     address, found_port = place_of(configuration, described.host or name, is_tls)
@@ -105,6 +106,11 @@ def probe_of(described: RequestDescription, configuration: Configuration | None)
             else None
         ),
     )
+
+
+def _shown(url: str) -> str:
+    """Return *url* for a message."""
+    return printable_line(without_user(url))
 
 
 def _port_of(configuration: Configuration | None, is_tls: bool, found: int) -> int:

@@ -157,13 +157,21 @@ def test_more_requests_follow_lines_that_were_not_asked_for(site: Path) -> None:
     assert run(command, site)[0] == 0
 
 
-def test_backups_are_the_old_side(site: Path) -> None:
-    """What an upgrade wrote is compared with what it replaced, included files and .htaccess files too."""
+@pytest.mark.parametrize("is_linked", [False, True])
+def test_backups_are_the_old_side(site: Path, is_linked: bool) -> None:
+    """What an upgrade wrote is compared with what it replaced, included files and .htaccess files too.
+
+    Sites of Debian are links: their backups lie beside the files to which they lead.
+    """
+    if is_linked:
+        (site / "available").mkdir()
+        (site / "conf/more.conf").symlink_to("../available/more.conf")
     section = "<Location /a>\nOrder allow,deny\nAllow from 10.0.0.0/8\n</Location>\n"
     (site / "conf/more.conf").write_text(section)
     more = "LoadModule authz_host_module modules/mod_authz_host.so\nInclude conf/more.conf\n"
     (site / "conf/httpd.conf").write_text(f"{TEXT.format(root=site)}{more}")
     run(["upgrade", "--write", "-d", str(site)], site)
+    assert run(["verify", "--backups", "-d", str(site)], site)[0] == 0
     written = (site / "conf/more.conf").read_text()
     assert "Require ip" in written
     (site / "conf/more.conf").write_text(written.replace("10.0.0.0/8", "11.0.0.0/8"))

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from whimbrel.base.accounts import effective_group, effective_user
-from whimbrel.base.file_reading import read_regular
+from whimbrel.base.file_reading import open_regular, read_handle
 from whimbrel.base.file_writing import Owner, Tree
 from whimbrel.base.latin1 import from_system, to_bytes, to_system
 from whimbrel.base.printable import file_problem
@@ -75,8 +75,9 @@ def copy_tree(result: UpgradeResult, directory: str, to: Path) -> ServerCopy:
             result.tree.variables(),
         )
         for path, data in texts.items():
-            is_moved = result.tree.files[path].role is Role.MAIN
-            _copy(path, directory, to, copied, move.relocated(data) if is_moved else data)
+            source = result.tree.files[path]
+            written = move.relocated(data) if source.role is Role.MAIN else data
+            _copy(path, directory, to, copied, (source.document.bytes, written))
         for file in named:
             _copy_named(file, directory, to, copied)
         _complete(move, directory, to, copied)
@@ -98,15 +99,33 @@ def _complete(move: Relocation, directory: str, to: Path, copied: Tree) -> None:
 def _copy_named(named: NamedFile, directory: str, to: Path, copied: Tree) -> None:
     """Copy a file that a line names, or link to it."""
     if not named.is_linked:
-        _copy(named.path, directory, to, copied, read_regular(to_bytes(named.path)))
+        _copy(named.path, directory, to, copied)
         return
     target = to / to_system(display_path(named.path, directory))
     with copied.place(os.fsencode(target), create=True, follow=False) as link:
         link.make_link(without_links(to_bytes(named.path)))
 
 
-def _copy(path: str, directory: str, to: Path, copied: Tree, data: bytes) -> None:
+def _copy(
+    path: str, directory: str, to: Path, copied: Tree, texts: tuple[bytes, bytes] | None = None
+) -> None:
+    """Copy a file, with its second text in *texts* if its content is the first one.
+
+    Content and mode are those of one open file: whoever may exchange it could have the content of another one
+    written with a mode by which all may read it.
+    """
     source = to_system(path)
+    handle = open_regular(to_bytes(path))
+    try:
+        owner = Owner.of(os.fstat(handle))._replace(user=effective_user(), group=effective_group())
+        data = read_handle(handle, path)
+    finally:
+        os.close(handle)
+    if texts is not None:
+        expected, written = texts
+        if data != expected:
+            raise UsageError(f"{path} has changed while it was read")
+        data = written
     target = to / to_system(display_path(path, directory)).lstrip("/")
     real = real_path(path)
     inside = real.startswith(directory.rstrip("/") + "/")
@@ -114,7 +133,6 @@ def _copy(path: str, directory: str, to: Path, copied: Tree, data: bytes) -> Non
         with copied.place(os.fsencode(target), create=True, follow=False) as link:
             link.make_link(os.fsencode(os.readlink(source)))
         target = to / to_system(display_path(real, directory)).lstrip("/")
-    owner = Owner.of(os.stat(source))._replace(user=effective_user(), group=effective_group())
     with copied.place(os.fsencode(target), create=True, follow=False) as place:
         if place.status() is None:  # the directory is new: nothing reads it before the end
             place.create(data, owner, with_times=True)

@@ -14,10 +14,12 @@ from whimbrel.base.latin1 import to_bytes, to_text
 from whimbrel.base.lazy_dataclasses import dataclass, field
 from whimbrel.base.real_paths import without_links
 from whimbrel.catalogue.written_files import WRITTEN, WrittenKind, written_path
+from whimbrel.config.execute import root_relative
 from whimbrel.directives.tokens import expand
 from whimbrel.directives.tokens import words as words_of
 from whimbrel.syntax.lines import V22_LINES, plain
 from whimbrel.syntax.tree import Directive, parse
+from whimbrel.upgrade.files.named_files import READING
 
 _INCLUDES: Final = ("include", "includeoptional")
 _DIRECTORIES: Final = (WrittenKind.DIRECTORY, WrittenKind.MECHANISM_DIRECTORY)
@@ -81,7 +83,9 @@ class Relocation:
                 self._note_written(name, moved)
                 yield path, moved
         elif name in _MODULES and len(words) > _MODULES[name]:
-            directory, slash, _file = words[_MODULES[name]].rpartition("/")
+            path = words[_MODULES[name]]
+            yield path, self._unmoved(path)
+            directory, slash, _file = self._unmoved(path).rpartition("/")
             if slash and not directory.startswith("/"):
                 self.linked.add(directory)
         elif name in _DOCUMENTS and len(words) > _DOCUMENTS[name]:
@@ -93,6 +97,8 @@ class Relocation:
                 path = word.partition(":")[2] if name == "rewritemap" else word
                 if self._original(path) in self.copied:
                     yield path, self._moved(path)
+                elif name in READING:
+                    yield path, self._unmoved(path)
 
     def _note_written(self, name: str, path: str) -> None:
         inside = path.removeprefix(f"{self.copy}/")
@@ -105,10 +111,21 @@ class Relocation:
         for root in self.roots:
             if expanded.startswith(f"{root}/"):
                 return self.copy + expanded[len(root) :]
-        return path
+        return self._unmoved(path)
+
+    def _unmoved(self, path: str) -> str:
+        """Return the absolute path for a relative one that leads out of the ServerRoot, which the copy does
+        not move; others as they are.
+        """
+        expanded = self._expanded(path)
+        if ".." not in expanded or expanded.startswith(("/", "$", "|")):
+            return path
+        full = root_relative(self.roots[0], expanded)
+        return path if full.startswith(f"{self.roots[0]}/") else full
 
     def _expanded(self, path: str) -> str:
-        return expand(path, self.values.get) if "${" in path else path
+        path = expand(path, self.values.get) if "${" in path else path
+        return root_relative("/", path) if path.startswith("/") else path
 
     def _original(self, path: str) -> str:
         """Return the path as it was read: the text may name another ServerRoot."""
