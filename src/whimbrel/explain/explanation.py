@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Set
 from typing import TYPE_CHECKING, Final
 
 from whimbrel.base.lazy_dataclasses import replace
@@ -93,8 +94,11 @@ def explanation_of(explained: Explained, request: str, dialect: str) -> RequestE
     while first.prev is not None or first.main is not None:
         first = first.prev or first.main or first
     steps = [_request(explained), virtual_host(first)]
+    tried: set[object] = set()
     for trace in explained.requests:
-        inner = tuple(_steps(trace))
+        rules = {rule.place for hook in trace.hooks for rule in hook.rewriting}
+        tried |= rules if trace.kind != "sub-request" else set()
+        inner = tuple(_steps(trace, tried | rules))
         if trace.kind == "request":
             steps += inner
         else:
@@ -138,11 +142,11 @@ def _request(explained: Explained) -> ExplanationStep:
     )
 
 
-def _steps(trace: RequestTrace) -> list[ExplanationStep]:
+def _steps(trace: RequestTrace, tried: Set[object]) -> list[ExplanationStep]:
     return [
         *hook_steps(trace, MAPPING),
         *file_step(trace.hooks, trace.plan),
-        *section_steps(trace),
+        *section_steps(trace, tried),
         *access_steps(trace),
         *hook_steps(trace, ("type",)),
         *hook_steps(trace, ("fix-ups",)),

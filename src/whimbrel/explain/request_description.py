@@ -51,7 +51,9 @@ class RequestDescription:
     client_host: str = ""
 
 
-def probe_of(described: RequestDescription, configuration: Configuration | None) -> Probe:
+def probe_of(
+    described: RequestDescription, configuration: Configuration | None, *, has_file_users: bool = False
+) -> Probe:
     """Return the probe; the address of a virtual host without wildcard, and the port of the only listener,
     are found in *configuration*.  Raises BadRequest.
     """
@@ -89,7 +91,7 @@ def probe_of(described: RequestDescription, configuration: Configuration | None)
         credentials = b64encode(to_bytes(given)).decode("ascii")
         fields = (("Authorization", f"Basic {credentials}"), *fields)
     elif given:
-        user = ProbeUser(given, is_assumed=True, has_file_groups=True)
+        user = ProbeUser(given, is_assumed=True, has_file_groups=True, has_file_users=has_file_users)
     return Probe(
         target,
         described.method,

@@ -44,6 +44,11 @@ class ExplanationStep:
     detail: str = ""
     children: tuple[ExplanationStep, ...] = ()
 
+    @property
+    def verdict(self) -> str:
+        """The result of a step of access control."""
+        return self.result
+
     def all(self) -> Iterator[ExplanationStep]:
         """Iterate over the step and all below it, outer ones first."""
         yield self

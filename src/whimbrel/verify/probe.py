@@ -28,6 +28,7 @@ class ProbeUser:
         is_assumed: users named so exist, also where no file has them; the user is then a member of *groups*
             and of no others.
         has_file_groups: the user is a member of the groups that the files name too.
+        has_file_users: the password files that can be read have all of their users, an assumed one as well.
     """
 
     name: str
@@ -36,6 +37,7 @@ class ProbeUser:
     is_assumed: bool = False
     groups: tuple[str, ...] = ()
     has_file_groups: bool = False
+    has_file_users: bool = False
 
     def __str__(self) -> str:
         groups = f" in {', '.join(self.groups)}" if self.groups else ""
