@@ -135,4 +135,18 @@ def _of_step(decision: Decision, wanted: tuple[str, ...]) -> Iterator[DecidingLi
         role = DECIDES if is_deciding else "access"
         yield DecidingLine(place.path, place.line, decision.what, role, decision.verdict)
     for child in decision.children:
-        yield from _of_step(child, wanted)
+        yield from _of_step(child, _wanted_of_part(decision, child, wanted))
+
+
+def _wanted_of_part(decision: Decision, part: Decision, wanted: tuple[str, ...]) -> tuple[str, ...]:
+    """Return what the verdict of *part* begins with if it led to the verdict of *decision*.
+
+    In <RequireAll>, a line that no user passes decides before one that asks for a user.
+    """
+    if decision.place is None or not wanted:
+        return wanted
+    if not decision.verdict.startswith(wanted):
+        return ()
+    if decision.what.lower().startswith("<requireall") and part.verdict != decision.verdict:
+        return ()
+    return wanted
