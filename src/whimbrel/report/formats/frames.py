@@ -10,7 +10,7 @@ from whimbrel.base.lazy_dataclasses import dataclass, field
 from whimbrel.base.terminal_text import UNBOUNDED, columns_of, padded, paint, shown, wrapped
 from whimbrel.report.model import ReportEntry
 from whimbrel.upgrade.edits.frame_lines import FrameLine
-from whimbrel.upgrade.model import READ_ERROR, Risk
+from whimbrel.upgrade.model import Risk
 
 RISK_COLORS: Final = {
     Risk.BREAKS: "31;1",
@@ -74,7 +74,7 @@ def frame(group: list[ReportEntry], style: FrameStyle, *, is_applied: bool = Fal
 def _header(group: list[ReportEntry], style: FrameStyle, is_applied: bool) -> Iterator[str]:
     """Yield the place, the rule with its name, and the risk with what is left to do."""
     entry = group[0]
-    risk = "could not be read" if entry.rule == READ_ERROR else shown(entry.effect)
+    risk = shown(entry.effect)
     marks = [
         (_applied_mark(entry) if is_applied else entry.mark),
         "decision" if entry.decision else "",
