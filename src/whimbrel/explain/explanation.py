@@ -65,7 +65,8 @@ def _explained(side: Side, probe: Probe) -> RequestExplanation:
         return RequestExplanation(
             str(probe), side.dialect.name, 400, steps=(ExplanationStep("request", "not a request"),)
         )
-    return explanation_of(explained, str(probe), side.dialect.name)
+    explanation = explanation_of(explained, str(probe), side.dialect.name)
+    return replace(explanation, roots=(side.loaded.root, side.options.server_root))
 
 
 def _wants_digest(explained: Explained) -> bool:

@@ -73,6 +73,7 @@ class DifferenceGroup:
         lines: for access: the lines that decided the first example on each side.
         is_assumed: the example needs a user, or a variable, that no file of the configuration has at present.
         reason: why answers differ where no line decides it, "" if lines do.
+        further: for access: the lines that decided the requests behind the first one.
         is_of_versions: both texts have the lines of the cause, and the versions do not do the same with them.
     """
 
@@ -84,6 +85,12 @@ class DifferenceGroup:
     is_assumed: bool = False
     is_of_versions: bool = False
     reason: str = ""
+    further: Cause = Cause((), ())
+
+    @property
+    def whole_cause(self) -> Cause:
+        """The cause with the lines that decide requests behind the first one."""
+        return self.cause.with_deciding((self.further.old, self.further.new))
 
     @property
     def opens(self) -> bool:

@@ -52,6 +52,8 @@ _FLUSHED: Final = 250
 _MANY: Final = 100
 """Hosts of which equal ones are asked once."""
 MAX_GROUPS: Final = 500
+MAX_TRACED: Final = 32
+"""Requests of a group about access whose deciding lines are looked up; those that are kept have theirs."""
 _MAX_FACTS: Final = 60
 ReportProgress = Callable[[str, int, int], None]
 PlanPair = tuple[Plan, Plan]
@@ -355,17 +357,19 @@ class Comparison:
             is_first = group.lines == ((), ())
             if is_first:
                 group.kind = "access"
-                group.lines = (
-                    deciding_lines(self.old, confirmed.probe),
-                    deciding_lines(self.new, confirmed.probe),
-                )
+                group.lines = self._deciding_lines(confirmed.probe)
                 group.cause = cause.with_deciding(group.lines).joined(group.cause)
         group.is_assumed &= confirmed.is_assumed
         found = Example(
             confirmed.probe, difference, confirmed.old, confirmed.new, str(example), access, clients
         )
         group.add(found, is_first=is_first)
+        if not is_first and (group.count <= MAX_TRACED or found in group.examples):
+            group.further = group.further.with_deciding(self._deciding_lines(confirmed.probe))
         return group
+
+    def _deciding_lines(self, probe: Probe) -> tuple[tuple[DecidingLine, ...], tuple[DecidingLine, ...]]:
+        return deciding_lines(self.old, probe), deciding_lines(self.new, probe)
 
     # responses --------------------------------------------------------------------------------------
     def _compare_answers(

@@ -92,7 +92,9 @@ def _entry(group: DifferenceGroup, names: tuple[str, str]) -> ReportEntry:
         line,
         headline(group),
         risk=risk_of(group),
-        evidence="\n".join([*_lines(names[0], group.cause.old), *_lines(names[1], group.cause.new)]),
+        evidence="\n".join(
+            [*_lines(names[0], group.whole_cause.old), *_lines(names[1], group.whole_cause.new)]
+        ),
         text=text,
     )
 
