@@ -219,6 +219,9 @@ class VerifyDocument(Document):
     old: str
     new: str
     errors: dict[str, list[str]]
+    no_start: str = Field(
+        description="FILE:LINE: reason of what stops NEW on this machine; empty for nothing"
+    )
     chains: int
     requests: int
     limits: list[str]
