@@ -140,6 +140,7 @@ class VerifyResult:
         probes: requests that were asked of both sides.
         limits: probes that were left out, as sentences.
         scope: what was read of both sides, and what is unknown.
+        no_start: what stops the start of the new side on this machine: ``FILE:LINE: reason``; "" for nothing.
         has_ended: lines are not decided as the time, or the number of requests, ended before.
     """
 
@@ -152,6 +153,7 @@ class VerifyResult:
     limits: list[str] = field(default_factory=list)
     scope: KnowledgeScope = KnowledgeScope()
     files: list[str] = field(default_factory=list)
+    no_start: str = ""
     has_ended: bool = False
 
     @property

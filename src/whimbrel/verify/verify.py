@@ -79,6 +79,7 @@ def verify(
     if not (old.is_loaded and new.is_loaded):
         result.scope = old.scope.merge_version(new.scope)
         return result
+    result.no_start = new.no_start
     Comparison(old, new, result, limit).run(more, report_progress)
     return result
 

@@ -26,6 +26,7 @@ def render(verification: VerifyResult) -> str:
                     name: [error.text for error in errors]
                     for name, errors in zip(verification.names, verification.errors, strict=True)
                 },
+                "no_start": verification.no_start,
                 "chains": verification.chains,
                 "requests": verification.probes,
                 "limits": verification.limits,
