@@ -254,8 +254,10 @@ def test_a_line_that_permits_is_no_cause_of_a_refusal(tmp_path: Path) -> None:
         side = side_of(tmp_path, CONF + section.format(options))
         (tmp_path / "cgi").mkdir(exist_ok=True)
         found = explained(side, "/cgi-bin/")
-        assert (found.status, texts(cause_of(found))) == (403, ["ScriptAlias /cgi-bin @ROOT@/cgi".replace(
-            "@ROOT@", str(tmp_path))])
+        assert (found.status, texts(cause_of(found))) == (
+            403,
+            ["ScriptAlias /cgi-bin @ROOT@/cgi".replace("@ROOT@", str(tmp_path))],
+        )
         assert "attempt to invoke directory as script" in cause_of(found).sentence
 
 
