@@ -9,6 +9,7 @@ from collections.abc import Iterable, Iterator, Set
 from itertools import groupby
 from typing import Final
 
+from whimbrel.base.errors import SourceLocation
 from whimbrel.base.latin1 import to_bytes
 from whimbrel.config.core_config import CoreDirConfig, CoreServerConfig
 from whimbrel.config.origins import Origin
@@ -26,7 +27,7 @@ _OFF: Final = "RewriteEngine is off there"
 _NOT_INHERITED: Final = "a virtual host has no rules of the main server without RewriteOptions Inherit"
 
 
-def void_rules(trace: RequestTrace, asked: Set[object]) -> Iterator[ExplanationStep]:
+def void_rules(trace: RequestTrace, asked: Set[SourceLocation | None]) -> Iterator[ExplanationStep]:
     """Iterate over the steps of rules in settings of this request that mod_rewrite does not try, by file;
     *asked*: the places of those that it tried for this request or for one that led to it.
     """

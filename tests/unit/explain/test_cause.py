@@ -262,7 +262,7 @@ def test_a_line_that_permits_is_no_cause_of_a_refusal(tmp_path: Path) -> None:
 
 
 def test_a_program_without_exec_cgi(tmp_path: Path) -> None:
-    """apache2 logs AH02809 and answers 403."""
+    """apache2 answers 403: `Options ExecCGI is off in this directory`."""
     lines = '<Directory "@ROOT@/htdocs">\nOptions {}\nSetHandler cgi-script\n</Directory>\n'
     found = explained(side_of(tmp_path, CONF + lines.format("Indexes")), "/index.html")
     assert (found.status, texts(cause_of(found))) == (403, ["Options Indexes"])

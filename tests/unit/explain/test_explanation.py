@@ -163,7 +163,7 @@ def test_a_user_answers_a_challenge_of_digest(tmp_path: Path) -> None:
 def test_a_handler_of_programs_refuses_what_is_no_script(
     tmp_path: Path, module: str, library: str, handler: str, statuses: tuple[int | None, ...]
 ) -> None:
-    """apache2 with libphp8.2 and mod_fcgid answers 404 for a file that is not there, and 403 for a directory."""
+    """apache2 answers 404 for a script that is not there, and 403 for a directory."""
     load = f"LoadModule {module} modules/{library}\n"
     section = f'<Directory "@ROOT@/htdocs">\nOptions +ExecCGI\nSetHandler {handler}\n</Directory>\n'
     side = side_of(tmp_path, f"{load}{CONF}{section}")
