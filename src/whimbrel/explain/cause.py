@@ -209,7 +209,8 @@ def _cause_of_step(
         return AnswerCause(refusal.lines or handler_lines(step), refusal.what)
     if not detail and step.what == "mod_dir":
         detail = "the path of a directory gets a slash at its end"
-    return AnswerCause(handler_lines(step), detail or f"{step.what} answers with it")
+    lines = handler_lines(step) or (choosing_lines(block) if step.kind == "handler" else ())
+    return AnswerCause(lines, detail or f"{step.what} answers with it")
 
 
 def _refused_index(explanation: RequestExplanation) -> ExplanationStep | None:

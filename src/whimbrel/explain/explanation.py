@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Set
 from typing import TYPE_CHECKING, Final
 
+from whimbrel.base.errors import SourceLocation
 from whimbrel.base.lazy_dataclasses import replace
 from whimbrel.base.printable import HIDDEN
 from whimbrel.config.core_config import CoreDirConfig, CoreServerConfig
@@ -95,7 +96,7 @@ def explanation_of(explained: Explained, request: str, dialect: str) -> RequestE
     while first.prev is not None or first.main is not None:
         first = first.prev or first.main or first
     steps = [_request(explained), virtual_host(first)]
-    tried: set[object] = set()
+    tried: set[SourceLocation | None] = set()
     for trace in explained.requests:
         rules = {rule.place for hook in trace.hooks for rule in hook.rewriting}
         tried |= rules if trace.kind != "sub-request" else set()
@@ -143,7 +144,7 @@ def _request(explained: Explained) -> ExplanationStep:
     )
 
 
-def _steps(trace: RequestTrace, tried: Set[object]) -> list[ExplanationStep]:
+def _steps(trace: RequestTrace, tried: Set[SourceLocation | None]) -> list[ExplanationStep]:
     return [
         *hook_steps(trace, MAPPING),
         *file_step(trace.hooks, trace.plan),
