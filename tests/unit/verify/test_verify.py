@@ -8,6 +8,8 @@ import pytest
 from tests.unit.verify.sites import make_root, side
 
 from whimbrel.verify.answer import DECIDES
+from whimbrel.verify.config_lines import SideLines
+from whimbrel.verify.probe import Probe
 from whimbrel.verify.side import Side
 from whimbrel.verify.verification import DifferenceGroup, Verdict, VerifyResult
 from whimbrel.verify.verify import verify
@@ -238,3 +240,22 @@ def test_no_line_that_decides_is_cut_off(root: Path) -> None:
     (group, *_) = access(verify(side(root, "old", GUIDE_NEW, "2.4"), side(root, "new", new, "2.4")))
     deciding = [one.text for one in group.whole_cause.new if one.role == DECIDES]
     assert set(networks.splitlines()) <= set(deciding)
+
+
+@pytest.mark.parametrize("dialect", ["2.2", "2.4"])
+def test_lines_are_spelled_as_in_the_file(root: Path, dialect: str) -> None:
+    """Whoever searches the file for a line of the report finds it; tables of 2.4 spell `order`."""
+    written = (
+        "Order allow,deny",
+        "Deny from all",
+        "Allow from 10.0.0.0/8",
+        "satisfy All",
+        "ALLOWOVERRIDE None",
+    )
+    text = "\n".join(written)
+    found = side(root, "new", f'<Directory "@ROOT@/htdocs/private">\n{text}\n</Directory>', dialect)
+    assert set(written) <= {line.text for scope in SideLines(found).scopes for line in scope.lines}
+    answer = found.answer(Probe("/private/", host="localhost"), with_lines=True)
+    file = (root / "conf/new.conf").read_text()
+    texts = {line.text for line in answer.lines if line.role == DECIDES}
+    assert texts and all(text in file for text in texts)
