@@ -13,9 +13,7 @@ from whimbrel.verify.causes import Causes, PlanPair
 OF_OPTIONS: Final = (
     "no Options line: 2.2 has All then and lists directories, 2.4 FollowSymLinks, and lists none (X02)"
 )
-OF_OVERRIDES: Final = (
-    "no AllowOverride line: 2.2 has All then, 2.4 None, and refuses lines of .htaccess files (C09)"
-)
+OF_OVERRIDES: Final = "no AllowOverride line: 2.2 has All then, 2.4 None, and refuses .htaccess lines (C09)"
 _DEFAULTS: Final = (
     (403, re.compile(r"forbidden by Options directive"), frozenset(("options",)), OF_OPTIONS),
     (
