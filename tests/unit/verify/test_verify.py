@@ -227,7 +227,7 @@ def test_the_lines_of_a_cause_decide_all_its_requests(root: Path) -> None:
     }
     deciding = [
         {one.text for one in row if one.role == DECIDES}
-        for row in (group.whole_cause.old, group.whole_cause.new)
+        for row in (group.joint_cause.old, group.joint_cause.new)
     ]
     assert deciding[1] == {"Require valid-user", "Require ip 10.0.0.0/8"}
     assert deciding[0] >= {"Require valid-user", "Deny from all", "Allow from 10.0.0.0/8", "Satisfy any"}
@@ -238,7 +238,7 @@ def test_no_line_that_decides_is_cut_off(root: Path) -> None:
     networks = "\n".join(f"Require ip 10.{number}.0.0/16" for number in range(9))
     new = GUIDE_NEW.replace("Require ip 10.0.0.0/8", f"<RequireAny>\n{networks}\n</RequireAny>")
     (group, *_) = access(verify(side(root, "old", GUIDE_NEW, "2.4"), side(root, "new", new, "2.4")))
-    deciding = [one.text for one in group.whole_cause.new if one.role == DECIDES]
+    deciding = [one.text for one in group.joint_cause.new if one.role == DECIDES]
     assert set(networks.splitlines()) <= set(deciding)
 
 
