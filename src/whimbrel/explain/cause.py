@@ -222,7 +222,7 @@ def _refused_index(explanation: RequestExplanation) -> ExplanationStep | None:
 
 def handler_lines(step: ExplanationStep) -> tuple[Origin, ...]:
     """Return the last line that set something for a handler, which overrides the lines before it."""
-    return tuple(line for line in step.lines if not line.text.startswith("ErrorDocument"))[-1:]
+    return tuple(line for line in step.lines if not line.text.lower().startswith("errordocument"))[-1:]
 
 
 def _path_info(file: ExplanationStep) -> str:

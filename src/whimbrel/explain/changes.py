@@ -55,8 +55,10 @@ class _Comparison:
         self, old: tuple[ExplanationStep, ...], new: tuple[ExplanationStep, ...]
     ) -> Iterator[ChangedStep]:
         """Iterate over the steps that differ, those below a step before it."""
-        names = [[self._name(number, step) for step in steps] for number, steps in enumerate((old, new))]
-        for tag, a, b, c, d in SequenceMatcher(None, *names, autojunk=False).get_opcodes():
+        old_names = [self._name(0, step) for step in old]
+        new_names = [self._name(1, step) for step in new]
+        matcher = SequenceMatcher(None, old_names, new_names, autojunk=False)
+        for tag, a, b, c, d in matcher.get_opcodes():
             if tag == "equal":
                 for before, after in zip(old[a:b], new[c:d], strict=True):
                     yield from self._changes_of_step(before, after)

@@ -88,7 +88,7 @@ class DifferenceGroup:
     further: Cause = Cause((), ())
 
     @property
-    def whole_cause(self) -> Cause:
+    def joint_cause(self) -> Cause:
         """The cause with the lines that decide requests behind the first one."""
         return self.cause.with_deciding((self.further.old, self.further.new))
 

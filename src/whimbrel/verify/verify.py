@@ -25,6 +25,7 @@ from whimbrel.verify.coverage.coverage import NUMBER_ENDED, TIME_ENDED, UNREACHE
 from whimbrel.verify.coverage.without_line import FULL_BUDGET, RemovalBudget
 from whimbrel.verify.damaged_htaccess import damaged_htaccess
 from whimbrel.verify.deciding_lines import deciding_lines
+from whimbrel.verify.default_reasons import default_reason
 from whimbrel.verify.derive.facts import Facts, distinct
 from whimbrel.verify.derive.hosts import Entrance
 from whimbrel.verify.derive.probes import ProbeSource
@@ -425,6 +426,9 @@ class Comparison:
         reason = self.types.reason(probe, difference, answers, plans)
         if reason:
             return reason, _Cause(Cause((), ()), reason)
+        default = default_reason(self.causes, answers, plans)
+        if default:
+            return default, _Cause(self.causes.refused_cause(answers) or Cause((), ()), default)
         host_cause = self._host_cause(*answers)
         if host_cause is not None:
             return ("root", host_cause.roots) if host_cause.roots else ("host", host_cause), _Cause(

@@ -158,8 +158,8 @@ def _item(group: DifferenceGroup, names: tuple[str, str], anchors: Anchors) -> S
     notes += [OF_VERSIONS] if group.is_of_versions else []
     notes += [page_text(group.reason)] if group.reason else []
     sides = (
-        CodeSide(page_text(old), _lines(group.whole_cause.old)),
-        CodeSide(page_text(new), _lines(group.whole_cause.new)),
+        CodeSide(page_text(old), _lines(group.joint_cause.old)),
+        CodeSide(page_text(new), _lines(group.joint_cause.new)),
     )
     has_lines = any(side.lines for side in sides)
     return ShownFinding(

@@ -99,7 +99,7 @@ def _entry(group: DifferenceGroup, names: tuple[str, str]) -> ReportEntry:
         headline(group),
         risk=risk_of(group),
         evidence="\n".join(
-            [*_lines(names[0], group.whole_cause.old), *_lines(names[1], group.whole_cause.new)]
+            [*_lines(names[0], group.joint_cause.old), *_lines(names[1], group.joint_cause.new)]
         ),
         text=text,
     )

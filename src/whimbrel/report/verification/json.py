@@ -50,7 +50,7 @@ def _group(group: DifferenceGroup) -> dict[str, Any]:
         "count": group.count,
         "assumed": group.is_assumed,
         "reason": group.reason,
-        "cause": {"old": _lines(group.whole_cause.old), "new": _lines(group.whole_cause.new)},
+        "cause": {"old": _lines(group.joint_cause.old), "new": _lines(group.joint_cause.new)},
         "lines": {"old": _lines(group.lines[0]), "new": _lines(group.lines[1])},
         "examples": [_example(example) for example in group.examples],
     }

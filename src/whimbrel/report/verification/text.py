@@ -98,7 +98,7 @@ def _print_group(console: Console, number: int, group: DifferenceGroup, names: t
             )
     if group.is_assumed:
         console.print("    no file of the configuration has this user at present")
-    for line in cause_lines(names, (group.whole_cause.old, group.whole_cause.new)):
+    for line in cause_lines(names, (group.joint_cause.old, group.joint_cause.new)):
         console.print(f"    {line}")
     if group.reason:
         console.print(f"    {group.reason}")
