@@ -1,4 +1,4 @@
-"""Steps of the defaults of Options and AllowOverride that decide, which 2.2 and 2.4 have unlike (X02, C09)."""
+"""Steps of the defaults of Options and AllowOverride that decide; 2.2 and 2.4 differ in them (X02, C09)."""
 
 from __future__ import annotations
 
