@@ -35,6 +35,8 @@ _SERVER_LINES: Final = compile(
     rb"(?im)^[ \t]*(?:loadmodule|listen|pidfile|user|maxclients|maxrequestworkers)[ \t]"
 )
 _INCLUDED_MODULES: Final = compile(rb"(?im)^[ \t]*include(?:optional)?[ \t]+\S*mods-enabled/")
+_ELSEWHERE: Final = compile(r"[A-Za-z]:|.*\$\{")
+"""A ServerRoot on a drive of Windows, or of a variable, whose value decides when the line is executed."""
 NOT_FOUND: Final = "No such file or directory"
 _VERSIONS: Final = "bin/apache"
 """Directory of WampServer with one directory for each version of httpd."""
@@ -101,6 +103,25 @@ def server_at(path: str, *, as_server: bool = False) -> FoundServer | None:
     layout = _layout_of(file, text)
     server = _placed(file, text, layout)
     return server if as_server or _is_server(file, text, server.root) else None
+
+
+def named_server(root_option: str, file_option: str) -> tuple[FoundServer, bool]:
+    """Return the server of httpd's -d and -f, and True for a copy: its text names another ServerRoot, or its
+    layout has another one. Files of this machine are no part of a copy.
+    """
+    server = server_of(root_option, file_option)
+    text = main_text(from_system(server.path))
+    if not (root_option or file_option) or not text:
+        return server, False
+    file = os.path.abspath(server.path)
+    root = server.root if root_option else ""
+    declared = server_root_of(text)
+    placed = _placed(file, text, _layout_of(file, text), root)
+    is_path = declared[:1] == "/"
+    is_in_place = any(_contains(declared, path) for path in (file, root)) if is_path else not placed.copied
+    if is_in_place and not _ELSEWHERE.match(declared):
+        return server, False
+    return placed, True
 
 
 def why_no_server(path: str) -> str:
@@ -202,29 +223,35 @@ def _main_files(directory: str) -> Iterator[str]:
             yield directory + layout.file
 
 
-def _placed(file: str, text: bytes, layout: Layout | None) -> FoundServer:
+def _placed(file: str, text: bytes, layout: Layout | None, root: str = "") -> FoundServer:
     """Return the server of a main file: in place if the ServerRoot of the text contains it, else a copy.
 
-    Of a copy the position of the file decides, and the place that its layout gives to the file.
+    Of a copy the position of the file decides, unless *root* is given, and the place that its layout gives to
+    the file.
     """
-    from whimbrel.base.real_paths import without_links  # not needed by -t with -d and -f
-
     declared = server_root_of(text)
-    if declared.startswith("/") and without_links(file).startswith(without_links(declared).rstrip("/") + "/"):
+    if declared.startswith("/") and _contains(declared, file):
         return FoundServer(declared, file, layout)
+    position = root or directory_of(file)
     if layout is None:
-        return FoundServer(directory_of(file), file)
+        return FoundServer(position, file)
     image = file.removesuffix(layout.file) if file.endswith(layout.file) else ""
     if file == layout.file:
         return FoundServer(layout.root, file, layout)
     original = declared if declared.startswith("/") else layout.root
-    root = directory_of(file)
     if image and os.path.isdir(image + original):
-        root = image + original
-    places = [(original, root), (layout.directory, os.path.dirname(file))]
+        position = image + original
+    places = [(original, position), (layout.directory, os.path.dirname(file))]
     if image:
         places.append(("/", image))
-    return FoundServer(root, file, layout, image, tuple(places))
+    return FoundServer(position, file, layout, image, tuple(places))
+
+
+def _contains(directory: str, path: str) -> bool:
+    """Return True if *path*, which may be "", is *directory* or below it, links resolved."""
+    from whimbrel.base.real_paths import without_links  # not needed by -t with -d and -f
+
+    return bool(path) and f"{without_links(path)}/".startswith(f"{without_links(directory).rstrip('/')}/")
 
 
 def _is_server(file: str, text: bytes, root: str) -> bool:

@@ -10,6 +10,7 @@ from whimbrel.base.lazy_dataclasses import dataclass, replace
 from whimbrel.config.origins import Origin
 from whimbrel.engine.explain.deciding_rules import NO_USER, deciding_rules, is_negated, rule_trees
 from whimbrel.engine.explain.decisions import GRANTED
+from whimbrel.explain.defaults import deciding_defaults
 from whimbrel.explain.rewriting import (
     file_of,
     leading_lines,
@@ -75,8 +76,10 @@ class AnswerCause:
 def cause_of(explanation: RequestExplanation) -> AnswerCause:
     """Return the cause of the status of *explanation*, and that redirects follow it without end."""
     cause = _cause_of(explanation)
-    sentences = filter(None, (cause.sentence, explanation.circle))
-    return replace(cause, sentence="; ".join(sentences)) if explanation.circle else cause
+    paths = [line.place.path for line in cause.all_lines]
+    defaults = () if explanation.errors else deciding_defaults(deciding_block(explanation), paths)
+    sentences = filter(None, (cause.sentence, *defaults, explanation.circle))
+    return replace(cause, sentence="; ".join(sentences))
 
 
 def _cause_of(explanation: RequestExplanation) -> AnswerCause:

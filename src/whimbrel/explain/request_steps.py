@@ -15,6 +15,7 @@ from whimbrel.engine.explain.decisions import DENIED, Decision, RequestTrace
 from whimbrel.engine.explain.hook_traces import HookTrace
 from whimbrel.engine.plan.plan import Plan
 from whimbrel.engine.request import Request
+from whimbrel.explain.defaults import options_default, override_default
 from whimbrel.explain.reasons import lines_of, rule_origin, settings_of
 from whimbrel.explain.step import ExplanationStep, is_reason
 from whimbrel.explain.void_lines import unread_htaccess, void_rules
@@ -99,7 +100,8 @@ def hook_steps(trace: RequestTrace, kinds: Iterable[str]) -> Iterator[Explanatio
             is_own = hook.module == "mod_rewrite" and kind != "handler"
             steps = hook.rewriting if is_own else ()
             rules = tuple(_rule(hook, step) for step in steps)
-            yield ExplanationStep(kind, hook.module, _result(hook), lines_of(hook), _log(hook), rules)
+            inner = (*rules, *options_default(hook))
+            yield ExplanationStep(kind, hook.module, _result(hook), lines_of(hook), _log(hook), inner)
 
 
 def _acted(hook: HookTrace) -> bool:
@@ -174,10 +176,14 @@ def section_steps(trace: RequestTrace, tried: Set[SourceLocation | None]) -> Ite
         is_file = section.kind == SectionKind.HTACCESS.value
         has_htaccess |= is_file
         line = () if section.place is None else (Origin(section.place, "" if is_file else section.written),)
-        yield ExplanationStep(".htaccess" if is_file else "sections", section.written, "applies", line)
+        kind = ".htaccess" if is_file else "sections"
+        inner = override_default(trace) if is_file else ()
+        yield ExplanationStep(kind, section.written, "applies", line, "", inner)
     if trace.refused is not None and (place := trace.refused.place) is not None:
         name = place.path.rpartition("/")[2]
-        yield ExplanationStep(name, place.path, "refused", (Origin(place, ""),), trace.refused.reason)
+        line = (Origin(place, ""),)
+        inner = override_default(trace)
+        yield ExplanationStep(name, place.path, "refused", line, trace.refused.reason, inner)
         return
     is_walked = any(hook.phase in ("header_parser", *LATER) for hook in trace.hooks)
     if is_walked and not has_htaccess and not any(hook.before["proxy"] for hook in trace.hooks[-1:]):

@@ -118,6 +118,32 @@ def test_a_tree_of_a_server_is_found_as_by_check(tmp_path: Path) -> None:
         assert found.stdout.startswith("302 Found to http://q.example/new/x "), (words, found.output)
 
 
+def _original_and_copy(tmp_path: Path) -> tuple[Path, Path]:
+    """Return a server whose text has its absolute places, and a copy with other lines."""
+    original = tmp_path / "etc/httpd"
+    copy = tmp_path / "copy"
+    for root, target in ((original, "/original"), (copy, "/copied")):
+        (root / "conf").mkdir(parents=True)
+        text = f"ServerRoot {original}\nListen 80\nInclude {original}/conf/more.conf\n"
+        (root / "conf/httpd.conf").write_text(text)
+        modules = "LoadModule mpm_event_module x/mod_mpm_event.so\nLoadModule alias_module x/mod_alias.so"
+        (root / "conf/more.conf").write_text(f"{modules}\nRedirect /a {target}\n")
+    return original, copy
+
+
+@pytest.mark.parametrize("words", [["-d", "@"], ["-f", "@/conf/httpd.conf"], ["@"], ["@/conf/httpd.conf"]])
+def test_a_copy_is_read_and_not_its_original(words: list[str], tmp_path: Path) -> None:
+    original, copy = _original_and_copy(tmp_path)
+    here = [word.replace("@", str(copy)) for word in words]
+    url = "http://127.0.0.1/a"
+    assert "302 Found to http://127.0.0.1/copied " in run(url, *here).stdout
+    told = json.loads(run(url, *here, "--diff", str(original), "--json").stdout)
+    assert [told[side]["location"].rpartition("/")[2] for side in ("old", "new")] == ["original", "copied"]
+    if here[0].startswith("-"):
+        line = '10.1.1.1 - - [07/Mar/2004:16:05:49 -0800] "GET /a HTTP/1.1" 302 12'
+        assert "302 Found to http://127.0.0.1/copied " in run(line, *here, "--host", "127.0.0.1").stdout
+
+
 @pytest.mark.parametrize("user", ["--user", "url"])
 def test_no_output_has_a_password(tmp_path: Path, user: str) -> None:
     """Neither in clear nor as the base64 of Basic, whatever copies the field."""

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from whimbrel.config.servers import server_at, why_no_server
+from whimbrel.config.servers import named_server, server_at, why_no_server
 
 
 @pytest.mark.parametrize(
@@ -88,3 +88,46 @@ def test_why_there_is_no_server(tmp_path: Path) -> None:
     main.chmod(0)
     if os.getuid() != 0:
         assert why_no_server(path) == f"{main}: Permission denied"
+
+
+@pytest.mark.parametrize("text", ["ServerRoot /etc/httpd\n", "Include mods-enabled/*.load\n"])
+def test_a_copy_is_one_however_it_is_named(text: str, tmp_path: Path) -> None:
+    """The root, the main file and both give the server that the path of the copy gives."""
+    (tmp_path / "mods-enabled").mkdir()
+    main = tmp_path / "apache2.conf"
+    main.write_text(text)
+    (tmp_path / "envvars").touch()
+    found = server_at(str(main), as_server=True)
+    assert found is not None
+    for root, file in ((str(tmp_path), ""), ("", str(main)), (str(tmp_path), "apache2.conf")):
+        server, is_copy = named_server(root, file)
+        assert is_copy, (root, file)
+        assert (server.root, server.path, server.copied) == (found.root, found.path, found.copied)
+
+
+def test_the_root_that_is_named_holds_the_copy(tmp_path: Path) -> None:
+    main = tmp_path / "conf/deep/main.conf"
+    main.parent.mkdir(parents=True)
+    main.write_text("ServerRoot /etc/httpd\n")
+    server, is_copy = named_server(str(tmp_path), "conf/deep/main.conf")
+    assert is_copy and server.root == str(tmp_path)
+
+
+@pytest.mark.parametrize("declared", ["{root}", "{root}/", "{link}", "", "."])
+def test_a_server_in_place_is_no_copy(declared: str, tmp_path: Path) -> None:
+    (tmp_path / "link").symlink_to("real")
+    conf = tmp_path / "real/conf"
+    conf.mkdir(parents=True)
+    root, link = tmp_path / "real", tmp_path / "link"
+    line = f"ServerRoot {declared.format(root=root, link=link)}\n" if declared else "Listen 80\n"
+    (conf / "httpd.conf").write_text(line)
+    (tmp_path / "trial.conf").write_text(line)
+    for named, file in ((root, ""), (root, "conf/httpd.conf"), (root, f"{tmp_path}/trial.conf")):
+        server, is_copy = named_server(str(named), file)
+        assert not is_copy and server.root == str(root), (named, file)
+
+
+@pytest.mark.parametrize("declared", ['"C:/Apache2"', "${SRVROOT}"])
+def test_a_root_that_only_its_machine_has_is_that_of_a_copy(declared: str, tmp_path: Path) -> None:
+    (tmp_path / "httpd.conf").write_text(f"ServerRoot {declared}\n")
+    assert named_server(str(tmp_path), "")[1] and named_server("", f"{tmp_path}/httpd.conf")[1]

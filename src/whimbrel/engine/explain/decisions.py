@@ -61,7 +61,8 @@ class RequestTrace:
 
     *hooks* are the HookTraces of all phases, *plan* has the settings at the end.
     *kind* is request, redirect or sub-request; *status* is the result of the access phases (0: granted), None
-    if they did not run. *refused*: the line of a .htaccess file that ended the request.
+    if they did not run. *refused*: the line of a .htaccess file that ended the request;
+    *has_no_override*: 2.4 read that file without an AllowOverride line.
     """
 
     kind: str
@@ -74,12 +75,13 @@ class RequestTrace:
     hooks: tuple[Any, ...] = ()
     plan: Any = None
     refused: ConfigError | None = None
+    has_no_override: bool = False
 
 
 class TraceBuilder:
     """The decisions about one request so far: finished ones of the innermost open step last."""
 
-    __slots__ = ("hooks", "open", "refused", "root", "status")
+    __slots__ = ("has_no_override", "hooks", "open", "refused", "root", "status")
 
     def __init__(self) -> None:
         self.open: list[list[Decision]] = [[]]
@@ -87,6 +89,7 @@ class TraceBuilder:
         self.hooks: list[Any] = []
         self.status: HookStatus | None = None
         self.refused: ConfigError | None = None
+        self.has_no_override = False
 
     def add(self, decision: Decision) -> None:
         """A step without inner ones."""

@@ -13,6 +13,7 @@ from whimbrel.config.configuration import Configuration
 from whimbrel.config.core_config import CoreDirConfig
 from whimbrel.config.htaccess import HtaccessError
 from whimbrel.config.model import Layer, LogSink, Section, SectionKind, Server
+from whimbrel.directives.context import Context
 from whimbrel.engine.connection import Connection
 from whimbrel.engine.coroutines import run_until_suspended
 from whimbrel.engine.deps.files import TickStatCache
@@ -316,6 +317,7 @@ class TracingEngine(Engine):
                 tuple(trail.hooks),
                 r.plan,
                 trail.refused,
+                trail.has_no_override,
             )
             for r, trail in self.traces.items()
         )
@@ -331,7 +333,9 @@ class TracedHtaccess(HtaccessResolver):
         try:
             return super().layer(r, directory, rules, probes)
         except HtaccessError as problem:
-            trace_of(r).refused = problem.refused
+            trail = trace_of(r)
+            trail.refused = problem.refused
+            trail.has_no_override = bool(rules.override.bits & Context.OR_UNSET)
             raise
 
 

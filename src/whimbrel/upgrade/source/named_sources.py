@@ -15,7 +15,7 @@ from whimbrel.base.lazy_dataclasses import dataclass
 from whimbrel.base.printable import file_problem
 from whimbrel.base.real_paths import without_links
 from whimbrel.config.server_paths import server_in, server_paths
-from whimbrel.config.servers import FoundServer, fault_of, server_of
+from whimbrel.config.servers import FoundServer, fault_of, named_server
 from whimbrel.config.service_settings import ServiceSettings, service_settings
 from whimbrel.utilities.usage_error import UsageError
 
@@ -84,7 +84,7 @@ def sources(named: ConfigArguments) -> tuple[Sources, str]:
         fragments = [path for path in fragments if without_links(str(path)) != without_links(server.path)]
     else:
         main = os.path.abspath(file) if root is None and file is not None else str(file or "")
-        server = server_of(str(root) if root is not None else "", main)
+        server, is_relocated = named_server(str(root) if root is not None else "", main)
         if root is not None and file is None and not os.path.isfile(server.path):
             inner = server_in(str(root), as_server=True)  # as for a path: the tree of a server, copied
             if inner is None:
