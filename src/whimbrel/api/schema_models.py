@@ -394,6 +394,7 @@ class FleetServerDocument(Document):
     risks: dict[Risk, int]
     rules: list[RuleOfServer]
     review: int = Field(0, description="findings that a person must look at")
+    per_request: int = Field(0, description="those of `breaks start-up` that fail requests with 500 instead")
     undecided: int = Field(description="facts that are not known and may matter")
     files: int
     lines: int
