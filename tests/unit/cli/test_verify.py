@@ -122,4 +122,6 @@ def test_access_that_differs_is_a_table(root: Path) -> None:
         *("gains", "192.0.2.0/24", "GET", "http://localhost:8080/", "403", "granted")
     ]
     assert re.search(r"\b1 cause of [0-9]+ differences?, 0 not decided", output)
-    assert "<RequireAll>" in output and "<RequireAll >" not in output
+    assert "<RequireAll" not in output  # the lines within decide
+    _, whole = run(str(root / "conf/a.conf"), str(root / "conf/b.conf"), "--format", "json")
+    assert "<RequireAll>" in whole and "<RequireAll >" not in whole
