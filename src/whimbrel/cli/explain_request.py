@@ -297,10 +297,9 @@ def _of_access_line(side: Side, request: RequestChoice) -> tuple[RequestDescript
         raise UsageError(f"--log-format: {problem}") from None
     logged = form.parse(line) if form is not None else None
     if logged is None:
-        raise UsageError(
-            "--access-log-line: the line has none of the formats of the configuration; "
-            "name its format with --log-format"
-        )
+        named = f"not the format {request.log_format} of --log-format"
+        others = "none of the formats of the configuration; name its format with --log-format"
+        raise UsageError(f"--access-log-line: the line has {named if request.log_format else others}")
     described = request.described
     port = f":{logged.port}" if logged.port not in (0, 80, 443) else ""
     is_tls = described.tls or logged.port == 443

@@ -12,8 +12,9 @@ from whimbrel.verify.side import Side
 
 
 def formats_of(*sides: Side, given: str = "") -> list[LineFormat]:
-    """Return *given* alone, or its definition if it is a name; else the formats of the configurations and the
-    default ones.  Raises ValueError for a format without the request.
+    """Return *given* alone, or its definition if it is a name; else the formats of the configurations, the
+    default ones, and each of them with the virtual host in front.  Raises ValueError for a format without the
+    request.
     """
     named: dict[str, str] = {}
     texts: dict[str, None] = {}
@@ -33,9 +34,11 @@ def formats_of(*sides: Side, given: str = "") -> list[LineFormat]:
             compiled.append(LineFormat.compile(text))
         except ValueError:
             continue  # a log of something else than requests
-    return compiled
+    with_host = [f"%v {form.text}" for form in compiled if not _HOSTS.intersection(form.names)]
+    return [*compiled, *map(LineFormat.compile, with_host)]
 
 
+_HOSTS = frozenset(("host", "header host"))
 _SHORT = dict(zip(("vhost_combined", "combined", "common"), DEFAULT_FORMATS, strict=True))
 
 

@@ -117,6 +117,20 @@ class LineFormat:
         found = self.pattern.fullmatch(line)
         return None if found is None else self.request(found.groups(b""))
 
+    def fit(self, line: bytes) -> int:
+        """Return 2 if the line has this format, 1 if another one is likelier, 0 if it has another one: the
+        columns of one with more of them run into the user, which then has a column ``-``, or into the host.
+        """
+        found = self.pattern.fullmatch(line)
+        if found is None:
+            return 0
+        parts = dict(zip(self.names, found.groups(b""), strict=True))
+        words = parts.get("user", b"").split(b" ")
+        if (len(words) > 1 and b"-" in words) or b" " in parts.get("host", b""):
+            return 0
+        client = parts.get("client", b".")
+        return 2 if len(words) == 1 and (b"." in client or b":" in client) else 1
+
     def request(self, values: Iterable[bytes]) -> LoggedRequest | None:
         """Return the request of the groups of a match; None for a line without a request (``"-"``)."""
         parts = {name: to_text(value) for name, value in zip(self.names, values, strict=True)}
@@ -201,6 +215,6 @@ def split_host(host: str) -> tuple[str, int]:
 
 def best_format(formats: Iterable[LineFormat], lines: list[bytes]) -> LineFormat | None:
     """Return the format that most of *lines* have, the first of equals; None if no line has one."""
-    scores = [(sum(form.pattern.fullmatch(line) is not None for line in lines), form) for form in formats]
+    scores = [(sum(map(form.fit, lines)), form) for form in formats]
     best = max((score for score, _form in scores), default=0)
     return next((form for score, form in scores if score == best), None) if best else None

@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import pytest
+from tests.unit.explain.explained_site import side_of
 
 from whimbrel.http.syntax.url import unescape_logitem
+from whimbrel.replay.configured_formats import formats_of
 from whimbrel.replay.log_format import (
     COMBINED,
     COMMON,
@@ -77,3 +81,51 @@ def test_hosts() -> None:
     assert split_host("a.example:80") == ("a.example", 80)
     assert split_host("[::1]:8080") == ("[::1]", 8080)
     assert split_host("::1") == ("::1", 0)
+
+
+TAIL = b' [10/Feb/2012:16:42:07 -0500] "GET / HTTP/1.0" 301 368'
+
+
+@pytest.mark.parametrize(
+    ("begin", "host", "client", "user"),
+    [
+        (b"www.example.com 1.2.3.4 - theuser", "www.example.com", "1.2.3.4", "theuser"),
+        (b"www.example.com 1.2.3.4 - -", "www.example.com", "1.2.3.4", ""),
+        (b"www.example.com ::1 - the user", "www.example.com", "::1", "the user"),
+        (b"www pc.example.com ident theuser", "www", "pc.example.com", "theuser"),
+        (b"www.example.com:80 1.2.3.4 - theuser", "www.example.com", "1.2.3.4", "theuser"),
+        (b"1.2.3.4 - theuser", "", "1.2.3.4", "theuser"),
+        (b"1.2.3.4 - the user", "", "1.2.3.4", "the user"),
+        (b"pc.example.com ident the user", "", "pc.example.com", "the user"),
+        (b"localhost - -", "", "localhost", ""),
+        (b"- - -", "", "-", ""),
+    ],
+)
+@pytest.mark.parametrize("has_combined", [False, True])
+def test_a_virtual_host_in_front(
+    begin: bytes, host: str, client: str, user: str, has_combined: bool, tmp_path: Path
+) -> None:
+    """Whoever wrote the format: a column in front of the client is neither a client nor part of a user."""
+    line = begin + TAIL + (b' "-" "Mozilla/5.0 (X11)"' if has_combined else b"")
+    form = best_format(formats_of(side_of(tmp_path)), [line])
+    assert form is not None
+    logged = form.parse(line)
+    assert logged is not None and (logged.host, logged.client, logged.user) == (host, client, user)
+
+
+@pytest.mark.parametrize("begin", [b"a.example 1.2.3.4 - - 0.12", b"7 a.example 1.2.3.4 - - theuser"])
+def test_more_columns_than_any_format_has(begin: bytes, tmp_path: Path) -> None:
+    assert best_format(formats_of(side_of(tmp_path)), [begin + TAIL]) is None
+    assert best_format([LineFormat.compile(COMMON)], [b"a.example 1.2.3.4 - theuser" + TAIL]) is None
+
+
+def test_the_configured_format_comes_first(tmp_path: Path) -> None:
+    """Columns that only the configuration tells apart."""
+    side = side_of(
+        tmp_path,
+        'Listen 80\nLoadModule log_config_module x\nLogFormat "%D %v %h %l %u %t \\"%r\\" %>s %b" x\n',
+    )
+    line = b"17 a.example 1.2.3.4 - theuser" + TAIL
+    form = best_format(formats_of(side), [line])
+    logged = form.parse(line) if form is not None else None
+    assert logged is not None and (logged.host, logged.user) == ("a.example", "theuser")
