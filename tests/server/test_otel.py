@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import socket
 from pathlib import Path
 from typing import Any
 
@@ -90,13 +91,48 @@ def test_the_context_of_a_client_is_ignored_unless_trusted(
 ) -> None:
     with Origin() as origin:
         start(server, origin.port, FILE, propagator, ignored="on")
-        ask(server, "/back/b", f"b3: {TRACE}-{SPAN}-1")
+        fields = [f"{name}: {TRACE}" for name in ("X-B3-TraceId", "X-B3-ParentSpanId", "X-B3-Flags")]
+        ask(server, "/back/b", "\r\n".join([f"b3: {TRACE}-{SPAN}-1", *fields]))
         file = server.root / "logs/spans"
         assert within(10, lambda: len(spans_of(file)) == 2)
         (value,) = origin.received[0].values(field)
+        names = {name for name, _value in origin.received[0].fields if b"b3" in name}
+        assert names == {b"b3"} if field == b"b3" else {b"x-b3-traceid", b"x-b3-spanid", b"x-b3-sampled"}
     assert TRACE not in file.read_text()
     assert TRACE.encode() not in value
     assert spans_of(file)[0]["context"]["trace_id"][2:] == value.decode()[:32]
+
+
+def test_the_state_of_a_client_goes_with_its_context(server: ServerProcess) -> None:
+    with Origin() as origin:
+        start(server, origin.port, FILE, "trace-context", ignored="on")
+        ask(server, "/back/b", f"traceparent: 00-{TRACE}-{SPAN}-01\r\ntracestate: a=b")
+        assert within(10, lambda: bool(origin.received))
+        assert len(origin.received[0].values(b"traceparent")) == 1
+        assert origin.received[0].values(b"tracestate") == []
+
+
+def test_a_client_chooses_no_names_of_spans(server: ServerProcess) -> None:
+    start(server, 1, FILE + 'OpenTelemetrySetAttribute k "é x"\n', "trace-context")
+    method = "M" * 3000
+    server.ask(f"{method} /a.txt HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n".encode())
+    file = server.root / "logs/spans"
+    assert within(10, lambda: len(spans_of(file)) == 1)
+    (span,) = spans_of(file)
+    attributes = span["attributes"]
+    assert (span["name"], attributes["http.request.method"], attributes["k"]) == ("HTTP", "_OTHER", "é x")
+    assert attributes["http.request.method_original"] == method[:2048]
+
+
+def test_a_receiver_that_does_not_answer_holds_up_no_stop(server: ServerProcess) -> None:
+    with socket.create_server(("127.0.0.1", 0)) as receiver:
+        port = receiver.getsockname()[1]
+        lines = f"OpenTelemetryExporter otlp\nOpenTelemetryEndpoint 127.0.0.1:{port}\n"
+        start(server, port, lines, "trace-context")
+        for _ in range(3):
+            server.get("/a.txt")
+        server.stop()
+    assert "Traceback" not in server.errors()
 
 
 def test_spans_over_otlp_and_the_last_ones_at_the_stop(server: ServerProcess) -> None:

@@ -103,6 +103,14 @@ class ChangedFile(Document):
     diff: str
 
 
+class ServerCopy(Document):
+    """A server of its own, which upgrade --out wrote."""
+
+    directory: str
+    facts: list[str] = Field(description="sentences about lines that differ from an upgrade in place")
+    go_live: str = Field(description="the command that writes the upgrade in place")
+
+
 class UpgradeDocument(Document):
     """whimbrel upgrade --json"""
 
@@ -112,6 +120,7 @@ class UpgradeDocument(Document):
     knowledge: Knowledge
     read: list[str]
     files: list[ChangedFile]
+    server_copy: ServerCopy | None = Field(description="what --out wrote")
     findings: list[UpgradeFinding]
 
 

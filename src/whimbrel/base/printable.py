@@ -12,6 +12,9 @@ _CONTROL: Final = re.compile(r"[\x00-\x08\x0b-\x1f\x7f]|\xc2[\x80-\x9f]|(?<![\x8
 
 A byte of another character in UTF-8 is none.
 """
+HIDDEN: Final = "(hidden)"
+"""What stands in the place of a secret."""
+_USER: Final = re.compile(r"(^|//)[^/?#]*:[^/?#]*@")
 _CONTROL_IN_COLORS: Final = re.compile(r"\x1b\[(?:[0-2]|3[1-6](?:;1)?|1;3[1-6])m|" + _CONTROL.pattern)
 
 
@@ -34,6 +37,11 @@ def _escaped(found: re.Match[str]) -> str:
 def printable_line(text: str, *, is_colored: bool = False) -> str:
     """Return *text* for one line: a name with a line end in it begins no line of the output."""
     return printable(text, is_colored=is_colored).replace("\n", "\\x0a")
+
+
+def without_user(url: str) -> str:
+    """Return *url*, or what was meant to be one, without the user and the password in it."""
+    return _USER.sub(rf"\1{HIDDEN}@", url)
 
 
 def file_problem(problem: OSError) -> str:

@@ -49,6 +49,8 @@ def run(program: UtilityProgram) -> int:
     if action in ("", "usage", "help", "--help"):
         sys.stderr.write(usage("whimbrel ctl"))
         return 1
+    if action not in ("-", "status", "fullstatus"):
+        options = _with_server_below(options)
     added = _prepare(action, options)
     status = _run_action(action, [*added, *options], [*added, *given])
     if status and action not in ("status", "fullstatus"):
@@ -81,6 +83,21 @@ def _prepare(action: str, options: list[str]) -> list[str]:
         remove_session_caches(os.environ)
     added = ["-d", given] if given and not arguments.root else []
     return [*added, *os.environ.get("APACHE_ARGUMENTS", "").split()]
+
+
+def _with_server_below(options: list[str]) -> list[str]:
+    """Return *options* with the server in a directory below -d, if that has none and no -f is given."""
+    from whimbrel.config.server_paths import server_in
+
+    try:
+        arguments = parse(HTTPD, options)
+    except UsageError:
+        return options
+    is_named = bool(arguments.root) and not arguments.file
+    if not is_named or os.path.lexists(server_of(arguments.root, "", arguments.named_build).path):
+        return options
+    found = server_in(arguments.root, as_server=True)
+    return options if found is None else [*options, "-d", found.root, "-f", found.path]
 
 
 def _split_action(words: list[str]) -> tuple[str, list[str]]:

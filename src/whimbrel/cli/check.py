@@ -246,8 +246,9 @@ def check(
     except (UsageError, RuleError, UnknownRule, baselines.BadBaseline, OSError) as problem:
         os.write(2, encoded(f"{problem}\n"))
         raise typer.Exit(EXIT_USAGE) from None
-    arguments = given_words(context, CARRIED)
-    is_one_server = not given and len(conf or []) < 2 and all(part.options for part, _ in parts)
+    are_servers = all(part.options for part, _ in parts)
+    arguments = ["--fleet"] * (len(parts) > 1 and are_servers) + given_words(context, CARRIED)
+    is_one_server = not given and len(parts) < 2 and are_servers
     compared = command_line("verify", *given_words(context, READ | NAMED)) if is_one_server else ""
     _print_report(report, shape, _TextOutput(color, summary, not no_pager, arguments, compared))
     if not report.files:

@@ -19,6 +19,7 @@ import typer
 
 from whimbrel.base.builds import AUTO
 from whimbrel.base.latin1 import from_system
+from whimbrel.base.printable import printable_line, without_user
 from whimbrel.cli.explain_options import (
     AccessLine,
     AllSteps,
@@ -137,11 +138,11 @@ def explain(
                 paths, root, file, *lines, envvars, as_server=bool(paths), build=build_name(builtin)
             )
             described = RequestDescription(
-                words,
-                host,
+                from_system(words),
+                from_system(host),
                 source,
                 address,
-                user,
+                from_system(user),
                 method,
                 tuple(map(_field, header or [])),
                 tls,
@@ -157,7 +158,7 @@ def explain(
                 ),
             )
         except UsageError as problem:
-            typer.echo(problem.message, err=True)
+            typer.echo(encoded(printable_line(problem.message)), err=True)
             code = 0 if error_line and _explain_words(error_line, as_json) else 2
             raise typer.Exit(code) from None
         raise typer.Exit(code)
@@ -191,8 +192,8 @@ def _explain_words(words: str, as_json: bool) -> bool:
 def _field(text: str) -> tuple[str, str]:
     name, colon, value = text.partition(":")
     if not colon or not re.fullmatch(r"[!#$%&'*+.^_`|~0-9A-Za-z-]+", name):
-        raise UsageError(f"--header {text!r}: not of the form 'Name: value'")
-    return name, value.strip()
+        raise UsageError("--header: not of the form 'Name: value'")
+    return name, from_system(value.strip())
 
 
 def _print_explanations(explanations: list[Explanation]) -> None:
@@ -226,6 +227,7 @@ def _print_list(word: str, as_json: bool) -> None:
 def _fail_unknown(words: str) -> None:
     from whimbrel.upgrade.documents.explain import suggestions
 
+    words = without_user(words)
     if _HOST_AND_PATH.fullmatch(words):
         hint = command_line("explain", f"http://{words}")
         typer.echo(encoded(f"{words!r} is no URL: it has no scheme\nhint: {hint}"), err=True)

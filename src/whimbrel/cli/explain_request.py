@@ -259,9 +259,9 @@ def _probe(side: Side, request: RequestChoice) -> tuple[Probe, LoggedOutcome]:
     try:
         if request.access_line:
             described, status = _of_access_line(side, request)
-            return probe_of(described, side.configuration), LoggedOutcome(status)
+            return probe_of(described, side.configuration, has_file_users=True), LoggedOutcome(status)
         if not request.error_line:
-            return probe_of(described, side.configuration), LoggedOutcome()
+            return probe_of(described, side.configuration, has_file_users=True), LoggedOutcome()
         logged = read_error_line(from_system(request.error_line))
         found = url_of_file(side.configuration, logged.path, described.host)
         is_tls = described.tls or found.is_tls
@@ -272,7 +272,7 @@ def _probe(side: Side, request: RequestChoice) -> tuple[Probe, LoggedOutcome]:
             client=described.client or logged.client,
             tls=is_tls,
         )
-        probe = probe_of(described, side.configuration)
+        probe = probe_of(described, side.configuration, has_file_users=True)
         if logged.user is not None and not described.user:
             probe = replace(probe, user=logged.user)
         return probe, of_error_line(logged)

@@ -198,7 +198,8 @@ def run(
     from whimbrel.cli import serve_watch
     from whimbrel.cli.serve_places import ServePlaces
     from whimbrel.cli.served_server import ServedServer
-    from whimbrel.config.servers import server_at, server_of, why_no_server
+    from whimbrel.config.server_paths import server_in
+    from whimbrel.config.servers import server_of, why_no_server
 
     permit_programs()
     opened: list[ServePlaces] = []
@@ -210,7 +211,7 @@ def run(
         make_directories(arguments.root)
         server = server_of(arguments.root, arguments.file)
     else:
-        server_found = server_at(str(tree), as_server=tree.is_file())
+        server_found = server_in(str(tree), as_server=tree.is_file())
         if server_found is None:
             raise UsageError(why_no_server(str(tree)))
         server = server_found

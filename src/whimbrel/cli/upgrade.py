@@ -70,6 +70,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable
 
     from whimbrel.cli.progress import ProgressBar
+    from whimbrel.upgrade.apply.server_copy import ServerCopy
     from whimbrel.upgrade.check.check import Selection
     from whimbrel.upgrade.check.fixpoint import DecideCallback, UpgradeResult
     from whimbrel.upgrade.model import UpgradeOptions
@@ -309,9 +310,10 @@ def upgrade(
                 _recover(directory)
         with ProgressBar() as bar:
             result, words = _run(what, options, wanted, bar, interactive=interactive, verify=verify)
+        copy: ServerCopy | None = None
         with uninterrupted():
             if out is not None:
-                copy_tree(result, directory, out)
+                copy = copy_tree(result, directory, out)
             elif write or interactive:
                 write_in_place(result, directory, named.paths, is_open=is_open)
         is_written = write or interactive or out is not None
@@ -319,10 +321,11 @@ def upgrade(
         if is_written:
             following = after_upgrade(context, what.options, out, is_changed=bool(result.files))
         else:
-            following = [f"Next: {command_line('upgrade', '--write', *arguments)}"] * bool(result.files)
-        output = _Output(
-            shape, color, is_written, words, arguments, following, not no_pager, from_system(str(out or ""))
-        )
+            following = []
+        writing = command_line("upgrade", "--write", *arguments)
+        if result.files and (out is not None or not is_written):
+            following.append(f"{'Next' if out is None else 'To go live'}: {writing}")
+        output = _Output(shape, color, is_written, words, following, not no_pager, copy, writing)
         raise typer.Exit(_print_result(result, directory, output))
     except (UsageError, RuleError, UnknownRule, WriteError) as problem:
         _write_stderr(str(problem))
@@ -436,19 +439,19 @@ class _Output(NamedTuple):
 
     Attributes:
         verified: a sentence about the comparison of answers, "" for none.
-        arguments: those of the command line that the next command repeats.
         following: lines with the commands that come next.
-        copy: the directory that the result was written to, "" for none.
+        copy: the copy that was written, None for none.
+        writing: the command that writes the result in place.
     """
 
     shape: OutputFormat
     color: ColorMode
     is_written: bool
     verified: str
-    arguments: list[str]
     following: list[str]
     may_page: bool
-    copy: str = ""
+    copy: ServerCopy | None
+    writing: str
 
 
 def _print_result(result: UpgradeResult, directory: str, output: _Output) -> int:
@@ -457,9 +460,12 @@ def _print_result(result: UpgradeResult, directory: str, output: _Output) -> int
 
     is_written = output.is_written
     if output.shape is OutputFormat.json:
-        upgrade_output.write_json(result, directory, is_written)
+        upgrade_output.write_json(result, directory, is_written, output.copy, output.writing)
     elif output.shape is OutputFormat.html:
-        upgrade_output.write_page(result, directory, output.verified, output.arguments, is_written=is_written)
+        is_left = bool(result.files) and (output.copy is not None or not is_written)
+        writing = output.writing if is_left else ""
+        facts = [output.verified, *(output.copy.facts if output.copy is not None else ())]
+        upgrade_output.write_page(result, directory, facts, writing, is_written=is_written)
     elif not is_written:
         colored = is_colored(output.color)
         upgrade_output.show_diff(result, directory, colored=colored, may_page=output.may_page)

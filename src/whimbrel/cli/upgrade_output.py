@@ -12,13 +12,13 @@ from typing import Any, Final, TextIO
 from whimbrel.base.latin1 import to_bytes, to_text
 from whimbrel.base.printable import printable
 from whimbrel.base.terminal_text import shown, terminal_bytes, terminal_width, wrapped
-from whimbrel.cli.next_commands import command_line
 from whimbrel.cli.options import ColorMode, is_colored
 from whimbrel.cli.terminal import write_bytes
 from whimbrel.report.entries import entry_of
 from whimbrel.report.formats.frames import FrameStyle, frame, framed
 from whimbrel.report.knowledge import as_json, text_lines
 from whimbrel.report.model import count_noun, groups
+from whimbrel.upgrade.apply.server_copy import ServerCopy
 from whimbrel.upgrade.check.check import source_lines
 from whimbrel.upgrade.check.diffs import diffs
 from whimbrel.upgrade.check.fixpoint import UpgradeResult
@@ -59,11 +59,11 @@ def print_summary(
     color: ColorMode,
     *,
     following: Iterable[str] = (),
-    copy: str = "",
+    copy: ServerCopy | None = None,
 ) -> None:
     """Print the kind of input, findings that need review (equal ones once), decisions, other changes by
-    rule, and the lines *following* with the commands that come next. *copy*: the directory that the files
-    were written to, "" for their own.
+    rule, and the lines *following* with the commands that come next. *copy*: the one that was
+    written, None for the files in their own place.
     """
     style = FrameStyle(terminal_width(stream), is_colored(color, stream), rule_names())
     shown_findings = [finding for finding in result.findings if finding.needs_review or finding.decision]
@@ -80,7 +80,9 @@ def print_summary(
     stream.flush()
 
 
-def _counts(result: UpgradeResult, directory: str, is_written: bool, copy: str) -> Iterator[str]:
+def _counts(
+    result: UpgradeResult, directory: str, is_written: bool, copy: ServerCopy | None
+) -> Iterator[str]:
     """Yield remarks about startling edits, the changes by rule, what is not known, and the files."""
     applied = [finding for finding in result.findings if finding.edits]
     yield from _remarks(applied, directory)
@@ -91,7 +93,7 @@ def _counts(result: UpgradeResult, directory: str, is_written: bool, copy: str) 
     known = {finding.message for finding in result.findings if finding.rule == READ_ERROR}
     yield from text_lines(result.scope, directory, known)
     if is_written:
-        where = f"changed in {copy}" if copy else "changed"
+        where = f"changed in {copy.directory}" if copy else "changed"
         yield from (f"{where}: {display_path(path, directory)}" for path in result.files)
     reading = len(result.tree.files)
     changed = f"{len(result.files)} {'changed' if is_written else 'to change'}"
@@ -101,19 +103,17 @@ def _counts(result: UpgradeResult, directory: str, is_written: bool, copy: str) 
     )
 
 
-def _idle_copies(result: UpgradeResult, directory: str, copy: str) -> Iterator[str]:
-    """Yield what a changed copy leaves as it is: the server in its place, and .htaccess files that servers
-    read beside the documents.
+def _idle_copies(result: UpgradeResult, directory: str, copy: ServerCopy) -> Iterator[str]:
+    """Yield what makes the copy a server of its own, and what it leaves as it is: the server in its place,
+    and .htaccess files that servers read beside the documents.
     """
+    yield from copy.facts
     if not result.files:
         return
-    yield (
-        f"nothing is changed in {directory}: its server reads the old files until those of {copy} stand in "
-        "their place"
-    )
+    yield f"nothing is changed in {directory}: its server reads the old files until --write changes them"
     idle = [path for path in result.files if result.tree.files[path].role is Role.HTACCESS]
     for path in idle[:MAX_IDLE]:
-        new = os.path.join(copy, display_path(path, directory).lstrip("/"))
+        new = os.path.join(copy.directory, display_path(path, directory).lstrip("/"))
         yield f"{path}: the server of the copy reads this old file too: going live takes {new} in its place"
     if len(idle) > MAX_IDLE:
         yield f"and {len(idle) - MAX_IDLE} more .htaccess files"
@@ -163,8 +163,12 @@ def finding_lines(finding: Finding, directory: str) -> Iterator[str]:
     return frame([entry_of(finding, directory)], style, is_applied=True)
 
 
-def write_json(result: UpgradeResult, directory: str, is_written: bool) -> None:
-    """Print one JSON document; bytes beyond ASCII are decoded as Latin-1."""
+def write_json(
+    result: UpgradeResult, directory: str, is_written: bool, copy: ServerCopy | None, writing: str
+) -> None:
+    """Print one JSON document; bytes beyond ASCII are decoded as Latin-1. *writing* is the command that
+    writes the result in place.
+    """
     json.dump(
         {
             "done": is_written,
@@ -176,6 +180,7 @@ def write_json(result: UpgradeResult, directory: str, is_written: bool) -> None:
                 {"path": display_path(path, directory), "diff": to_text(diff)}
                 for path, diff in diffs(result, directory).items()
             ],
+            "server_copy": {**copy._asdict(), "go_live": writing} if copy is not None else None,
             "findings": [_as_json(finding, directory) for finding in result.findings],
         },
         sys.stdout,
@@ -185,20 +190,19 @@ def write_json(result: UpgradeResult, directory: str, is_written: bool) -> None:
 
 
 def write_page(
-    result: UpgradeResult, directory: str, verified: str, arguments: list[str], *, is_written: bool
+    result: UpgradeResult, directory: str, facts: Iterable[str], next_command: str, *, is_written: bool
 ) -> None:
-    """Print the page of HTML; *arguments* are those of the command that comes next."""
+    """Print the page of HTML; *facts* are sentences about the result, "" for none."""
     from whimbrel.report.page.upgrade_page import upgrade_page
     from whimbrel.report.page.writing import write
 
-    line = command_line("upgrade", "--write", *arguments)
     page = upgrade_page(
         result,
         directory,
         diffs(result, directory),
         is_written=is_written,
-        verified=verified,
-        next_command=line if result.files and not is_written else "",
+        facts=facts,
+        next_command=next_command,
     )
     sys.stdout.flush()
     sys.stdout.buffer.write(write(page).encode())

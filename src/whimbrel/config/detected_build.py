@@ -40,7 +40,7 @@ def presumed_build(options: LoadOptions, dialect: Dialect) -> Build:
     if options.build != AUTO:
         return Build(options.build, version)
     path = root_relative(options.server_root, options.file)
-    text = options.overlay.get(path)
+    text = options.overlaid(path)
     if text is None:
         text = main_text(path)
     return presumed(version, paths_of(options.server_root, path, text), text, options.built_in_origin)

@@ -228,7 +228,7 @@ class Includer:
 
 def read_overlaid(path: str, options: LoadOptions) -> bytes:
     """Return the bytes of a configuration file as *options* have it; raises as `read_config_file`."""
-    data = options.overlay.get(path)
+    data = options.overlaid(path)
     return read_config_file(path) if data is None else data
 
 

@@ -7,6 +7,7 @@ from collections.abc import Mapping
 from whimbrel.base.builds import ANY
 from whimbrel.base.errors import UndecidedVariables
 from whimbrel.base.lazy_dataclasses import dataclass, field
+from whimbrel.base.real_paths import real_path
 from whimbrel.base.static_typing import Protocol
 from whimbrel.directives.node import Node
 
@@ -32,7 +33,7 @@ class LoadOptions:
         check_only: ``-t``; `check_roots` is False for ``-T``, which checks no DocumentRoot.
         verbose: ``-e debug``.
         undecided: the parts of the file of variables that gave *environment* no value.
-        overlay: contents of files that replace those on disk, by absolute path.
+        overlay: contents of files that replace those on disk, by absolute path, as named or without links.
         build: the build of httpd whose compiled-in modules and default paths apply (base/builds.py).
         is_elsewhere: the server runs on another machine: a line that names a file, directory, library or user
             that is missing here is left out (`Configuration.missing`).
@@ -69,3 +70,11 @@ class LoadOptions:
     adapter: LineAdapter | None = None
     stand_in_root: str = ""
     origins: bool = False
+
+    def overlaid(self, path: str) -> bytes | None:
+        """Return the content that replaces the file at *path*, a link to it too; None for none."""
+        if not self.overlay:
+            return None
+
+        found = self.overlay.get(path)
+        return self.overlay.get(real_path(path)) if found is None else found

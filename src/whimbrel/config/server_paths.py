@@ -1,4 +1,7 @@
-"""The directories of servers below a directory, such as those of a copy that has more than a server."""
+"""The directories of servers below a directory, such as those of a copy that has more than a server.
+
+`server_in` is the one finder of commands that read one server.
+"""
 
 from __future__ import annotations
 
@@ -7,7 +10,7 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Final
 
-from whimbrel.config.servers import server_at
+from whimbrel.config.servers import FoundServer, server_at
 
 MAX_LEVELS: Final = 3
 """How deep below a folder other servers' folders are looked for."""
@@ -22,6 +25,19 @@ def server_paths(conf: Sequence[Path]) -> tuple[list[Path], Sequence[Path]]:
     return server_dirs, [path for path in conf if path not in server_dirs]
 
 
+def server_in(path: str, *, as_server: bool = False) -> FoundServer | None:
+    """Return the server that *path* is or contains, else the only one in a directory below it; None if there
+    is none, or more than one. *as_server* accepts any file with the name of a main file.
+    """
+    found = server_at(path)
+    if found is None and as_server:
+        found = server_at(path, as_server=True)
+    if found is not None or not os.path.isdir(path):
+        return found
+    below, _others = server_paths([Path(path)])
+    return server_at(str(below[0])) if len(below) == 1 else None
+
+
 def _is_server(directory: Path) -> bool:
     return server_at(str(directory)) is not None
 
@@ -31,7 +47,11 @@ def _servers_below(directory: Path, levels: int) -> Iterator[Path]:
     configuration lies beside them.
     """
     servers_found = []
-    for entry in sorted(directory.iterdir()):
+    try:
+        entries = sorted(directory.iterdir())
+    except OSError:  # reading it as configuration names the fault
+        return
+    for entry in entries:
         if entry.is_file() and entry.name.endswith((".conf", ".htaccess")):
             return
         if entry.is_dir() and not entry.is_symlink():

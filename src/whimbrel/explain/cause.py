@@ -8,6 +8,8 @@ from typing import Final
 
 from whimbrel.base.lazy_dataclasses import dataclass, replace
 from whimbrel.config.origins import Origin
+from whimbrel.engine.explain.deciding_rules import NO_USER, deciding_rules, is_negated, rule_trees
+from whimbrel.engine.explain.decisions import GRANTED
 from whimbrel.explain.rewriting import (
     file_of,
     leading_lines,
@@ -25,6 +27,9 @@ _RECURSION: Final = "internal redirects due to probable configuration error"
 _LOG_CODE: Final = re.compile(r"AH\d{5}: ")
 _DENIED: Final = "client denied by server configuration"
 """What 2.4 logs about the address of a client whom a password may still admit (X13)."""
+_UNAUTHORIZED: Final = "authorization failure"
+"""What 2.4 logs about an authenticated user whom no Require line admits."""
+_EXCLUDED: Final = "the line holds for {}, and is negated (Require not, or in <RequireNone>)"
 MAX_DECIDING: Final = 3
 """Lines of one cause."""
 _METHODS: Final = {
@@ -226,21 +231,17 @@ def _path_info(file: ExplanationStep) -> str:
 def _cause_of_denial(access: ExplanationStep, is_challenge: bool, logged: str) -> AnswerCause:
     """Return the cause of a 401 or another refusal of the access phases."""
     leaves = [step for step in access.all() if step.lines and not step.children and step is not access]
+    tree = next(reversed(list(rule_trees(access.children))), None)
+    rules = list(deciding_rules(tree)) if tree is not None and tree.result != GRANTED else []
+    user = _USER.search(access.detail)
+    is_unlogged = is_challenge and not logged
+    if user is not None and (is_unlogged or _UNAUTHORIZED in logged):
+        required = rules or [step for step in leaves if step.what.startswith("Require")]
+        return AnswerCause(_lines(required or [access]), _refusal_of(user[1], rules, tree))
     if is_challenge:
-        required = [step for step in leaves if step.what.startswith("Require")]
-        chosen = [step for step in required if _needs_user(step)] or required
-        user = _USER.search(access.detail)
-        if user is not None and (not logged or "authorization failure" in logged):
-            sentence = f"{user[1]} is authenticated, and no line admits {user[1]}"
-        else:
-            sentence = "" if _DENIED in logged else _without_code(logged)
-            sentence = sentence or "no credentials were sent"
-            providers = [step for step in access.all() if step.what.startswith("provider ")]
-            is_refused = not any(step.result == "granted" for step in providers)
-            chosen = [step for step in providers if step.lines and is_refused] or chosen
-        return AnswerCause(_lines(chosen or [access]), sentence)
+        return _cause_of_challenge(access, leaves, rules, logged)
     refused = [step for step in leaves if step.what.startswith("Deny") and step.result == "matches"]
-    refused = refused or [step for step in leaves if step.result == "denied"]
+    refused = refused or rules or [step for step in leaves if step.result == "denied"]
     if refused:
         return AnswerCause(_lines(refused), _reason(refused[0], logged))
     order = [step for step in leaves if step.what.startswith("Order")]
@@ -250,14 +251,57 @@ def _cause_of_denial(access: ExplanationStep, is_challenge: bool, logged: str) -
     return AnswerCause(_lines(providers or [access]), _without_code(logged))
 
 
+def _cause_of_challenge(
+    access: ExplanationStep, leaves: list[ExplanationStep], rules: list[ExplanationStep], logged: str
+) -> AnswerCause:
+    """Return the cause of a 401 to a client without a user, or with credentials that are not right."""
+    required = [step for step in leaves if step.what.startswith("Require")]
+    chosen = [step for step in rules if step.result == NO_USER]
+    chosen = chosen or [step for step in required if _needs_user(step)] or required
+    sentence = "" if _DENIED in logged else _without_code(logged)
+    providers = [step for step in access.all() if step.what.startswith("provider ")]
+    if not any(step.result == GRANTED for step in providers):
+        chosen = [step for step in providers if step.lines] or chosen
+    return AnswerCause(_lines(chosen or [access]), sentence or "no credentials were sent")
+
+
+def _refusal_of(user: str, rules: list[ExplanationStep], tree: ExplanationStep | None) -> str:
+    """Return why *rules*, on which the result of *tree* rests, refuse an authenticated user."""
+    if any(map(_is_excluding, rules)):
+        return f"{user} is authenticated; {_EXCLUDED.format(user)}"
+    start = f"{user} is authenticated, and "
+    joint = _joint_of(tree) if tree is not None else ""
+    if not joint:
+        return f"{start}no line admits {user}"
+    lines = "this line does" if len(rules) == 1 else "these lines do"
+    return f"{start}{lines} not admit {user}: {joint} asks for all its parts"
+
+
+def _is_excluding(rule: ExplanationStep) -> bool:
+    """Return True if *rule* refuses because what it names holds."""
+    return is_negated(rule) or rule.result == GRANTED
+
+
+def _joint_of(tree: ExplanationStep) -> str:
+    """Return the container that refuses although a part of it grants, "" if no such one decides."""
+    if any(member.result == GRANTED for member in tree.children):
+        return "AuthMerging And" if tree.what.startswith("AuthMerging") else tree.what
+    members = [member for member in tree.children if member.result == tree.result]
+    return next(filter(None, map(_joint_of, members)), "")
+
+
 def _needs_user(step: ExplanationStep) -> bool:
     words = step.what.split()
     return len(words) > 1 and words[1].lower() in ("user", "valid-user", "group", "dbm-group", "file-owner")
 
 
 def _reason(step: ExplanationStep, logged: str) -> str:
+    if step.result == "general error":
+        return _without_code(logged)
     if step.detail and not step.detail.isdecimal():
         return step.detail
+    if step.what.startswith("Require") and _is_excluding(step):
+        return _EXCLUDED.format("this client")
     if "(access_checker" in step.what:
         return _without_code(logged)
     if not step.what.startswith("Deny"):
@@ -321,10 +365,13 @@ def _sent(path: str, explanation: RequestExplanation) -> str:
 def admitting_lines(access: ExplanationStep) -> tuple[Origin, ...]:
     """Return the lines that admitted the client; under 2.2 the Require lines of the module that did first."""
     leaves = [step for step in access.all() if step.lines and not step.children and step is not access]
+    trees = list(rule_trees(access.children))
+    idle = {id(step) for tree in trees for step in tree.all()}
+    idle -= {id(step) for tree in trees if tree.result == GRANTED for step in deciding_rules(tree)}
     admitted = [
         step
         for step in leaves
-        if (step.result == "granted" and not step.what.startswith("provider "))
+        if (step.result == GRANTED and id(step) not in idle and not step.what.startswith("provider "))
         or (step.what.startswith("Allow") and step.result == "matches")
     ]
     required = [step for step in leaves if step.what.startswith("Require") and step.result == "applies"]

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Set
 from typing import TYPE_CHECKING, Final
 
 from whimbrel.base.lazy_dataclasses import replace
+from whimbrel.base.printable import HIDDEN
 from whimbrel.config.core_config import CoreDirConfig, CoreServerConfig
 from whimbrel.config.origins import Origin
 from whimbrel.engine.explain.decisions import RequestTrace
@@ -29,7 +31,7 @@ from whimbrel.http.semantics.status import reason
 from whimbrel.modules.metadata.mod_headers.lines import HeadersDirConfig
 from whimbrel.verify.deciding_lines import explain
 from whimbrel.verify.digest_user import DIGEST, authorization
-from whimbrel.verify.probe import HIDDEN, secrets_of
+from whimbrel.verify.probe import secrets_of
 
 _TYPES: Final = ("addtype", "forcetype", "typesconfig", "rewriterule", "mimemagicfile")
 """Beginnings of lines that give files their type."""
@@ -48,7 +50,7 @@ def explain_probe(side: Side, probe: Probe) -> RequestExplanation:
     explanation = explained(probe)
     explanation = replace(explanation, circle=circle_of(probe, explanation, explained))
     secrets = secrets_of(probe)
-    return explanation.without(secrets, HIDDEN) if secrets else explanation
+    return explanation.without(secrets, HIDDEN) if secrets is not None else explanation
 
 
 def _explained(side: Side, probe: Probe) -> RequestExplanation:
@@ -92,8 +94,11 @@ def explanation_of(explained: Explained, request: str, dialect: str) -> RequestE
     while first.prev is not None or first.main is not None:
         first = first.prev or first.main or first
     steps = [_request(explained), virtual_host(first)]
+    tried: set[object] = set()
     for trace in explained.requests:
-        inner = tuple(_steps(trace))
+        rules = {rule.place for hook in trace.hooks for rule in hook.rewriting}
+        tried |= rules if trace.kind != "sub-request" else set()
+        inner = tuple(_steps(trace, tried | rules))
         if trace.kind == "request":
             steps += inner
         else:
@@ -137,11 +142,11 @@ def _request(explained: Explained) -> ExplanationStep:
     )
 
 
-def _steps(trace: RequestTrace) -> list[ExplanationStep]:
+def _steps(trace: RequestTrace, tried: Set[object]) -> list[ExplanationStep]:
     return [
         *hook_steps(trace, MAPPING),
         *file_step(trace.hooks, trace.plan),
-        *section_steps(trace),
+        *section_steps(trace, tried),
         *access_steps(trace),
         *hook_steps(trace, ("type",)),
         *hook_steps(trace, ("fix-ups",)),

@@ -7,6 +7,7 @@ from collections.abc import Iterator
 
 from whimbrel.base.errors import SourceLocation
 from whimbrel.base.lazy_dataclasses import replace
+from whimbrel.engine.explain.decisions import GRANTED
 from whimbrel.explain.client_names import unknown_names
 from whimbrel.explain.step import RequestExplanation
 from whimbrel.upgrade.knowledge.scope import KnowledgeScope, UnknownItem, UnknownKind
@@ -47,7 +48,7 @@ class RequestKnowledge:
             directory = os.path.dirname(item.place.path) if item.place is not None else ""
             if any(f"{directory}/" in text for text in texts):
                 items.append(item)
-        more = (*self._unknown_user(probe), *unknown_names(probe, explanation))
+        more = (*self._unknown_user(probe, explanation), *unknown_names(probe, explanation))
         return KnowledgeScope(self.scope.files_read, tuple(items)).with_items(more)
 
     def has_user(self, name: str) -> bool | None:
@@ -55,7 +56,7 @@ class RequestKnowledge:
         texts = [f"\n{text}" for text, _, _ in password_files(self._lines)] if self._lines is not None else []
         return any(f"\n{name}:" in text for text in texts) if texts else None
 
-    def _unknown_user(self, probe: Probe) -> Iterator[UnknownItem]:
+    def _unknown_user(self, probe: Probe, explanation: RequestExplanation) -> Iterator[UnknownItem]:
         """Yield an item for a user that no password file of the configuration has, and for a stored password
         whose check was not ended.
         """
@@ -63,7 +64,10 @@ class RequestKnowledge:
             yield from undecided_passwords(self._lines)
         if probe.user is None or not probe.user.is_assumed or self._lines is None:
             return
-        if self.has_user(probe.user.name) is False:
+        is_admitted = any(
+            step.what.startswith("provider ") and step.result == GRANTED for step in explanation.all()
+        )
+        if is_admitted and self.has_user(probe.user.name) is False:
             line = next(password_files(self._lines))[2]
             yield UnknownItem(
                 UnknownKind.USERS_UNKNOWN,

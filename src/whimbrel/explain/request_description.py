@@ -12,6 +12,7 @@ from whimbrel.base.extras import not_installed
 from whimbrel.base.latin1 import to_bytes
 from whimbrel.base.lazy_dataclasses import dataclass
 from whimbrel.base.numbers import lower
+from whimbrel.base.printable import printable_line, without_user
 from whimbrel.config.configuration import Configuration
 from whimbrel.config.model import Server
 from whimbrel.verify.probe import Probe, ProbeUser, TlsFacts
@@ -50,7 +51,9 @@ class RequestDescription:
     client_host: str = ""
 
 
-def probe_of(described: RequestDescription, configuration: Configuration | None) -> Probe:
+def probe_of(
+    described: RequestDescription, configuration: Configuration | None, *, has_file_users: bool = False
+) -> Probe:
     """Return the probe; the address of a virtual host without wildcard, and the port of the only listener,
     are found in *configuration*.  Raises BadRequest.
     """
@@ -61,16 +64,16 @@ def probe_of(described: RequestDescription, configuration: Configuration | None)
         name = parts.hostname or ""
         port = parts.port or 0
     except ValueError as problem:
-        raise BadRequest(f"{described.url}: {problem}") from None
+        raise BadRequest(f"{_shown(described.url)}: {problem}") from None
     if parts.scheme not in ("", "http", "https"):
-        raise BadRequest(f"{described.url}: not a URL of http or https")
+        raise BadRequest(f"{_shown(described.url)}: not a URL of http or https")
     target = described.url.partition("://")[2] if "://" in described.url else _rooted(described.url)
     if "://" in described.url:
         slash = re.search(r"[/?#]", target)
         target = _rooted(target[slash.start() :] if slash else "/")
     target = target.partition("#")[0]
     if re.search(r"[\s\x00-\x1f\x7f]", target):
-        raise BadRequest(f"{described.url}: a URL contains no blanks; write %20")
+        raise BadRequest(f"{_shown(described.url)}: a URL contains no blanks; write %20")
     is_tls = described.tls or parts.scheme == "https" or bool(described.certificate)
     host = described.host or (parts.netloc.rpartition("@")[2] if "://" in described.url else "")
     address, found_port = place_of(configuration, described.host or name, is_tls)
@@ -88,7 +91,7 @@ def probe_of(described: RequestDescription, configuration: Configuration | None)
         credentials = b64encode(to_bytes(given)).decode("ascii")
         fields = (("Authorization", f"Basic {credentials}"), *fields)
     elif given:
-        user = ProbeUser(given, is_assumed=True, has_file_groups=True)
+        user = ProbeUser(given, is_assumed=True, has_file_groups=True, has_file_users=has_file_users)
     return Probe(
         target,
         described.method,
@@ -105,6 +108,11 @@ def probe_of(described: RequestDescription, configuration: Configuration | None)
             else None
         ),
     )
+
+
+def _shown(url: str) -> str:
+    """Return *url* for a message."""
+    return printable_line(without_user(url))
 
 
 def _port_of(configuration: Configuration | None, is_tls: bool, found: int) -> int:

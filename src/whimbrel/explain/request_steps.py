@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Set
 from typing import TYPE_CHECKING, Any, Final
 
 from whimbrel.base.numbers import lower
@@ -154,7 +154,8 @@ def _rule(hook: HookTrace, step: Step) -> ExplanationStep:
     elif not step.applied:
         result = "a condition fails"
     else:
-        result = f"-> {step.result}" if step.result else "applied"
+        query = f"?{step.query}" if step.query else ""
+        result = f"-> {step.result}{query}" if step.result else "applied"
     line = rule_origin(hook, step)
     where = f"on {step.subject!r}" + (f" in {step.directory}" if step.directory else "")
     return ExplanationStep(
@@ -162,8 +163,10 @@ def _rule(hook: HookTrace, step: Step) -> ExplanationStep:
     )
 
 
-def section_steps(trace: RequestTrace) -> Iterator[ExplanationStep]:
-    """Iterate over the sections and .htaccess files that apply, in the order of merging."""
+def section_steps(trace: RequestTrace, tried: Set[object]) -> Iterator[ExplanationStep]:
+    """Iterate over the sections and .htaccess files that apply, in the order of merging; *tried*: the places
+    of the rules of rewriting that were.
+    """
     has_htaccess = False
     plan = trace.plan
     for section in trace.sections:
@@ -182,7 +185,7 @@ def section_steps(trace: RequestTrace) -> Iterator[ExplanationStep]:
         reason = "AllowOverride None" if plan.core.override == 0 else "there is none"
         yield ExplanationStep(".htaccess", "no file", "", (*override, *names), reason)
         yield from unread_htaccess(plan, trace.filename)
-    yield from void_rules(trace)
+    yield from void_rules(trace, tried)
 
 
 def access_steps(trace: RequestTrace) -> Iterator[ExplanationStep]:

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+import re
+from collections.abc import Iterator
 from typing import Any, Final
 
 from whimbrel.base.lazy_dataclasses import dataclass, replace
@@ -13,12 +14,6 @@ REASON: Final = "reason"
 """The kind of the step that has the core's reason for a status."""
 LEAST_REASON: Final = LEVELS["notice"]
 """The lowest level of log messages that may be the reason for an answer; lower ones follow every request."""
-
-
-def _hidden(text: str, secrets: Iterable[str], word: str) -> str:
-    for secret in secrets:
-        text = text.replace(secret, word)
-    return text
 
 
 def is_reason(level: str) -> bool:
@@ -49,19 +44,24 @@ class ExplanationStep:
     detail: str = ""
     children: tuple[ExplanationStep, ...] = ()
 
+    @property
+    def verdict(self) -> str:
+        """The result of a step of access control."""
+        return self.result
+
     def all(self) -> Iterator[ExplanationStep]:
         """Iterate over the step and all below it, outer ones first."""
         yield self
         for child in self.children:
             yield from child.all()
 
-    def without(self, secrets: Iterable[str], word: str) -> ExplanationStep:
+    def without(self, secrets: re.Pattern[str], word: str) -> ExplanationStep:
         """Return the step with *word* in the place of each secret, also below it."""
         return replace(
             self,
-            what=_hidden(self.what, secrets, word),
-            result=_hidden(self.result, secrets, word),
-            detail=_hidden(self.detail, secrets, word),
+            what=secrets.sub(word, self.what),
+            result=secrets.sub(word, self.result),
+            detail=secrets.sub(word, self.detail),
             children=tuple(child.without(secrets, word) for child in self.children),
         )
 
@@ -103,12 +103,12 @@ class RequestExplanation:
         for step in self.steps:
             yield from step.all()
 
-    def without(self, secrets: Iterable[str], word: str) -> RequestExplanation:
+    def without(self, secrets: re.Pattern[str], word: str) -> RequestExplanation:
         """Return the explanation with *word* in the place of each secret."""
         return replace(
             self,
-            location=_hidden(self.location, secrets, word),
-            circle=_hidden(self.circle, secrets, word),
+            location=secrets.sub(word, self.location),
+            circle=secrets.sub(word, self.circle),
             steps=tuple(step.without(secrets, word) for step in self.steps),
         )
 

@@ -10,6 +10,7 @@ from typing import Final
 from whimbrel.base.lazy_dataclasses import dataclass
 from whimbrel.base.terminal_text import UNBOUNDED, columns_of, padded, paint, shown, wrapped
 from whimbrel.config.origins import Origin
+from whimbrel.engine.explain.deciding_rules import is_negated
 from whimbrel.explain.cause import admitting_lines, cause_of, choosing_lines, deciding_block, handler_lines
 from whimbrel.explain.changes import ChangedStep, innermost
 from whimbrel.explain.response_differences import part_texts
@@ -275,14 +276,17 @@ def _access_rows(block: Iterable[ExplanationStep], sources: SourceLines, root: s
     for top in (step for step in block if step.kind == "access"):
         if top.result == "granted" and not top.children and top.detail:
             yield TextRow("", f"granted: {top.detail}")
+        negated = {id(inner) for step in top.all() if is_negated(step) for inner in step.children}
         for step in top.all():
             has_result = step.result != "applies" or step.what.startswith("Require")
+            negated |= {id(inner) for inner in step.children if id(step) in negated}
             if step.children or step is top or step.result == "not asked" or not has_result:
                 continue
             for line in step.lines[:1]:
                 row = _row("", line, sources, root)
+                is_inside = id(step) in negated or (is_negated(step) and row.text.split()[1:2] != ["not"])
                 if seen.get(row) != "matches":
-                    seen[row] = step.detail or step.result
+                    seen[row] = (step.detail or step.result) + (" (in <RequireNone>)" if is_inside else "")
         if not seen and top.children:
             yield from (_row("", line, sources, root) for line in admitting_lines(top))
     yield from (TextRow("", f"{row.text}: {result}", row.place) for row, result in seen.items())

@@ -26,14 +26,17 @@ _OFF: Final = "RewriteEngine is off there"
 _NOT_INHERITED: Final = "a virtual host has no rules of the main server without RewriteOptions Inherit"
 
 
-def void_rules(trace: RequestTrace) -> Iterator[ExplanationStep]:
-    """Iterate over the steps of rules in settings of this request that mod_rewrite does not try, by file."""
+def void_rules(trace: RequestTrace, asked: Set[object]) -> Iterator[ExplanationStep]:
+    """Iterate over the steps of rules in settings of this request that mod_rewrite does not try, by file;
+    *asked*: the places of those that it tried for this request or for one that led to it.
+    """
     plan: Plan | None = trace.plan
     if plan is None:
         return
     of_directory = plan.dir_config(RewriteDirConfig)
     reason = _REPLACED.format(of_directory.directory) if of_directory.engine else _OFF
     tried = {rule.place for rule in of_directory.rules} if of_directory.engine else set()
+    tried |= asked
     of_servers = plan.origins(
         RewriteServerConfig
     )  # directories have these lines too, where nothing tries them
@@ -42,6 +45,7 @@ def void_rules(trace: RequestTrace) -> Iterator[ExplanationStep]:
     is_foreign = plan.server_rec.is_virtual and of_server.engine
     reason = _NOT_INHERITED if is_foreign else _OFF
     tried = {rule.place for rule in of_server.rules} if of_server.engine else set()
+    tried |= asked
     yield from _steps(of_servers, tried, reason)
 
 

@@ -13,8 +13,8 @@ from whimbrel.base.errors import ConfigError, StartError
 from whimbrel.base.latin1 import from_system
 from whimbrel.base.lazy_dataclasses import dataclass, replace
 from whimbrel.base.printable import file_problem
-from whimbrel.config.server_paths import server_paths
-from whimbrel.config.servers import FoundServer, main_file_names, server_at, why_no_server
+from whimbrel.config.server_paths import server_in
+from whimbrel.config.servers import main_file_names, why_no_server
 from whimbrel.fleet.model import NOT_DECIDED, NOT_READ, ServerResult, rule_counts
 from whimbrel.fleet.servers import FleetServer
 from whimbrel.upgrade.apply.journal import WriteError
@@ -136,9 +136,10 @@ class UpgradeTask:
         if self.is_written:
             recover(directory)
         result, verified = upgrade_sources(found, self.options, self.wanted, is_verified=self.is_verified)
+        facts: tuple[str, ...] = (verified,)
         if self.writes:
             report_writing()
-            self._write(server, result, directory)
+            facts += self._write(server, result, directory)
         verdict, code = self._verdict(result)
         return ServerResult(
             from_system(server.name),
@@ -150,7 +151,7 @@ class UpgradeTask:
             len(result.tree.files),
             sum(file.document.bytes.count(b"\n") for file in result.tree.files.values()),
             len(result.files),
-            page=self._page(result, directory, verified) if self.has_pages else "",
+            page=self._page(result, directory, facts) if self.has_pages else "",
             review=len(result.needs_review),
             per_request=sum(finding.is_per_request for finding in result.findings),
         )
@@ -165,21 +166,22 @@ class UpgradeTask:
             return NOT_DECIDED, 3
         return "changed" if result.files else "nothing to change", 0
 
-    def _write(self, server: FleetServer, result: UpgradeResult, directory: str) -> None:
+    def _write(self, server: FleetServer, result: UpgradeResult, directory: str) -> tuple[str, ...]:
+        """Write the result; return the facts about a copy."""
         from whimbrel.upgrade.apply.server_copy import copy_tree, write_in_place
 
         if self.out is not None:
-            copy_tree(result, directory, self.out / server.name)
-        else:
-            write_in_place(result, directory, [Path(server.path)], is_open=self.is_open)
+            return copy_tree(result, directory, self.out / server.name).facts
+        write_in_place(result, directory, [Path(server.path)], is_open=self.is_open)
+        return ()
 
-    def _page(self, result: UpgradeResult, directory: str, verified: str) -> str:
+    def _page(self, result: UpgradeResult, directory: str, facts: tuple[str, ...]) -> str:
         from whimbrel.report.page.upgrade_page import upgrade_page
         from whimbrel.report.page.writing import write
         from whimbrel.upgrade.check.diffs import diffs
 
         changes = diffs(result, directory)
-        return write(upgrade_page(result, directory, changes, is_written=self.writes, verified=verified))
+        return write(upgrade_page(result, directory, changes, is_written=self.writes, facts=facts))
 
     def rule_names(self) -> dict[str, str]:
         """Return the short names of the rules."""
@@ -273,15 +275,9 @@ def failed(server: FleetServer, why: str | None, verdict: str = NOT_DECIDED) -> 
     )
 
 
-def _only_server_below(path: str) -> FoundServer | None:
-    """Return the server in a sub-directory, as `check` finds it, if it is the only one."""
-    below, _others = server_paths([Path(path)])
-    return server_at(str(below[0])) if len(below) == 1 else None
-
-
 def _sources(path: str, named: ConfigArguments) -> tuple[Sources, str]:
     """Return what is read of the server at *path*; raises UsageError, _NoServer."""
-    found = server_at(path) or server_at(path, as_server=True) or _only_server_below(path)
+    found = server_in(path, as_server=True)
     if found is None:
         fault = from_system(why_no_server(path).partition("\n")[0])
         if os.path.isdir(path) and not any(map(os.path.lexists, main_file_names(path))):

@@ -43,7 +43,7 @@ def explained(url: str, unit: Unit, texts: dict[str, bytes], dialect: str) -> st
             assert options is not None
             side = load_side(options, dialect)
             described = RequestDescription(encoded(url).decode("latin-1"))
-            probe = probe_of(described, side.configuration)
+            probe = probe_of(described, side.configuration, has_file_users=True)
             known = RequestKnowledge(side)
             explanation = explain_probe(side, probe)
             style = OutputStyle(options.server_root, WIDTH)

@@ -85,7 +85,7 @@ class Analysis:
         if edited is not None:
             return edited.text
         assert self.sources.options is not None
-        stored = self.sources.options.overlay.get(path)
+        stored = self.sources.options.overlaid(path)
         if stored is not None:
             return stored
         try:

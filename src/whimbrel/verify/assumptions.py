@@ -32,6 +32,8 @@ from whimbrel.verify.probe import RIGHT_PASSWORD, WRONG_PASSWORD, ProbeUser
 
 USER_KEY: Final = "user of the probe"
 """The key of the present `ProbeUser` in `Engine.worker_state`."""
+_OF_FILES: Final = ("anon", "dbm", "file", "socache")
+"""Providers that ask nothing outside of the files of the server."""
 
 
 def user_of(r: Request) -> ProbeUser | None:
@@ -65,16 +67,18 @@ def _assuming(provider: Provider) -> Provider:
     real = provider.value.make
 
     def make(scope: Scope) -> BoundAuthn:
-        return _bound(real(scope))
+        return _bound(real(scope), has_all=provider.name in _OF_FILES)
 
     return replace(provider, value=replace(provider.value, make=make))
 
 
-def _bound(real: BoundAuthn) -> BoundAuthn:
+def _bound(real: BoundAuthn, *, has_all: bool) -> BoundAuthn:
+    """Return the provider for probes; *has_all*: users whom it does not find are in no file."""
+
     async def password(r: Request, user: str, given: str) -> int:
         found = await real.password(r, user, given)
         probe_user = user_of(r)
-        if found == AUTH_USER_NOT_FOUND and _is_assumed(probe_user, user):
+        if found == AUTH_USER_NOT_FOUND and _is_assumed(probe_user, user, has_all=has_all):
             found = AUTH_DENIED
         if found in (AUTH_DENIED, AUTH_GRANTED) and given in (RIGHT_PASSWORD, WRONG_PASSWORD):
             return AUTH_GRANTED if given == RIGHT_PASSWORD else AUTH_DENIED
@@ -86,7 +90,7 @@ def _bound(real: BoundAuthn) -> BoundAuthn:
 
     async def realm_hash(r: Request, user: str, realm: str) -> tuple[int, str]:
         found, stored = await real_hash(r, user, realm)
-        if found == AUTH_USER_NOT_FOUND and _is_assumed(user_of(r), user):
+        if found == AUTH_USER_NOT_FOUND and _is_assumed(user_of(r), user, has_all=has_all):
             found = AUTH_USER_FOUND
         if found != AUTH_USER_FOUND:
             return found, stored
@@ -95,8 +99,10 @@ def _bound(real: BoundAuthn) -> BoundAuthn:
     return replace(real, password=password, realm_hash=realm_hash)
 
 
-def _is_assumed(user: ProbeUser | None, name: str) -> bool:
-    return user is not None and user.is_assumed and user.name == name
+def _is_assumed(user: ProbeUser | None, name: str, *, has_all: bool) -> bool:
+    if user is None or (has_all and user.has_file_users):
+        return False
+    return user.is_assumed and user.name == name
 
 
 def _assuming_groups(set_file: Setter) -> Setter:

@@ -273,7 +273,7 @@ class SideLines:
 
     def htaccess_text(self, path: str) -> bytes | None:
         """Return the beginning of a .htaccess file, None for one that cannot be read."""
-        data = self.side.options.overlay.get(path)
+        data = self.side.options.overlaid(path)
         try:
             return read_start(to_bytes(path), MAX_HTACCESS) if data is None else data
         except OSError:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Set
 from typing import TYPE_CHECKING, Any
 
 from whimbrel.base.errors import SourceLocation
@@ -10,6 +10,7 @@ from whimbrel.base.programs import without_programs
 from whimbrel.config.core_config import CoreDirConfig, CoreServerConfig
 from whimbrel.config.origins import Origin
 from whimbrel.engine.connection import Connection
+from whimbrel.engine.explain.deciding_rules import deciding_rules, is_container
 from whimbrel.engine.explain.decisions import (
     DECLINES,
     DENIED,
@@ -125,14 +126,22 @@ def _decisions(decision: Decision, status: HookStatus | None, *, is_first: bool)
         yield from _of_step(step, wanted)
 
 
-def _of_step(decision: Decision, wanted: tuple[str, ...]) -> Iterator[DecidingLine]:
-    """Yield the lines that were asked; innermost ones decide whose verdict begins as one of *wanted*."""
+def _of_step(
+    decision: Decision, wanted: tuple[str, ...], rules: Set[int] | None = None
+) -> Iterator[DecidingLine]:
+    """Yield the lines that were asked; innermost ones decide whose verdict begins as one of *wanted*, and in a
+    tree of Require lines those of *rules* alone.
+    """
+    if is_container(decision) and rules is None:
+        is_wanted = decision.verdict.startswith(wanted)
+        rules = {id(rule) for rule in deciding_rules(decision)} if is_wanted else frozenset()
     if decision.verdict == NOT_EVALUATED:
         return
     place: SourceLocation | None = decision.place
     if place is not None:
-        is_deciding = not decision.children and decision.verdict.startswith(wanted)
+        is_wanted = decision.verdict.startswith(wanted) if rules is None else id(decision) in rules
+        is_deciding = is_wanted and not decision.children
         role = DECIDES if is_deciding else "access"
         yield DecidingLine(place.path, place.line, decision.what, role, decision.verdict)
     for child in decision.children:
-        yield from _of_step(child, wanted)
+        yield from _of_step(child, wanted, rules)

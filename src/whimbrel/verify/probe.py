@@ -8,13 +8,13 @@ from typing import Final
 
 from whimbrel.base.latin1 import to_bytes, to_text
 from whimbrel.base.lazy_dataclasses import dataclass
+from whimbrel.base.printable import HIDDEN
 
 RIGHT_PASSWORD: Final = "the password of this user"
 """The password that an engine of probes accepts for every user that its files know."""
 WRONG_PASSWORD: Final = "another password"
 CREDENTIALS: Final = ("authorization", "proxy-authorization")
 """Fields with secrets, in lower case."""
-HIDDEN: Final = "(hidden)"
 _PORT: Final = re.compile(r":\d*\Z")
 
 
@@ -28,6 +28,7 @@ class ProbeUser:
         is_assumed: users named so exist, also where no file has them; the user is then a member of *groups*
             and of no others.
         has_file_groups: the user is a member of the groups that the files name too.
+        has_file_users: the password files that can be read have all of their users, an assumed one as well.
     """
 
     name: str
@@ -36,6 +37,7 @@ class ProbeUser:
     is_assumed: bool = False
     groups: tuple[str, ...] = ()
     has_file_groups: bool = False
+    has_file_users: bool = False
 
     def __str__(self) -> str:
         groups = f" in {', '.join(self.groups)}" if self.groups else ""
@@ -80,14 +82,26 @@ def user_of_token(token: str) -> str:
         return ""
 
 
-def secrets_of(probe: Probe) -> tuple[str, ...]:
-    """Return the texts of *probe* that no output may have: credentials as sent, and decoded ones of Basic."""
+def secrets_of(probe: Probe) -> re.Pattern[str] | None:
+    """Return what no output may have of *probe*, None for nothing: credentials as sent, and decoded ones of
+    Basic, with any characters escaped as in a URL, once or several times.
+    """
     found = []
     for name, value in probe.fields:
         if name.lower() in CREDENTIALS:
             token = value.partition(" ")[2].strip() or value
             found += [token, *(_decoded(token) if user_of_token(token) else ())]
-    return tuple(filter(None, found))
+    texts = sorted(filter(None, (text.rstrip("=") for text in found)), key=len, reverse=True)
+    return re.compile("|".join(map(_escaped_anyhow, texts))) if texts else None
+
+
+def _escaped_anyhow(text: str) -> str:
+    """Return an expression for *text* and its forms in URLs; the padding of base64 may be missing."""
+    parts = []
+    for char in text:
+        forms = [re.escape(char), f"(?i:%(?:25)*{ord(char):02x})", *((r"\+",) if char == " " else ())]
+        parts.append(char if char.isascii() and char.isalnum() else f"(?:{'|'.join(forms)})")
+    return f"{''.join(parts)}(?:=|%(?:25)*3[dD])*"
 
 
 def _decoded(token: str) -> tuple[str, ...]:

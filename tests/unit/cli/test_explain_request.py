@@ -152,3 +152,43 @@ def test_no_output_has_a_password(tmp_path: Path, user: str) -> None:
     verbose = run(*words, "-v", *here).output
     assert "env COPY Basic (hidden)" in verbose and "env CRED Basic (hidden)" in verbose
     assert "Authorization: Basic of robin" in run(*words, *here).output
+
+
+@pytest.mark.parametrize("flags", ["R", "R,B", "R,NE", "R,B,NE", "R,QSA"])
+def test_no_redirect_has_a_password(tmp_path: Path, flags: str) -> None:
+    """Its base64 may be escaped once or twice."""
+    rules = (
+        'RewriteEngine On\nRewriteCond %{HTTP:Authorization} "Basic (.+)"\n'
+        f"RewriteRule ^/r/ /login?c=%1 [{flags}]\n"
+        f"RewriteCond %{{HTTP:Authorization}} ' (.+)'\nRewriteRule ^/p/ /login/%1 [{flags}]\n"
+    )
+    here = ("-d", str(tmp_path), "-f", str(write_site(tmp_path, CONF.partition("<VirtualHost")[0] + rules)))
+    for path in ("/r/", "/p/"):
+        for more in ((), ("-v",), ("--json",)):
+            found = run(f"http://q.example{path}", "--user", "robin:s3cr>?~t?>", *more, *here)
+            assert "302" in found.output and "(hidden)" in found.output, more
+            assert "czNjcj4" not in found.output, more
+
+
+@pytest.mark.parametrize(
+    "url", ["http://robin:s3cr@q.example:x/", "ftp://robin:s3cr@q.example/", "robin:s3cr@q.example/x"]
+)
+def test_no_message_has_a_password(tmp_path: Path, url: str) -> None:
+    here = ("-d", str(tmp_path), "-f", str(write_site(tmp_path)))
+    for words in ((url,), (f"{url} x",), ("http://q.example/", "--header", "Authorization Basic s3cr")):
+        found = run(*words, *here)
+        assert found.exit_code == 2
+        assert "s3cr" not in found.output + found.stderr
+
+
+def test_a_line_of_a_log_reaches_no_terminal_as_it_is(tmp_path: Path) -> None:
+    here = ("-d", str(tmp_path), "-f", str(write_site(tmp_path)))
+    text = '192.0.2.1 - \x1b[31mx [29/Nov/2026:10:00:00 +0000] "GET /r\x1b]0;x\x07 HTTP/1.1" 302 5'
+    found = run("--access-log-line", text, "--log-format", "common", *here)
+    assert not {"\x1b", "\x07"} & set(found.output + found.stderr)
+
+
+def test_requests_have_bytes(tmp_path: Path) -> None:
+    here = ("-d", str(tmp_path), "-f", str(write_site(tmp_path)))
+    found = run("http://q.example/€", "--user", "robin:€", "--header", "X-A: €", *here)
+    assert "/€" in found.output and "X-A: €" in found.output, found.output

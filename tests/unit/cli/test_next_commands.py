@@ -157,13 +157,21 @@ def test_more_requests_follow_lines_that_were_not_asked_for(site: Path) -> None:
     assert run(command, site)[0] == 0
 
 
-def test_backups_are_the_old_side(site: Path) -> None:
-    """What an upgrade wrote is compared with what it replaced, included files and .htaccess files too."""
+@pytest.mark.parametrize("is_linked", [False, True])
+def test_backups_are_the_old_side(site: Path, is_linked: bool) -> None:
+    """What an upgrade wrote is compared with what it replaced, included files and .htaccess files too.
+
+    Sites of Debian are links: their backups lie beside the files to which they lead.
+    """
+    if is_linked:
+        (site / "available").mkdir()
+        (site / "conf/more.conf").symlink_to("../available/more.conf")
     section = "<Location /a>\nOrder allow,deny\nAllow from 10.0.0.0/8\n</Location>\n"
     (site / "conf/more.conf").write_text(section)
     more = "LoadModule authz_host_module modules/mod_authz_host.so\nInclude conf/more.conf\n"
     (site / "conf/httpd.conf").write_text(f"{TEXT.format(root=site)}{more}")
     run(["upgrade", "--write", "-d", str(site)], site)
+    assert run(["verify", "--backups", "-d", str(site)], site)[0] == 0
     written = (site / "conf/more.conf").read_text()
     assert "Require ip" in written
     (site / "conf/more.conf").write_text(written.replace("10.0.0.0/8", "11.0.0.0/8"))
@@ -171,6 +179,34 @@ def test_backups_are_the_old_side(site: Path) -> None:
     assert status == 1 and "opens access" in output, output
     assert line_of(output, "Next")[0] == "explain"
     assert run(["verify", "--backups", str(site), str(site)], site)[0] == 2
+
+
+@pytest.mark.parametrize("is_absolute", [False, True])
+@pytest.mark.parametrize("linked", ["file", "directory", ".htaccess", "main file"])
+def test_backups_are_read_where_a_link_leads(site: Path, linked: str, *, is_absolute: bool) -> None:
+    """An upgrade changes the target of a link; the old side reads its backup by the name of the link."""
+    access = "Order allow,deny\nAllow from 10.0.0.0/8\n"
+    sections = f"<Location /a>\n{access}</Location>\n"
+    (site / "available").mkdir()
+    (site / "enabled").mkdir()
+    target, link, text, more = {
+        "file": ("available/a.conf", "enabled/a.conf", sections, "Include enabled/*.conf\n"),
+        "directory": ("available/a.conf", "linked", sections, "Include linked/a.conf\n"),
+        ".htaccess": ("available/access", "htdocs/.htaccess", access, ""),
+        "main file": ("available/main", "conf/httpd.conf", sections, ""),
+    }[linked]
+    override = f'<Directory "{site}/htdocs">\nAllowOverride All\n</Directory>\n'
+    module = "LoadModule authz_host_module modules/mod_authz_host.so\n"
+    main = f"{TEXT.format(root=site)}{module}{override}{more}"
+    (site / "conf/httpd.conf").write_text(main)
+    (site / target).write_text(main + text if linked == "main file" else text)
+    (site / link).unlink(missing_ok=True)
+    source = (site / target).parent if linked == "directory" else site / target
+    (site / link).symlink_to(source if is_absolute else os.path.relpath(source, (site / link).parent))
+    status, output = run(["upgrade", "--write", "-d", str(site)], site)
+    assert "Require ip" in (site / target).read_text(), output
+    status, output = run(["verify", "--backups", "-d", str(site)], site)
+    assert status == 0, output
 
 
 def test_the_name_of_a_client_is_part_of_the_command(site: Path) -> None:
@@ -216,3 +252,28 @@ def test_the_real_server_takes_the_last_command(site: Path) -> None:
     test = line.rpartition(" && ")[0]
     done = subprocess.run([shell, "-c", test], capture_output=True, text=True, timeout=60, check=False)
     assert done.returncode == 0 and "Syntax OK" in done.stderr, done.stderr
+
+
+def test_every_command_finds_the_server_below_a_directory(site: Path, tmp_path: Path) -> None:
+    """The next command of a check names what the check named, and reads the same server."""
+    tree = tmp_path / "backup"
+    (tree / "of-one-machine").mkdir(parents=True)
+    copy = site.rename(tree / "of-one-machine/site")
+    main = copy / "conf/httpd.conf"
+    main.write_text(main.read_text().replace(str(site), str(copy)))
+    for named in ([str(tree)], ["-d", str(tree)]):
+        status, output = run(["check", *named], tmp_path)
+        assert f"input: whole server: {main}" in output, output
+        following = line_of(output, "Next")
+        assert following == ["upgrade", *named]
+        status, output = run(following, tmp_path)
+        assert f"input: whole server: {main}" in output, output
+        assert run(["explain", "http://a.example/", *named], tmp_path)[1].startswith("404 Not Found")
+        before = main.read_bytes()
+        run(["upgrade", "--write", *named], tmp_path)
+        assert main.read_bytes() != before
+        assert run(["upgrade", "--undo", *named], tmp_path)[0] == 0
+        assert main.read_bytes() == before
+    for words in (["verify", str(tree)], ["verify", "-d", str(tree)], ["ctl", "-d", str(tree), "configtest"]):
+        status, output = run(words, tmp_path)
+        assert status == 0, output

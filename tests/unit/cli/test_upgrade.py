@@ -137,7 +137,9 @@ def test_a_copy_names_the_files_that_no_server_reads_there(site: Path, tmp_path:
     (site / MAIN).write_bytes(OLD + b"DocumentRoot htdocs\n")
     named = "-d", str(site), "--select", "C17"
     copy = tmp_path / "new"
-    words = f"nothing is changed in {site}: its server reads the old files until those of {copy}".encode()
+    words = (
+        f"nothing is changed in {site}: its server reads the old files until --write changes them".encode()
+    )
     idle = f"{site}/htdocs/.htaccess: the server of the copy reads this old file too".encode()
     shown = b" ".join(upgrade("--out", str(copy), *named, cwd=site)[1].split())
     assert words in shown and idle in shown
@@ -145,6 +147,36 @@ def test_a_copy_names_the_files_that_no_server_reads_there(site: Path, tmp_path:
     assert f"changed in {copy}: htdocs/.htaccess".encode() in shown
     assert (site / "htdocs/.htaccess").read_bytes() == b"Order deny,allow\nDeny from all\n"
     assert words not in b" ".join(upgrade("--write", *named, cwd=site)[1].split())
+
+
+@pytest.mark.parametrize("shape", ["text", "json", "html"])
+def test_a_copy_names_the_lines_that_lead_into_it(shape: str, site: Path, tmp_path: Path) -> None:
+    """Copied over the old files, such a server would read the directory of the copy."""
+    (site / "x").mkdir()
+    (site / "x/a.conf").write_bytes(b"MaxRequestsPerChild 1\n")
+    (site / "x/b.conf").write_bytes(b"# nothing\n")
+    text = f"ServerRoot {site}\nInclude {site}/x/a.conf\nInclude {site}/x/b.conf\nPidFile {site}/a.pid\n"
+    (site / MAIN).write_text(text)
+    copy = tmp_path / "new"
+    options = "--out", str(copy), "-d", str(site), "--format", shape, "--style", "compat"
+    output = upgrade(*options, cwd=site)[1]
+    leading = [line.split()[0] for line in (copy / MAIN).read_text().splitlines() if str(copy) in line]
+    assert sorted(leading) == ["Include", "Include", "PidFile", "ServerRoot"]
+    fact = f"2 Include lines, ServerRoot and PidFile of the copy point into {copy}: it is a server to try"
+    writing = f"whimbrel upgrade --write -d {site} --style compat --select C07 --no-verify"
+    if shape == "json":
+        found = json.loads(output)["server_copy"]
+        assert found["directory"] == str(copy) and found["go_live"] == writing
+        (stated,) = found["facts"]
+        assert stated.startswith(fact)
+        return
+    shown = " ".join(output.decode().split())
+    assert fact in shown and writing in shown
+    if shape == "text":
+        assert f"\nTo go live: {writing}\n" in output.decode()
+    (site / MAIN).write_text("Listen 80\nMaxRequestsPerChild 1\n")
+    output = upgrade("--out", f"{copy}2", *options[2:], cwd=site)[1]
+    assert b"point into" not in output and f"{copy}2" not in (tmp_path / "new2" / MAIN).read_text()
 
 
 @pytest.mark.parametrize(

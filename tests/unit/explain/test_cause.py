@@ -9,7 +9,9 @@ from tests.unit.explain.explained_site import CONF, explained, old_side, side_of
 
 from whimbrel.explain.cause import AnswerCause, cause_of
 from whimbrel.explain.explanation import explain_probe
+from whimbrel.explain.source_lines import SourceLines
 from whimbrel.explain.step import RequestExplanation
+from whimbrel.explain.text import main_rows
 from whimbrel.verify.probe import Probe, ProbeUser
 from whimbrel.verify.side import Side
 
@@ -180,3 +182,66 @@ def test_a_place_without_require_lines_grants_by_none(side: Side) -> None:
     """apache2 passes such a request on: the sections of directories are not about it."""
     cause = cause_of(explained(side, "/app/x"))
     assert texts(cause) == ["ProxyPass /app http://127.0.0.1:9/"]
+
+
+NESTED = """LoadModule authz_groupfile_module modules/mod_authz_groupfile.so
+AccessFileName none
+<Directory "@ROOT@/htdocs/private">
+    AuthUserFile "@ROOT@/users"
+    AuthGroupFile "@ROOT@/groups"
+    AuthMerging Off
+    Require group hr
+</Directory>
+<Location /private/x.html>
+    AuthMerging And
+    Require user ann
+    Require ip 10.0.0.0/8
+</Location>
+<Location /private/y.html>
+    <RequireAll>
+        Require group hr
+        <RequireNone>
+            Require user bob
+        </RequireNone>
+    </RequireAll>
+</Location>
+<Location /private/z.html>
+    <RequireAll>
+        Require all granted
+        Require not ip 192.0.2.0/24
+    </RequireAll>
+</Location>
+"""
+
+
+@pytest.mark.parametrize(
+    ("name", "status", "places", "sentence"),
+    [
+        ("x", 401, ["Require user ann", "Require ip 10.0.0.0/8"],
+         "bob is authenticated, and these lines do not admit bob: AuthMerging And asks for all its parts"),
+        ("y", 401, ["Require user bob"], "bob is authenticated; the line holds for bob, and is negated"),
+        ("z", 403, ["Require not ip 192.0.2.0/24"], "the line holds for this client, and is negated"),
+    ],
+)  # fmt: skip
+def test_a_line_that_grants_is_no_cause_of_a_refusal(
+    tmp_path: Path, name: str, status: int, places: list[str], sentence: str
+) -> None:
+    """apache2 has these statuses, and at LogLevel debug the results of the lines."""
+    side = side_of(tmp_path, CONF + NESTED)
+    (tmp_path / "groups").write_text("hr: ann bob\n")
+    user = ProbeUser("bob", is_assumed=True, has_file_groups=True)
+    found = explain_probe(side, Probe(f"/private/{name}.html", host="q", user=user, client="192.0.2.1"))
+    cause = cause_of(found)
+    lines = Path(side.options.file).read_text().splitlines()
+    assert (found.status, [lines[line.place.line - 1].strip() for line in cause.lines]) == (status, places)
+    assert cause.sentence.startswith(sentence)
+
+
+def test_a_line_in_require_none_is_shown_as_one(tmp_path: Path) -> None:
+    side = side_of(tmp_path, CONF + NESTED)
+    (tmp_path / "groups").write_text("hr: ann bob\n")
+    user = ProbeUser("bob", is_assumed=True, has_file_groups=True)
+    found = explain_probe(side, Probe("/private/y.html", host="q", user=user))
+    rows = [row.text for row in main_rows(found, SourceLines(), "")]
+    assert "Require group hr: granted" in rows
+    assert "Require user bob: denied (in <RequireNone>)" in rows

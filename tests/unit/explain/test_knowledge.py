@@ -49,12 +49,20 @@ def test_lines_that_were_left_out_are_named(tmp_path: Path) -> None:
 PROTECTED = '<Location />\nAuthType Basic\nAuthName "x"\nAuthUserFile {}\nRequire valid-user\n</Location>\n'
 
 
-def test_users_that_no_file_has(tmp_path: Path) -> None:
-    file = site(tmp_path, PROTECTED.format("users"))
+def test_a_user_whom_the_password_file_lacks_is_not_found(tmp_path: Path) -> None:
+    """As apache2: AH01618, and nothing is uncertain about it; the same in another file does not help."""
+    other = f'<Location /other>\nAuthUserFile "{tmp_path}/more"\n</Location>\n'
+    file = site(tmp_path, PROTECTED.format("users") + other)
+    (tmp_path / "more").write_text("robin:x\n")
     assert run(file, "/index.html", "--user", "alice").exit_code == 0
-    found = run(file, "/index.html", "--user", "robin")
-    assert found.exit_code == 3
-    assert "not known      no password file that is here has the user robin" in found.stdout
+    for user in ("robin", "eve"):
+        found = run(file, "/index.html", "--user", user)
+        lines = found.stdout.splitlines()
+        assert found.exit_code == 0 and lines[0].startswith("401 ")
+        assert lines[1].startswith("because  AuthUserFile users")
+        assert lines[2].strip() == f"user {user} not found: /index.html"
+        assert f"AH01618: user {user} not found: /index.html" in found.stdout
+        assert "is authenticated" not in found.stdout and "taken as valid" not in found.stdout
 
 
 def test_a_password_file_that_is_not_here(tmp_path: Path) -> None:

@@ -147,3 +147,14 @@ def test_rules_of_an_outer_file_that_an_inner_one_replaces(root: Path, inner: st
     assert ("not tried      1 rule of htdocs/loops/.htaccess: " in text) is is_replaced, text
     if is_replaced:
         assert "the rewriting of htdocs/loops/in/ replaces them" in " ".join(text.split())
+
+
+def test_the_query_stands_behind_the_rule_that_makes_it(root: Path) -> None:
+    """apache2 sends the client to /lab/?id=7&z=1: the query of the redirect is that of the rule before it."""
+    rules = "RewriteRule ^item-(.*)$ index.html?id=$1 [QSA]\nRewriteRule ^index - [E=seen:1]\n"
+    last = "RewriteRule ^index\\.html$ /lab/ [R,L]\n"
+    (root / "htdocs/loops/.htaccess").write_text(f"RewriteEngine On\n{rules}{last}")
+    found = explained(side_of(root), "/loops/item-7?z=1")
+    assert found.location.endswith("/lab/?id=7&z=1")
+    assert "rewritten to   htdocs/loops/index.html?id=7&z=1  by RewriteRule ^item" in shown(found, root)
+    assert "/lab/  by" not in shown(found, root)

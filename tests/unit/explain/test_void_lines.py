@@ -71,3 +71,16 @@ def test_a_htaccess_file_that_is_not_read(root: Path) -> None:
     ((what, reason, lines),) = void(root, closed, "/rw/a")
     assert (what, reason, len(lines)) == ("htdocs/rw/.htaccess", "AllowOverride None", 1)
     assert void(root, closed, "/none") == []
+
+
+def test_rules_that_led_to_the_request_were_tried(root: Path) -> None:
+    """apache2 tries both rules of the outer file for the first request, and none of them for the second."""
+    (root / "htdocs/rw/.htaccess").write_text(
+        "RewriteEngine On\nRewriteRule ^a$ b\nRewriteRule ^b$ in/c [L]\nRewriteRule ^never$ /index.html\n"
+    )
+    (root / "htdocs/rw/in/.htaccess").write_text("RewriteEngine On\n")
+    (root / "htdocs/rw/in/c").write_text("c\n")
+    ((what, reason, lines),) = void(root, MAIN, "/rw/a")
+    assert (what, lines) == ("1 rule of htdocs/rw/.htaccess", [4])
+    ((what, reason, lines),) = void(root, MAIN, "/rw/in/c")
+    assert (what, lines) == ("3 rules of htdocs/rw/.htaccess", [2, 3, 4])

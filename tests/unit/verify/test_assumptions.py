@@ -8,7 +8,7 @@ import pytest
 from tests.unit.verify.sites import make_root, side
 
 from whimbrel.modules.support.auth.auth_files import Groups
-from whimbrel.verify.assumptions import _GroupsOfOne
+from whimbrel.verify.assumptions import _GroupsOfOne, _is_assumed
 from whimbrel.verify.digest_user import DIGEST, OLD_DIGEST
 from whimbrel.verify.probe import Probe, ProbeUser
 
@@ -36,6 +36,23 @@ def test_groups_of_the_user_of_a_probe(of_probe: ProbeUser, name: str, groups: s
     assert _GroupsOfOne(of_probe, others).get(name, frozenset(("default",))) == groups
 
 
+@pytest.mark.parametrize(
+    ("of_probe", "name", "has_all", "is_assumed"),
+    [
+        (user(), "alice", True, True),
+        (user(has_file_users=True), "alice", True, False),
+        (user(has_file_users=True), "alice", False, True),
+        (user(has_file_users=True), "bob", False, False),
+        (None, "alice", False, False),
+    ],
+)
+def test_a_database_that_is_not_asked_has_the_user(
+    of_probe: ProbeUser | None, name: str, has_all: bool, is_assumed: bool
+) -> None:
+    """*has_all*: the provider asks nothing outside of the files of the server."""
+    assert _is_assumed(of_probe, name, has_all=has_all) is is_assumed
+
+
 BASIC = """<Location />
 AuthType Basic
 AuthName a
@@ -53,6 +70,8 @@ Require {}
         ("valid-user", ProbeUser("nobody"), 401),
         ("valid-user", ProbeUser("nobody", is_assumed=True), 200),
         ("valid-user", ProbeUser("nobody", is_password_valid=False, is_assumed=True), 401),
+        ("valid-user", ProbeUser("nobody", is_assumed=True, has_file_users=True), 401),
+        ("valid-user", ProbeUser("alice", is_assumed=True, has_file_users=True), 200),
         ("user bob", ProbeUser("bob"), 200),
         ("user bob", ProbeUser("alice"), 401),
         ("group admin", ProbeUser("alice"), 200),

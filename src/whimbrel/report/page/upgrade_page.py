@@ -27,11 +27,11 @@ def upgrade_page(
     diffs: Mapping[str, bytes],
     *,
     is_written: bool,
-    verified: str = "",
+    facts: Iterable[str] = (),
     next_command: str = "",
 ) -> ReportPage:
-    """Return the page of *result*; *diffs* are the unified diffs by path, *verified* a sentence about the
-    comparison of answers.
+    """Return the page of *result*; *diffs* are the unified diffs by path, *facts* sentences about it, such
+    as that of the comparison of answers.
     """
     entries = _entries(result, directory)
     shown, others = left_out(entries)
@@ -46,7 +46,7 @@ def upgrade_page(
         _badge(result, entries),
         _sentence(result, entries, is_written),
         page_text(directory),
-        tuple(page_text(line) for line in (*described(result.tree), *_facts(result, verified))),
+        tuple(page_text(line) for line in (*described(result.tree), *_facts(result, facts))),
         risk_cards(entries, result.scope),
         (
             *access_table(result.access, directory, places, note),
@@ -94,9 +94,8 @@ def _sentence(result: UpgradeResult, entries: list[ReportEntry], is_written: boo
     return "; ".join(filter(None, parts))
 
 
-def _facts(result: UpgradeResult, verified: str) -> Iterable[str]:
-    if verified:
-        yield verified
+def _facts(result: UpgradeResult, facts: Iterable[str]) -> Iterable[str]:
+    yield from filter(None, facts)
     opens = sum(one.risk is Risk.OPENS for one in result.access)
     closes = sum(one.risk is Risk.CLOSES for one in result.access)
     if opens or closes:

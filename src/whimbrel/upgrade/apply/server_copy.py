@@ -5,9 +5,10 @@ from __future__ import annotations
 import os
 from collections.abc import Sequence
 from pathlib import Path
+from typing import NamedTuple
 
 from whimbrel.base.accounts import effective_group, effective_user
-from whimbrel.base.file_reading import read_regular
+from whimbrel.base.file_reading import open_regular, read_handle
 from whimbrel.base.file_writing import Owner, Tree
 from whimbrel.base.latin1 import from_system, to_bytes, to_system
 from whimbrel.base.printable import file_problem
@@ -17,9 +18,21 @@ from whimbrel.upgrade.apply.transaction import write
 from whimbrel.upgrade.check.fixpoint import UpgradeResult
 from whimbrel.upgrade.edits.diff import display_path
 from whimbrel.upgrade.files.named_files import NamedFile, named_files
-from whimbrel.upgrade.files.relocation import Relocation, links_of, roots_of
+from whimbrel.upgrade.files.relocation import Relocation, facts_of, links_of, roots_of
 from whimbrel.upgrade.source.config_tree import Role
 from whimbrel.utilities.usage_error import UsageError
+
+
+class ServerCopy(NamedTuple):
+    """A copy of a server, upgraded.
+
+    Attributes:
+        directory: where it is, as it was named.
+        facts: sentences about lines that differ from those of an upgrade in place.
+    """
+
+    directory: str
+    facts: tuple[str, ...]
 
 
 def write_in_place(
@@ -39,9 +52,9 @@ def write_in_place(
     )
 
 
-def copy_tree(result: UpgradeResult, directory: str, to: Path) -> None:
+def copy_tree(result: UpgradeResult, directory: str, to: Path) -> ServerCopy:
     """Write every file that was read, upgraded, and those that its lines name, to a directory that is new or
-    empty; raises UsageError.
+    empty; return it. Raises UsageError.
 
     Files of *directory* keep their relative paths, others are written below their absolute paths. Links that
     stay inside remain links. The copy is a server of its own: see `upgrade.files.relocation`.
@@ -62,11 +75,14 @@ def copy_tree(result: UpgradeResult, directory: str, to: Path) -> None:
             result.tree.variables(),
         )
         for path, data in texts.items():
-            is_moved = result.tree.files[path].role is Role.MAIN
-            _copy(path, directory, to, copied, move.relocated(data) if is_moved else data)
+            source = result.tree.files[path]
+            written = move.relocated(data) if source.role is Role.MAIN else data
+            _copy(path, directory, to, copied, (source.document.bytes, written))
         for file in named:
             _copy_named(file, directory, to, copied)
         _complete(move, directory, to, copied)
+        name = from_system(str(to))
+        return ServerCopy(name, tuple(facts_of(move.named, name)))
     except OSError as problem:
         raise UsageError(file_problem(problem)) from None
 
@@ -83,15 +99,33 @@ def _complete(move: Relocation, directory: str, to: Path, copied: Tree) -> None:
 def _copy_named(named: NamedFile, directory: str, to: Path, copied: Tree) -> None:
     """Copy a file that a line names, or link to it."""
     if not named.is_linked:
-        _copy(named.path, directory, to, copied, read_regular(to_bytes(named.path)))
+        _copy(named.path, directory, to, copied)
         return
     target = to / to_system(display_path(named.path, directory))
     with copied.place(os.fsencode(target), create=True, follow=False) as link:
         link.make_link(without_links(to_bytes(named.path)))
 
 
-def _copy(path: str, directory: str, to: Path, copied: Tree, data: bytes) -> None:
+def _copy(
+    path: str, directory: str, to: Path, copied: Tree, texts: tuple[bytes, bytes] | None = None
+) -> None:
+    """Copy a file, with its second text in *texts* if its content is the first one.
+
+    Content and mode are those of one open file: whoever may exchange it could have the content of another one
+    written with a mode by which all may read it.
+    """
     source = to_system(path)
+    handle = open_regular(to_bytes(path))
+    try:
+        owner = Owner.of(os.fstat(handle))._replace(user=effective_user(), group=effective_group())
+        data = read_handle(handle, path)
+    finally:
+        os.close(handle)
+    if texts is not None:
+        expected, written = texts
+        if data != expected:
+            raise UsageError(f"{path} has changed while it was read")
+        data = written
     target = to / to_system(display_path(path, directory)).lstrip("/")
     real = real_path(path)
     inside = real.startswith(directory.rstrip("/") + "/")
@@ -99,7 +133,6 @@ def _copy(path: str, directory: str, to: Path, copied: Tree, data: bytes) -> Non
         with copied.place(os.fsencode(target), create=True, follow=False) as link:
             link.make_link(os.fsencode(os.readlink(source)))
         target = to / to_system(display_path(real, directory)).lstrip("/")
-    owner = Owner.of(os.stat(source))._replace(user=effective_user(), group=effective_group())
     with copied.place(os.fsencode(target), create=True, follow=False) as place:
         if place.status() is None:  # the directory is new: nothing reads it before the end
             place.create(data, owner, with_times=True)

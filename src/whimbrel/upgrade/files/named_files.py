@@ -24,6 +24,8 @@ _LINKED: Final = frozenset(
     " sslproxymachinecertificatechainfile".split()
 )
 """Directives of keys and certificates, which are linked: a copy of a key would be a second secret."""
+READING: Final = _COPIED | _LINKED | {"rewritemap"}
+"""Directives that name such files."""
 _DATA_FILES: Final = re.compile(r"(?i)@(?:pmf|pmfromfile|ipmatchf|ipmatchfromfile)\s+([^\"]+)")
 _BY_DEFAULT: Final = ("envvars", "magic", "mime.types", "conf/magic", "conf/mime.types", "bin/envvars")
 """Files that a server reads without a line."""
@@ -73,7 +75,7 @@ def _data_files(line: Statement, root: str) -> Iterator[NamedFile]:
     """Yield the files of phrases and addresses that a rule of ModSecurity reads, beside its own file."""
     for names in _DATA_FILES.findall(line.args):
         for name in names.split():
-            path = os.path.join(os.path.dirname(line.place.path), name)
+            path = root_relative(os.path.dirname(line.place.path), name)
             if path.startswith(f"{root}/"):
                 yield from _existing(path, is_linked=False)
 

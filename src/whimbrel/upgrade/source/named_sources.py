@@ -6,7 +6,7 @@ import os
 import re
 from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 from whimbrel.base.builds import AUTO
 from whimbrel.base.file_reading import read_regular
@@ -14,12 +14,16 @@ from whimbrel.base.latin1 import from_system, to_bytes, to_text
 from whimbrel.base.lazy_dataclasses import dataclass
 from whimbrel.base.printable import file_problem
 from whimbrel.base.real_paths import without_links
-from whimbrel.config.servers import FoundServer, fault_of, server_at, server_of
+from whimbrel.config.server_paths import server_in, server_paths
+from whimbrel.config.servers import FoundServer, fault_of, server_of
 from whimbrel.config.service_settings import ServiceSettings, service_settings
 from whimbrel.utilities.usage_error import UsageError
 
 if TYPE_CHECKING:
     from whimbrel.upgrade.source.reading import Sources
+
+MAX_NAMED: Final = 5
+"""Servers below a directory that a message names."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,15 +77,18 @@ def sources(named: ConfigArguments) -> tuple[Sources, str]:
     directories = [path for path in conf if path.is_dir()]
     is_relocated = root is None and file is None and bool(conf)
     if is_relocated:
-        server = server_at(str(conf[0]), as_server=named.as_server)
+        server = server_in(str(conf[0]), as_server=named.as_server)
         if server is None:
+            _refuse_several(conf)
             return _fragments(conf, fragments, directories)
         fragments = [path for path in fragments if without_links(str(path)) != without_links(server.path)]
     else:
         main = os.path.abspath(file) if root is None and file is not None else str(file or "")
         server = server_of(str(root) if root is not None else "", main)
         if root is not None and file is None and not os.path.isfile(server.path):
-            inner = server_at(str(root), as_server=True)  # as for a path: the tree of a server, copied
+            inner = server_in(str(root), as_server=True)  # as for a path: the tree of a server, copied
+            if inner is None:
+                _refuse_several([root])
             is_relocated = inner is not None
             server = inner or server
     top = server.root
@@ -113,6 +120,17 @@ def sources(named: ConfigArguments) -> tuple[Sources, str]:
         is_relocated=is_relocated,
         built_in=_listed(named.built_in),
     ), from_system(top)
+
+
+def _refuse_several(conf: Sequence[Path]) -> None:
+    """Raise UsageError for a directory with more than one server below it."""
+    below, _others = server_paths(conf)
+    if len(below) > 1:
+        raise UsageError(
+            f"{conf[0]}: {len(below)} servers are in there: {', '.join(map(str, below[:MAX_NAMED]))}"
+            f"{', ...' if len(below) > MAX_NAMED else ''}\n"
+            "hint: name one of them, or all with --fleet"
+        )
 
 
 def _fragments(conf: Sequence[Path], files: list[Path], directories: list[Path]) -> tuple[Sources, str]:

@@ -67,7 +67,7 @@ def test_access_that_differs_leads_to_its_line(tmp_path: Path) -> None:
     result = upgraded(tmp_path)
     place = SourceLocation(f"{tmp_path}/httpd.conf", 4)
     result.access = (AccessDifference("10.0.0.1 as <bob>", "GET http://a.example/", 403, 200, place),)
-    page = upgrade_page(result, str(tmp_path), {}, is_written=True, verified="verified with 3 requests")
+    page = upgrade_page(result, str(tmp_path), {}, is_written=True, facts=["verified with 3 requests"])
     [row] = [table for table in page.tables if table.anchor == "access"][0].rows
     assert [cell.text for cell in row[:5]] == [
         "gains access",

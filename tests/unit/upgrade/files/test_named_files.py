@@ -40,7 +40,10 @@ def test_data_files_of_modsecurity_lie_beside_their_rule(tmp_path: Path) -> None
         'SecRule ARGS "@pmFromFile a.data b.data" "deny"\n'
         'SecRule REMOTE_ADDR "@ipMatchFromFile ips.txt" "deny"\n'
         'SecRule ARGS "@pm c.data" "deny"\n'
+        'SecRule ARGS "@pmFromFile ../data/d.data ../../outside ../../srv/data/e.data" "deny"\n'
     )
-    laid(tmp_path, {f"rules/{name}": "x\n" for name in ("a.data", "b.data", "c.data", "ips.txt")})
-    found = named_files(config_tree(tmp_path, {MAIN: "Include rules/*.conf\n", "rules/x.conf": rules}))
-    assert {one.path for one in found} == {f"{tmp_path}/rules/{n}" for n in ("a.data", "b.data", "ips.txt")}
+    rest = ("data/d.data", "data/e.data", "rules/a.data", "rules/b.data", "rules/c.data", "rules/ips.txt")
+    root = tmp_path / "srv"
+    laid(tmp_path, {"outside": "x\n", **{f"srv/{name}": "x\n" for name in rest}})
+    found = named_files(config_tree(root, {MAIN: "Include rules/*.conf\n", "rules/x.conf": rules}))
+    assert {one.path for one in found} == {f"{root}/{name}" for name in rest if "/c." not in name}

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import os
+
 import pytest
 
 from whimbrel.upgrade.files.relocation import Relocation, roots_of
@@ -29,6 +31,18 @@ COPIED = frozenset(("/srv/conf/users", "/srv/conf/c.pem", "/srv/conf/map.txt"))
         ('DocumentRoot "/srv/htdocs"', 'DocumentRoot "/srv/htdocs"'),
         ("Alias /srv icons/", "Alias /srv /srv/icons/"),
         ("# ServerRoot /srv", "# ServerRoot /srv"),
+        # paths with ..: where they lead decides
+        ("CustomLog /srv/../logs/x common", "CustomLog /srv/../logs/x common"),
+        ("CustomLog /srv/conf/../logs/x common", "CustomLog /new/out/logs/x common"),
+        ("ErrorLog ../logs/x", "ErrorLog /logs/x"),
+        ("ErrorLog conf/../logs/x", "ErrorLog conf/../logs/x"),
+        ("Include /srv/../other/*.conf", "Include /srv/../other/*.conf"),
+        ("Include ../other/*.conf", "Include /other/*.conf"),
+        ("LoadModule a_module ../modules/a.so", "LoadModule a_module /modules/a.so"),
+        ("TypesConfig ../types", "TypesConfig /types"),
+        ("RewriteMap m txt:../map.txt", "RewriteMap m txt:/map.txt"),
+        ("AuthUserFile /srv/x/../conf/users", "AuthUserFile /new/out/conf/users"),
+        ("RewriteRule ^/a ../b", "RewriteRule ^/a ../b"),
     ],
 )
 def test_lines(line: str, expected: str) -> None:
@@ -36,6 +50,8 @@ def test_lines(line: str, expected: str) -> None:
     assert move.relocated(f"Listen 80\n{line}\nListen 81\n".encode()).decode() == (
         f"Listen 80\n{expected}\nListen 81\n"
     )
+    names = (*move.written, *move.linked)
+    assert all(os.path.abspath(f"/new/out/{name}").startswith("/new/out") for name in names)
 
 
 @pytest.mark.parametrize(

@@ -141,12 +141,15 @@ class RewriteRun:
             rule = self.rules.rules[i]
             if self.steps is not None:
                 self._begin_step(i)
+            query = r.untracked_args
             if not await self._apply(rule, match):
                 i = self.rules.after_chain[i]
                 continue
             if self.c.step is not None:
                 self.c.step.applied = True
                 self.c.step.result = (r.filename or "") if rule.output is not None else ""
+                if "://" in self.c.step.result or r.untracked_args != query:
+                    self.c.step.query = r.untracked_args or ""
             outcome = self._matched(rule)
             if outcome is Outcome.STATUS:
                 return outcome

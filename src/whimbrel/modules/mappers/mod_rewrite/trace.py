@@ -30,7 +30,8 @@ class Step:
     """A rule that was tried; *directory* is "" for a server's rules.
 
     *matches*: its pattern, or negated pattern, accepts *subject*. *applied*: its conditions held.
-    *result*: the resulting URL or file ("" for rules without substitution).
+    *result*: the resulting URL or file ("" for rules without substitution). *query*: the query of a
+    resulting URL, or the new query of a file; "" without one.
     *also*: locations of later rules whose patterns match the same text.
     """
 
@@ -41,6 +42,7 @@ class Step:
     conditions: list[ConditionTrace] = field(default_factory=list)
     applied: bool = False
     result: str = ""
+    query: str = ""
     also: tuple[SourceLocation | None, ...] = ()
     matches: bool = True
 

@@ -29,6 +29,7 @@ from whimbrel.base.numbers import strip
 
 _SINGLE: Final = re.compile(r"([0-9a-f]{32}|[0-9a-f]{16})-([0-9a-f]{16})(?:-([01d]))?(?:-[0-9a-f]{16})?")
 _TRACE: Final = re.compile(r"[0-9a-f]{32}|[0-9a-f]{16}")
+_NAMES: Final = ("TraceId", "SpanId", "Sampled", "ParentSpanId", "Flags")
 _SPAN: Final = re.compile(r"[0-9a-f]{16}")
 
 
@@ -40,8 +41,8 @@ class B3Propagator(TextMapPropagator):
 
     @property
     def fields(self) -> set[str]:
-        """The names of the fields that `inject` sets."""
-        return {"b3"} if self._is_single else {"X-B3-TraceId", "X-B3-SpanId", "X-B3-Sampled"}
+        """The names of all fields that carry a context, in either form."""
+        return {"b3", *(f"X-B3-{name}" for name in _NAMES)}
 
     def extract(
         self, carrier: CarrierT, context: Context | None = None, getter: Getter[Any] = default_getter

@@ -33,8 +33,10 @@ if TYPE_CHECKING:
 
 _KEY: Final = "otel"
 _OUTBOUND: Final = "otel outbound"
-_SECONDS: Final = 5
-"""That the last export of a worker may take."""
+_SECONDS: Final = 1.5
+"""That the last export of a worker may take; what is left then is lost."""
+_METHODS: Final = frozenset("CONNECT DELETE GET HEAD OPTIONS PATCH POST PUT QUERY TRACE".split())
+"""That OpenTelemetry knows; a client chooses neither names of spans nor values without a bound."""
 _MAX_VALUE: Final = 2048
 """Characters of a value that a client chooses."""
 
@@ -56,16 +58,22 @@ class WorkerTracer:
     """The tracer of one worker process; OTLP has a thread of its own."""
 
     def __init__(self, conf: OtelServerConfig, runtime: Runtime) -> None:
-        resource = Resource.create({"service.version": VERSION, **dict(conf.resources)})
+        resource = Resource.create({"service.version": VERSION, **_texts(conf.resources)})
         self._provider = TracerProvider(resource=resource, shutdown_on_exit=False)
         self._provider.add_span_processor(_processor(conf, runtime))
         self.tracer = self._provider.get_tracer("whimbrel", VERSION)
-        self.attributes = dict(conf.attributes)
+        self.attributes = _texts(conf.attributes)
 
     async def close(self) -> None:
-        """Export what is left, for some seconds at most."""
-        await asyncio.to_thread(self._provider.force_flush, _SECONDS * 1000)
-        await asyncio.to_thread(self._provider.shutdown)
+        """Export what is left; the exporter itself heeds no limit for a receiver that does not answer."""
+        await asyncio.wait(
+            [asyncio.create_task(asyncio.to_thread(self._provider.shutdown))], timeout=_SECONDS
+        )
+
+
+def _texts(words: tuple[tuple[str, str], ...]) -> dict[str, str]:
+    """Return names and values of lines, as UTF-8 reads them."""
+    return {_shown(name): _shown(value) for name, value in words}
 
 
 def _processor(conf: OtelServerConfig, runtime: Runtime) -> SpanProcessor:
@@ -133,10 +141,22 @@ def _keep(r: Request, key: str, span: Span) -> None:
     r.request_config[key] = span
 
 
+def _name_of(r: Request) -> str:
+    """Return the name of the span of a request."""
+    return r.method if r.method in _METHODS else "HTTP"
+
+
+def _method_of(r: Request) -> dict[str, str | int]:
+    """Return the attributes about the method."""
+    if r.method in _METHODS:
+        return {"http.request.method": r.method}
+    return {"http.request.method": "_OTHER", "http.request.method_original": _shown(r.method)}
+
+
 def _request_attributes(r: Request) -> dict[str, str | int]:
     """Return the attributes of OpenTelemetry's conventions for servers of HTTP."""
     found: dict[str, str | int] = {
-        "http.request.method": r.method,
+        **_method_of(r),
         "url.scheme": "https" if r.connection.tls is not None else "http",
         "url.path": _shown(r.untracked_target.partition("?")[0]),
         "server.address": _shown(server_name(r)),
@@ -185,7 +205,7 @@ def make_begin(scope: Scope) -> CompiledHook | None:
         worker = _tracer(r, conf)
         parent = None if propagator is None else propagator.extract(r.headers_in, Context(), _GETTER)
         span = worker.tracer.start_span(
-            r.method,
+            _name_of(r),
             parent or Context(),
             SpanKind.SERVER,
             {**_request_attributes(r), **worker.attributes},
@@ -213,14 +233,16 @@ def make_outbound(scope: Scope) -> CompiledHook | None:
         context = set_span_in_context(span, Context())
         url = (r.filename or "").removeprefix("proxy:")
         outbound = worker.tracer.start_span(
-            r.method,
+            _name_of(r),
             context,
             SpanKind.CLIENT,
-            {"http.request.method": r.method, "url.full": _shown(url), **worker.attributes},
+            {**_method_of(r), "url.full": _shown(url), **worker.attributes},
         )
         _keep(r, _OUTBOUND, outbound)
         if propagator is not None:
             r.headers_in = r.headers_in.copy()
+            for name in propagator.fields:  # the rest of a client's context does not belong to this span
+                r.headers_in.unset(name)
             propagator.inject(r.headers_in, set_span_in_context(outbound, context), _SETTER)
         return DECLINED
 

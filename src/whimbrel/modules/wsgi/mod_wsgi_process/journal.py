@@ -144,8 +144,13 @@ class ErrorStreams:
         """Return True if only this object knows the streams, and they are as they were made."""
         stream = self._stream
         lines = self._lines
-        if stream is None or lines is None or lines.is_used or stream.closed or stream.__dict__:
+        if stream is None or lines is None or lines.is_used or stream.__dict__:
             return False
+        try:
+            if stream.closed:
+                return False
+        except ValueError:
+            return False  # the application has detached it
         if (stream.encoding, stream.errors, stream.line_buffering) != ("utf-8", "replace", True):
             return False
         del stream, lines

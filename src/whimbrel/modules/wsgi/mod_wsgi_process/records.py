@@ -92,6 +92,8 @@ class Channel:
 
     Attributes:
         write_line: takes level and text of a line when the server has closed the connection.
+        writer: the response whose output the server expects; None between responses. Threads of an
+            application may keep one: what they write later must not get into the answer to the next request.
         role, flags: of the present request.
         has_body: the end of its body has not been read.
     """
@@ -99,6 +101,7 @@ class Channel:
     def __init__(self, connection: socket.socket, write_line: WriteLine | None = None) -> None:
         self.connection = connection
         self.write_line = write_line
+        self.writer: object = None
         self._data = bytearray()
         self.role = 1
         self.flags = 0
@@ -161,10 +164,14 @@ class Channel:
                 self.role, self.flags = struct.unpack_from(">HB", piece)
             elif kind == PARAMS:
                 if not piece:
-                    return parsed(content)
+                    break
                 content = content + piece if content else piece
                 if len(content) > MAX_PARAMS:
                     raise ClientGone
+        # by bytes that are not read when the process is killed, the server knows that nothing has run
+        while self.has_body and not self.flags & ACCEPT_FLAG:
+            self.next_record()
+        return parsed(content)
 
     def send(self, data: bytes) -> None:
         """Send *data*; raises ClientGone, with mod_wsgi's words for the application."""
@@ -172,9 +179,21 @@ class Channel:
             self._check()
             self._write(data)
 
-    def hold(self, data: bytes) -> None:
-        """Send output, together with what follows soon; raises ClientGone."""
+    def _check_writer(self, writer: object) -> None:
+        if writer is not self.writer:
+            raise RuntimeError("request object has expired")
+
+    def output(self, data: bytes, writer: object) -> None:
+        """Send records with output of *writer*; raises ClientGone."""
         with self._lock:
+            self._check_writer(writer)
+            self._check()
+            self._write(data)
+
+    def hold(self, data: bytes, writer: object) -> None:
+        """Send output of *writer*, together with what follows soon; raises ClientGone."""
+        with self._lock:
+            self._check_writer(writer)
             if self.is_gone or self._problem is not None:
                 self._check()
             self._held.append(data)
@@ -232,9 +251,12 @@ class Channel:
         self.is_gone = True
         raise ClientGone("failed to write response data: %s" % problem.strerror) from None
 
-    def send_output(self, before: bytes, data: bytes) -> None:
-        """Send *before*, then records with the output *data*, which is not copied; raises ClientGone."""
+    def send_output(self, before: bytes, data: bytes, writer: object) -> None:
+        """Send *before*, then records with the output *data* of *writer*, which is not copied; raises
+        ClientGone.
+        """
         with self._lock:
+            self._check_writer(writer)
             self._check()
             self._send_output(self._taken() + before, memoryview(data))
 

@@ -108,6 +108,7 @@ class WsgiResponse:
 
     def __init__(self, channel: Channel) -> None:
         self._channel: Channel | None = channel
+        channel.writer = self
         self._status: bytes | None = None
         self._headers: list[tuple[bytes, bytes]] | None = None
         self.length: int | None = None
@@ -196,7 +197,7 @@ class WsgiResponse:
         elif head or self.pending or len(data) > SHORT or now - before >= BURST or channel is None:
             self._send(head, data)
         else:
-            channel.hold(data)
+            channel.hold(data, self)
 
     def output_all(self, items: Iterable[object]) -> Exception | None:
         """Send the items of a list or tuple together; return the error that one of them has caused."""
@@ -249,12 +250,13 @@ class WsgiResponse:
 
     def _send(self, head: bytes, data: bytes) -> None:
         """Send *head* and *data*; long data is not copied."""
-        if self._channel is not None:
+        channel = self._channel
+        if channel is not None:
             pending, self.pending = self.pending, b""
             if len(head) + len(data) <= SHORT:
-                self._channel.send(pending + records(STDOUT, head + data))
+                channel.output(pending + records(STDOUT, head + data), self)
             else:
-                self._channel.send_output(pending + records(STDOUT, head) if head else pending, data)
+                channel.send_output(pending + records(STDOUT, head) if head else pending, data, self)
 
     def _keep(self, data: bytes) -> None:
         """Let *data* go out with the end of the request, or with the next bytes."""
@@ -263,7 +265,9 @@ class WsgiResponse:
 
     def expire(self) -> None:
         """End the use by the application."""
-        self._channel = None
+        if self._channel is not None:
+            self._channel.writer = None
+            self._channel = None
 
 
 def bad_item(item: object) -> TypeError:

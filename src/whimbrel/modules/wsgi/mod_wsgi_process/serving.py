@@ -175,6 +175,10 @@ class ServingThread:
             return self._answer(request, channel)
         except ClientGone:
             return False
+        except BaseException as error:
+            # of code of the application outside of its call, such as a property; the thread serves on
+            request.log_exception(request.shown, error)
+            return False
         finally:
             process.current.log = None
             process.end_request(self.number)

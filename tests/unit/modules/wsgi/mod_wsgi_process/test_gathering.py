@@ -65,9 +65,9 @@ def test_what_is_held_arrives_in_order(pair: Pair, seed: int) -> None:
         if way == 0:
             channel.send(records(STDOUT, data))
         elif way == 1:
-            channel.send_output(b"", data)
+            channel.send_output(b"", data, None)
         else:
-            channel.hold(data)
+            channel.hold(data, None)
         wanted += data
         if dice.random() < 0.2:
             channel.flush_now()
@@ -82,15 +82,15 @@ def test_what_is_held_arrives_in_order(pair: Pair, seed: int) -> None:
 
 def test_a_piece_goes_out_although_nothing_follows(pair: Pair) -> None:
     ours, channel = pair
-    channel.hold(b"one")
-    channel.hold(b"two")
+    channel.hold(b"one", None)
+    channel.hold(b"two", None)
     assert Channel(ours).next_record() == (STDOUT, b"onetwo")
 
 
 def test_what_is_held_has_a_bound(pair: Pair) -> None:
     ours, channel = pair
     for _ in range(3):
-        channel.hold(b"x" * (MAX_HELD // 3))
+        channel.hold(b"x" * (MAX_HELD // 3), None)
     assert channel._held == []
     assert Channel(ours).next_record() == (STDOUT, b"x" * MAX_HELD)
 
@@ -129,9 +129,9 @@ def test_a_failure_is_reported_by_the_next_piece(pair: Pair) -> None:
     channel._held_size = 1
     assert channel.flush_now()
     with pytest.raises(ClientGone, match="failed to write response data: Broken pipe"):
-        channel.hold(b"y")
+        channel.hold(b"y", None)
     with pytest.raises(ClientGone, match="client connection closed"):
-        channel.hold(b"y")
+        channel.hold(b"y", None)
 
 
 def test_no_piece_is_lost_between_threads() -> None:
@@ -140,7 +140,7 @@ def test_no_piece_is_lost_between_threads() -> None:
 
     def write(channel: Channel) -> None:
         for _ in range(300):
-            channel.hold(b"x" * 10)
+            channel.hold(b"x" * 10, None)
 
     def read(ours: socket.socket) -> None:
         ours.settimeout(10)

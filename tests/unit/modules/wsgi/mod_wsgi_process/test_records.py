@@ -12,6 +12,7 @@ import pytest
 from whimbrel.backends.fastcgi import END_STDIN, FastcgiRole
 from whimbrel.modules.wsgi.mod_wsgi.records import begin, variable_records, variable_text
 from whimbrel.modules.wsgi.mod_wsgi_process.records import (
+    BLOCK,
     MAX_CONTENT,
     MAX_PARAMS,
     PARAMS,
@@ -37,6 +38,21 @@ def test_the_variables_are_those_that_the_worker_sends() -> None:
     with ours, theirs:
         ours.sendall(request_of(variables, has_body=False))
         assert Channel(theirs).variables() == variables
+
+
+@pytest.mark.parametrize("beyond", range(1, 9))
+def test_a_request_without_a_body_is_read_to_its_last_byte(beyond: int) -> None:
+    """Unread bytes of a process that is killed tell the server that the request may be sent again."""
+    around = len(request_of({"A": "x" * MAX_CONTENT}, has_body=False)) - MAX_CONTENT
+    data = request_of({"A": "x" * (2 * BLOCK - around + beyond)}, has_body=False)
+    assert 0 < len(data) % BLOCK <= 24  # the end lies across a block
+    ours, theirs = socket.socketpair()
+    with ours, theirs:
+        ours.sendall(data)
+        Channel(theirs).variables()
+        theirs.setblocking(False)
+        with pytest.raises(BlockingIOError):
+            theirs.recv(1)
 
 
 def test_variables_have_a_bound() -> None:
@@ -148,7 +164,7 @@ def test_long_output_is_sent_without_a_copy_and_complete() -> None:
     reader = threading.Thread(target=read)
     reader.start()
     with ours, theirs:
-        Channel(ours).send_output(b"before", data)
+        Channel(ours).send_output(b"before", data, None)
         ours.shutdown(socket.SHUT_WR)
         reader.join(10)
     assert b"".join(found) == b"before" + records(STDOUT, data)

@@ -7,6 +7,7 @@ import socket
 import threading
 import time
 from collections.abc import Iterator
+from functools import partial
 from pathlib import Path
 
 import pytest
@@ -14,7 +15,7 @@ import pytest
 from whimbrel.backends.fastcgi import END_STDIN, FastcgiRole
 from whimbrel.modules.wsgi.mod_wsgi.records import begin, variable_records, variable_text
 from whimbrel.modules.wsgi.mod_wsgi_process.process import Process
-from whimbrel.modules.wsgi.mod_wsgi_process.records import CLOSING, END, STDOUT, Channel
+from whimbrel.modules.wsgi.mod_wsgi_process.records import CLOSING, END, LOG, STDOUT, Channel, ClientGone
 from whimbrel.modules.wsgi.mod_wsgi_process.serving import MAX_PRESSED, ServingThread
 
 SCRIPT = """
@@ -29,9 +30,18 @@ def application(environ, start_response):
         environ["wsgi.errors"].write("line")
     if query == "close":
         environ["wsgi.errors"].close()
+    if query == "detach":
+        environ["wsgi.errors"].detach()
     data = "%d %d" % (environ["mod_wsgi.thread_requests"], id(environ["wsgi.errors"]))
-    start_response("200 OK", [("Content-Type", "text/plain")])
-    return [data.encode()]
+    write = start_response("200 OK", [("Content-Type", "text/plain")])
+    if query == "writer":
+        KEPT.append(write)
+    return [data.encode()] if query != "property" else Result()
+
+class Result:
+    close = property(lambda self: 1 / 0)
+    def __iter__(self):
+        return iter([b"x"])
 """
 OFF = (
     "reports startup_timeout inactivity_timeout request_timeout graceful_timeout eviction_timeout "
@@ -190,7 +200,7 @@ def test_connections_that_wait_have_their_turn(idle: Running) -> None:
 
 
 @pytest.mark.parametrize(
-    ("query", "is_new"), [("", 0), ("keep", 1), ("environ", 1), ("write", 1), ("close", 1)]
+    ("query", "is_new"), [("", 0), ("keep", 1), ("environ", 1), ("write", 1), ("close", 1), ("detach", 1)]
 )
 def test_a_stream_for_errors_serves_on_if_nobody_knows_it(running: Running, query: str, is_new: int) -> None:
     wire = Wire(running.path)
@@ -206,6 +216,41 @@ def test_a_stream_for_errors_serves_on_if_nobody_knows_it(running: Running, quer
             errors.write("x")
             errors.flush()
     assert running.ask(wire)[1]
+
+
+def test_output_after_the_end_gets_into_no_other_answer(idle: Running) -> None:
+    wire = Wire(idle.path)
+    wire.send(idle.script, "writer")
+    late: list[bytes] = []
+    send = Channel.send
+
+    def write_first(channel: Channel, data: bytes) -> None:
+        """Send *data* when a thread of the application has passed all checks of its response."""
+        send(channel, data)
+        if data[1] == LOG:
+            return
+        response = idle.process.modules[str(idle.script)].__dict__["KEPT"][0].__self__
+        for write in (channel.output, channel.hold, partial(channel.send_output, b"")):
+            with pytest.raises(RuntimeError, match="request object has expired"):
+                write(b"late", response)
+        late.append(data)
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(Channel, "send", write_first)
+        idle.serve_once()
+    assert len(late) == 1
+    assert wire.answer()[1]
+    wire.send(idle.script)
+    idle.serve_once()
+    assert wire.answer()[0].startswith(b"1 ")
+
+
+def test_a_thread_outlives_each_fault_of_an_application(running: Running) -> None:
+    wire = Wire(running.path)
+    wire.send(running.script, "property")
+    with pytest.raises(ClientGone):
+        wire.answer()
+    assert running.ask(Wire(running.path))[1]
 
 
 def test_a_connection_does_not_wait_for_several_long_requests(
