@@ -138,7 +138,7 @@ class VerifyResult:
         errors: of each side that does not load.
         chains: pairs of section chains whose access decisions were compared exactly.
         probes: requests that were asked of both sides.
-        limits: probes that were left out, as sentences.
+        limits: probes that were left out, and the system of a side if it is Windows, as sentences.
         scope: what was read of both sides, and what is unknown.
         no_start: what stops the start of the new side on this machine: ``FILE:LINE: reason``; "" for nothing.
         has_ended: lines are not decided as the time, or the number of requests, ended before.

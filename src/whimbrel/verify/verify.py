@@ -11,6 +11,7 @@ from typing import Final
 from whimbrel.access.client_sets import clients_text
 from whimbrel.access.clients import find_client
 from whimbrel.access.decision import AccessDecision, AccessVerdict, Counterexample
+from whimbrel.base.builds import WINDOWS
 from whimbrel.base.lazy_dataclasses import dataclass, replace
 from whimbrel.engine.plan.plan import Plan
 from whimbrel.modules.lua.mod_lua.settings import SCRIPTS
@@ -81,6 +82,9 @@ def verify(
         result.scope = old.scope.merge_version(new.scope)
         return result
     result.no_start = new.no_start
+    on_windows = [side.name for side in (old, new) if side.loaded.build.name == WINDOWS]
+    if on_windows:
+        result.limits.append(f"read as a server on Windows: {' and '.join(on_windows)}")
     Comparison(old, new, result, limit).run(more, report_progress)
     return result
 

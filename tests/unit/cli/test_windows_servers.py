@@ -44,6 +44,7 @@ def test_the_upgraded_text_is_read_as_the_same_system(shown: str, tmp_path: Path
         assert not [words for words in UNIX_ONLY if words in text]
         assert "isapi_module is a module" not in text
     assert "does not load" not in verified
+    assert "read as a server on Windows: old (2.2) and new (2.4)" in verified
     line = TEXT.splitlines(keepends=True).index(GONE) + 2
     assert (
         f"2.4 ends its start at conf/httpd.conf:{line}, with this text: Cannot load modules/mod_authn"
