@@ -12,10 +12,10 @@ import re
 from collections.abc import Iterator
 from typing import Final
 
-from whimbrel.base.builds import ANY, AUTO, UPSTREAM, WINDOWS
+from whimbrel.base.builds import ANY, AUTO, WINDOWS
 from whimbrel.base.file_reading import read_regular
 from whimbrel.base.latin1 import to_bytes
-from whimbrel.base.layouts import Layout, recognize
+from whimbrel.base.layouts import UPSTREAM, Layout, recognize
 from whimbrel.base.lazy_dataclasses import replace
 from whimbrel.catalogue import catalogue
 from whimbrel.config.options import LoadOptions
