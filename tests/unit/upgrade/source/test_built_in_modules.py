@@ -7,7 +7,8 @@ from pathlib import Path
 import pytest
 from tests.unit.upgrade.config_trees import config_tree, laid, lives
 
-from whimbrel.base.builds import ANY, UPSTREAM, WINDOWS
+from whimbrel.base.builds import ANY, WINDOWS
+from whimbrel.base.layouts import UPSTREAM
 from whimbrel.config.options import LoadOptions
 from whimbrel.upgrade.check.fixpoint import upgrade
 from whimbrel.upgrade.files.needed_modules import needed_modules

@@ -5,9 +5,9 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-from tests.unit.upgrade.config_trees import laid
 from typer.testing import CliRunner
 
+from tests.unit.upgrade.config_trees import laid
 from whimbrel.cli import check, upgrade, verify
 
 GONE = "LoadModule authn_default_module modules/mod_authn_default.so\n"
