@@ -101,9 +101,10 @@ def first_refusal(options: LoadOptions, directory: str) -> str:
     """Return the line at which 2.4 ends its start with the text as it stands, and its message; "" if it does
     not.
     """
+    from whimbrel.upgrade.source.binary import for_its_system
     from whimbrel.verify.loading import load_side
 
-    side = load_side(options, V24.name, origins=False)
+    side = load_side(for_its_system(options), V24.name, origins=False)
     if not side.errors:
         return ""
     error = side.errors[0]

@@ -52,6 +52,6 @@ def _difference(group: DifferenceGroup) -> Difference:
         group.count,
         text_of(str(example.probe)) if example is not None else "",
         text_of(str(example.difference)) if example is not None else "answers differ",
-        deciding_lines_of((*group.cause.old, *group.lines[0])),
-        deciding_lines_of((*group.cause.new, *group.lines[1])),
+        deciding_lines_of((*group.joint_cause.old, *group.lines[0])),
+        deciding_lines_of((*group.joint_cause.new, *group.lines[1])),
     )

@@ -103,7 +103,7 @@ class ChangedFile(Document):
     diff: str
 
 
-class ServerCopy(Document):
+class ServerCopyDocument(Document):
     """A server of its own, which upgrade --out wrote."""
 
     directory: str
@@ -120,7 +120,7 @@ class UpgradeDocument(Document):
     knowledge: Knowledge
     read: list[str]
     files: list[ChangedFile]
-    server_copy: ServerCopy | None = Field(description="what --out wrote")
+    server_copy: ServerCopyDocument | None = Field(description="what --out wrote")
     findings: list[UpgradeFinding]
 
 
@@ -219,6 +219,9 @@ class VerifyDocument(Document):
     old: str
     new: str
     errors: dict[str, list[str]]
+    no_start: str = Field(
+        description="FILE:LINE: reason of what stops NEW on this machine; empty for nothing"
+    )
     chains: int
     requests: int
     limits: list[str]
@@ -391,6 +394,7 @@ class FleetServerDocument(Document):
     risks: dict[Risk, int]
     rules: list[RuleOfServer]
     review: int = Field(0, description="findings that a person must look at")
+    per_request: int = Field(0, description="those of `breaks start-up` that fail requests with 500 instead")
     undecided: int = Field(description="facts that are not known and may matter")
     files: int
     lines: int

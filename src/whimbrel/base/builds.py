@@ -20,6 +20,7 @@ from whimbrel.base.layouts import (
 AUTO = "auto"
 ANY = "any"
 ALL = "all"
+WINDOWS = "windows"  # shown by a text alone: no name of --builtin
 NAMES = (AUTO, DEBIAN, SHARED, UPSTREAM, SUSE, ALL, ANY)  # the values of --builtin, the default first
 
 _DEBIAN_24 = (
@@ -36,6 +37,7 @@ _SOURCES_22 = {UPSTREAM: _DEFAULT_22, ALL: ""}
 _SOURCES_24 = {
     SHARED: "core.c mod_so.c http_core.c",
     UPSTREAM: "core.c mod_so.c http_core.c event.c",
+    WINDOWS: "core.c mod_so.c http_core.c event.c",
     SUSE: "core.c mod_so.c http_core.c prefork.c mod_unixd.c mod_systemd.c",
     ALL: "",
 }
@@ -77,7 +79,7 @@ class Build:
         self.reason = reason or "named by --builtin"
         self.is_detected = detected
         self.is_guess = is_guess
-        self.loads_built_in = detected or name in (ANY, AUTO)
+        self.loads_built_in = detected or name in (ANY, AUTO, WINDOWS)
         self.sources = tuple(_sources(name, version).split())
         self.root = layout.root
         self.types_file = layout.types_file

@@ -76,7 +76,10 @@ class MissingResource(ConfigError):
 
     Attributes:
         matters: answers may depend on it; those of the directory of a log do not.
+        stops: no server starts on this machine with the line.
     """
+
+    stops = True
 
     def __init__(self, reason: str, place: SourceLocation | None = None, *, matters: bool = False) -> None:
         super().__init__(reason, place)
@@ -115,9 +118,13 @@ class ThirdPartyError(ConfigError):
 class MissingDirectory(MissingResource):
     """A document root that is not here: the server starts without it, and its files are unknown."""
 
+    stops = False
+
 
 class ProgramNotRun(MissingResource):
     """A value that a program would print: tools run no program."""
+
+    stops = False
 
     def __init__(self, reason: str, place: SourceLocation | None = None) -> None:
         super().__init__(reason, place, matters=True)
@@ -125,6 +132,8 @@ class ProgramNotRun(MissingResource):
 
 class UndecidedVariables(MissingResource):
     """A part of the file of variables beside a configuration that only a shell can carry out."""
+
+    stops = False
 
 
 class StartError(Exception):

@@ -16,6 +16,7 @@ _DEVELOPMENT: Final = (
     " journald lbmethod_rr log_json mpm_motorz mpm_simple noloris optional_fn_export optional_fn_import"
     " optional_hook_export optional_hook_import policy serf socache_dc ssl_ct syslog tls"
 )
+FOR_WINDOWS: Final = "for Windows"
 OTHER_RELEASES: Final = {
     **{f"{name}_module": f"for {system}" for system, names in _SYSTEMS.items() for name in names.split()},
     **{f"{name}_module": "of its developers" for name in _DEVELOPMENT.split()},

@@ -129,8 +129,10 @@ def _explained(
     site: LoadedSite, probe: Probe, logged: LoggedOutcome
 ) -> tuple[RequestExplanation, KnowledgeScope, str]:
     """Return the explanation with what is not known, and a sentence about an answer that a log has."""
+    from whimbrel.explain.client_names import with_local_name
     from whimbrel.explain.logged_answers import notice_of, probes_of
 
+    probe = with_local_name(probe, lambda one: site.explain(one)[0])
     probes = probes_of(probe, logged, site.knowledge.has_user)
     explained = [site.explain(one) for one in probes]
     shown = next((n for n, (found, _) in enumerate(explained) if logged.agrees(found)), 0)
@@ -198,6 +200,7 @@ def _print_one(
 def _print_both(old: Side, new: Side, probe: Probe, logged: LoggedOutcome, output: OutputChoice) -> int:
     from whimbrel.api.loaded_site import LoadedSite
     from whimbrel.explain.changes import changed_steps
+    from whimbrel.explain.client_names import with_local_name
     from whimbrel.explain.response_differences import response_differences
     from whimbrel.explain.text import OutputStyle, difference_lines, have_equal_answers
     from whimbrel.report.knowledge import as_json as as_json_scope
@@ -205,6 +208,8 @@ def _print_both(old: Side, new: Side, probe: Probe, logged: LoggedOutcome, outpu
     names = _names(old, new)
     old_site = LoadedSite(old)
     new_site = LoadedSite(new)
+    for site in (old_site, new_site):
+        probe = with_local_name(probe, lambda one, site=site: site.explain(one)[0])  # type: ignore[misc]
     before, old_scope = old_site.explain(probe)
     after, new_scope = new_site.explain(probe)
     before, after = (logged.named(found, probe.client) for found in (before, after))

@@ -311,11 +311,12 @@ def upgrade(
         with ProgressBar() as bar:
             result, words = _run(what, options, wanted, bar, interactive=interactive, verify=verify)
         copy: ServerCopy | None = None
+        backups: list[str] = []
         with uninterrupted():
             if out is not None:
                 copy = copy_tree(result, directory, out)
             elif write or interactive:
-                write_in_place(result, directory, named.paths, is_open=is_open)
+                backups = write_in_place(result, directory, named.paths, is_open=is_open)
         is_written = write or interactive or out is not None
         arguments = given_words(context, CARRIED | HOW)
         if is_written:
@@ -325,7 +326,7 @@ def upgrade(
         writing = command_line("upgrade", "--write", *arguments)
         if result.files and (out is not None or not is_written):
             following.append(f"{'Next' if out is None else 'To go live'}: {writing}")
-        output = _Output(shape, color, is_written, words, following, not no_pager, copy, writing)
+        output = _Output(shape, color, is_written, words, following, not no_pager, copy, writing, backups)
         raise typer.Exit(_print_result(result, directory, output))
     except (UsageError, RuleError, UnknownRule, WriteError) as problem:
         _write_stderr(str(problem))
@@ -441,6 +442,7 @@ class _Output(NamedTuple):
         verified: a sentence about the comparison of answers, "" for none.
         following: lines with the commands that come next.
         copy: the copy that was written, None for none.
+        backups: the paths of those that were written.
         writing: the command that writes the result in place.
     """
 
@@ -452,6 +454,7 @@ class _Output(NamedTuple):
     may_page: bool
     copy: ServerCopy | None
     writing: str
+    backups: list[str]
 
 
 def _print_result(result: UpgradeResult, directory: str, output: _Output) -> int:
@@ -481,6 +484,7 @@ def _print_result(result: UpgradeResult, directory: str, output: _Output) -> int
         output.color,
         following=output.following,
         copy=output.copy,
+        backups=output.backups,
     )
     if result.files and not is_written:
         return EXIT_FINDINGS

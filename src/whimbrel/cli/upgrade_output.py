@@ -11,6 +11,7 @@ from typing import Any, Final, TextIO
 
 from whimbrel.base.latin1 import to_bytes, to_text
 from whimbrel.base.printable import printable
+from whimbrel.base.real_paths import real_path
 from whimbrel.base.terminal_text import shown, terminal_bytes, terminal_width, wrapped
 from whimbrel.cli.options import ColorMode, is_colored
 from whimbrel.cli.terminal import write_bytes
@@ -18,6 +19,7 @@ from whimbrel.report.entries import entry_of
 from whimbrel.report.formats.frames import FrameStyle, frame, framed
 from whimbrel.report.knowledge import as_json, text_lines
 from whimbrel.report.model import count_noun, groups
+from whimbrel.upgrade.apply.backup_paths import places_of
 from whimbrel.upgrade.apply.server_copy import ServerCopy
 from whimbrel.upgrade.check.check import source_lines
 from whimbrel.upgrade.check.diffs import diffs
@@ -60,10 +62,11 @@ def print_summary(
     *,
     following: Iterable[str] = (),
     copy: ServerCopy | None = None,
+    backups: Iterable[str] = (),
 ) -> None:
     """Print the kind of input, findings that need review (equal ones once), decisions, other changes by
     rule, and the lines *following* with the commands that come next. *copy*: the one that was
-    written, None for the files in their own place.
+    written, None for the files in their own place, of which *backups* were made.
     """
     style = FrameStyle(terminal_width(stream), is_colored(color, stream), rule_names())
     shown_findings = [finding for finding in result.findings if finding.needs_review or finding.decision]
@@ -74,6 +77,7 @@ def print_summary(
     lines += ["", *frames] if frames else []
     lines += _wrapped(_counts(result, directory, is_written, copy), style)
     lines += _wrapped(_idle_copies(result, directory, copy) if copy else (), style)
+    lines += _wrapped(filter(None, [places_of(backups, directory)]), style)
     lines += following  # whole: a command that is broken between words cannot be copied
     stream.flush()
     stream.buffer.write(terminal_bytes("".join(f"{line}\n" for line in lines)))
@@ -94,13 +98,21 @@ def _counts(
     yield from text_lines(result.scope, directory, known)
     if is_written:
         where = f"changed in {copy.directory}" if copy else "changed"
-        yield from (f"{where}: {display_path(path, directory)}" for path in result.files)
+        name = display_path if copy else _changed_path
+        yield from (f"{where}: {name(path, directory)}" for path in result.files)
     reading = len(result.tree.files)
     changed = f"{len(result.files)} {'changed' if is_written else 'to change'}"
     yield (
         f"{reading} file{'s' * (reading != 1)} read, {changed}, "
         f"{len(applied)} change{'s' * (len(applied) != 1)}, {_review(result)}"
     )
+
+
+def _changed_path(path: str, directory: str) -> str:
+    """Return the name of the file that was written, with that of the link by which it was read."""
+    name = display_path(path, directory)
+    real = display_path(real_path(path), real_path(directory))
+    return name if real == name else f"{real} (via {name})"
 
 
 def _idle_copies(result: UpgradeResult, directory: str, copy: ServerCopy) -> Iterator[str]:

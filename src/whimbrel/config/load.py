@@ -10,7 +10,7 @@ import sys
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import partial
 
-from whimbrel.base.builds import Build
+from whimbrel.base.builds import WINDOWS, Build
 from whimbrel.base.dialect import Dialect
 from whimbrel.base.errors import ConfigError, NoMpm, SourceLocation, StartError
 from whimbrel.base.file_reading import read_start
@@ -67,6 +67,10 @@ def read_as_its_build(
     the main file showed.
     """
     build = presumed_build(options, dialect)
+    if options.is_elsewhere:
+        from whimbrel.config.windows import build_of_root  # a server that runs here is on no Windows
+
+        build = build_of_root(options, build)
     while True:
         configuration = new_configuration(options, modules, dialect, build)
         if begin is not None:
@@ -90,6 +94,10 @@ def new_configuration(
     configuration.built_in = frozenset([row.source for row in rows])
     for row in rows:
         add_module(configuration, row)
+    if configuration.build.name == WINDOWS:
+        from whimbrel.config.windows import add_mpm
+
+        add_mpm(configuration)
     own = known.module_rows(OWN.source)
     configuration.modules.add(OWN, own, partial(make_checker, version=known.version), is_listed=False)
     return configuration
@@ -132,6 +140,10 @@ def load_module(configuration: Configuration, name: str, path: str, place: Sourc
     if any(name == known for known, _module in configuration.loaded_by_directive):
         configuration.warn(f"module {name} is already loaded, skipping", code="AH01574", module="so")
         return
+    if configuration.options.is_elsewhere:
+        from whimbrel.config.windows import check_library
+
+        check_library(configuration, path)
     check_presumption(configuration.build, name, path, configuration.root, configuration.loaded_by_directive)
     if _built_in(configuration, name):
         return
@@ -140,8 +152,10 @@ def load_module(configuration: Configuration, name: str, path: str, place: Sourc
     row = catalogue_of(configuration.dialect).module_of_file(base) if path.endswith(".so") else None
     if row is None or row.source in configuration.built_in:
         tried = absolute if old or "/" in path else path
-        wrong = no_library(absolute if tried == absolute else "") or NO_MODULE
-        _cannot_load(configuration, name, base, f"Cannot load {shown} into server: {tried}: {wrong}", place)
+        wrong = f"{tried}: {no_library(absolute if tried == absolute else '') or NO_MODULE}"
+        if configuration.build.name == WINDOWS:
+            from whimbrel.config.windows import NOT_FOUND as wrong
+        _cannot_load(configuration, name, base, f"Cannot load {shown} into server: {wrong}", place)
         return
     if row.needs and row.needs not in configuration.modules:
         raise ConfigError(f"Cannot load {shown} into server: {absolute}: undefined symbol: {row.symbol}")
@@ -226,6 +240,10 @@ def read(configuration: Configuration) -> Configuration:
         read_lines(reader, options.before)
         may_miss = configuration.dialect.main_file_may_miss and bool(options.before or options.after)
         Includer(reader, optional=False).read_main(root_relative(configuration.root, options.file), may_miss)
+        if options.is_elsewhere:
+            from whimbrel.config.windows import check_documents
+
+            check_documents(configuration)
         _check_mpm(configuration)
         read_lines(reader, options.after)
     return configuration

@@ -91,7 +91,7 @@ class RecordingContext(CommandContext):
             self._touch(server, row.server)
         try:
             super()._invoke(row, node)
-            origin = Origin(node.place, f"{node.name} {node.args}".rstrip())
+            origin = Origin(node.place, f"{node.spelled or node.name} {node.args}".rstrip())
             for (_holder, kind), (holder, values) in self._touched.items():
                 _record(holder, kind, values, origin)
             if before != _server_fields(server):

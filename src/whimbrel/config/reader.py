@@ -192,9 +192,11 @@ class Reader:
             name, args = split_name(self.expanded(line) if "${" in line else line)
             if not name:
                 continue
+            spelled = ""
             rows = rows_of(name)
             if rows is not None:
-                if not self._keeps_spelling:
+                if not self._keeps_spelling and name != rows[0].name:
+                    spelled = name
                     name = rows[0].name
                 if rows[0].exec_on_read:
                     self._level = base_level + len(opened)
@@ -211,10 +213,11 @@ class Reader:
                         closing, opened, self._enter = self._enter, [], ""
                     continue
             if name[0] != "<":
-                nodes.append(Node(name, args, SourceLocation(source.path, number, via), parent))
+                place = SourceLocation(source.path, number, via)
+                nodes.append(Node(name, args, place, parent, spelled=spelled))
             elif name[1:2] != "/":
                 inner: list[Node] = []
-                node = Node(name, args, SourceLocation(source.path, number, via), parent, inner)
+                node = Node(name, args, SourceLocation(source.path, number, via), parent, inner, spelled)
                 if base_level + len(opened) >= MAX_SECTIONS:
                     raise ConfigError(TOO_DEEP, node.place, bare=True)
                 nodes.append(node)

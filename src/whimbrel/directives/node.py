@@ -13,6 +13,7 @@ class Node:
     """One directive with its unparsed arguments; a container's name begins with ``<`` and its args end in
     ``>``.
 
+    *spelled* is the name as in the file where *name* is that of the directive's table, "" where both are one.
     Most directives have no children: only a container that is being read has a list of its own.
     """
 
@@ -21,6 +22,7 @@ class Node:
     place: SourceLocation
     parent: Node | None = None
     children: Sequence[Node] = ()
+    spelled: str = ""
     _within: tuple[str, ...] | None = field(default=None, repr=False)
 
     def enclosing(self) -> Iterator[Node]:

@@ -212,7 +212,8 @@ def _cause_of_step(
         return AnswerCause(refusal.lines or handler_lines(step), refusal.what)
     if not detail and step.what == "mod_dir":
         detail = "the path of a directory gets a slash at its end"
-    return AnswerCause(handler_lines(step), detail or f"{step.what} answers with it")
+    lines = handler_lines(step) or (choosing_lines(block) if step.kind == "handler" else ())
+    return AnswerCause(lines, detail or f"{step.what} answers with it")
 
 
 def _refused_index(explanation: RequestExplanation) -> ExplanationStep | None:
@@ -224,7 +225,7 @@ def _refused_index(explanation: RequestExplanation) -> ExplanationStep | None:
 
 def handler_lines(step: ExplanationStep) -> tuple[Origin, ...]:
     """Return the last line that set something for a handler, which overrides the lines before it."""
-    return tuple(line for line in step.lines if not line.text.startswith("ErrorDocument"))[-1:]
+    return tuple(line for line in step.lines if not line.text.lower().startswith("errordocument"))[-1:]
 
 
 def _path_info(file: ExplanationStep) -> str:

@@ -12,6 +12,8 @@ from whimbrel.explain.step import ExplanationStep, RequestExplanation
 
 _OF_EACH_REQUEST: Final = re.compile(r"\benv UNIQUE_ID \S+")
 """What no two requests have alike."""
+_ROOT: Final = "\0"
+"""What stands for the server root of either side; no text of a step has it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -26,9 +28,9 @@ def changed_steps(old: RequestExplanation, new: RequestExplanation) -> Iterator[
     """Iterate over the innermost steps that differ, in the order of the request.
 
     Steps differ in what they do and in the texts of their lines, not in the places of the lines: two
-    configurations may have the same line elsewhere.
+    configurations may have the same line elsewhere, and they may lie in different directories.
     """
-    yield from _changes(old.steps, new.steps)
+    yield from _Comparison((old.roots, new.roots)).changes(old.steps, new.steps)
 
 
 def innermost(changes: Iterable[ChangedStep]) -> list[ChangedStep]:
@@ -43,33 +45,48 @@ def _has_changed_parts(change: ChangedStep) -> bool:
     return old is not None and change.new is not None and old.kind != "response" and bool(old.children)
 
 
-def _changes(old: tuple[ExplanationStep, ...], new: tuple[ExplanationStep, ...]) -> Iterator[ChangedStep]:
-    matcher = SequenceMatcher(
-        None, [_name(step) for step in old], [_name(step) for step in new], autojunk=False
-    )
-    for tag, a, b, c, d in matcher.get_opcodes():
-        if tag == "equal":
-            for before, after in zip(old[a:b], new[c:d], strict=True):
-                yield from _changes_of_step(before, after)
-        else:
-            yield from (ChangedStep(step, None) for step in old[a:b])
-            yield from (ChangedStep(None, step) for step in new[c:d])
+class _Comparison:
+    """Compares the steps of two explanations. Paths below the roots of both sides are the same paths."""
+
+    def __init__(self, roots: tuple[tuple[str, ...], tuple[str, ...]]) -> None:
+        self._roots = tuple(map(_pattern_of, roots))
+
+    def changes(
+        self, old: tuple[ExplanationStep, ...], new: tuple[ExplanationStep, ...]
+    ) -> Iterator[ChangedStep]:
+        """Iterate over the steps that differ, those below a step before it."""
+        old_names = [self._name(0, step) for step in old]
+        new_names = [self._name(1, step) for step in new]
+        matcher = SequenceMatcher(None, old_names, new_names, autojunk=False)
+        for tag, a, b, c, d in matcher.get_opcodes():
+            if tag == "equal":
+                for before, after in zip(old[a:b], new[c:d], strict=True):
+                    yield from self._changes_of_step(before, after)
+            else:
+                yield from (ChangedStep(step, None) for step in old[a:b])
+                yield from (ChangedStep(None, step) for step in new[c:d])
+
+    def _changes_of_step(self, old: ExplanationStep, new: ExplanationStep) -> Iterator[ChangedStep]:
+        yield from self.changes(old.children, new.children)
+        if self._own(0, old) != self._own(1, new):
+            yield ChangedStep(old, new)
+
+    def _name(self, number: int, step: ExplanationStep) -> tuple[str, str]:
+        return step.kind, self._text(number, step.what)
+
+    def _own(self, number: int, step: ExplanationStep) -> tuple[object, ...]:
+        result = self._text(number, _OF_EACH_REQUEST.sub("", step.result))
+        if step.kind == "header" and result:
+            return *self._name(number, step), result  # equal fields, whatever line set them
+        lines = tuple(self._text(number, line.text) for line in step.lines)
+        return *self._name(number, step), result, self._text(number, step.detail), lines
+
+    def _text(self, number: int, text: str) -> str:
+        """Return *text* of a side without the roots of this side."""
+        return self._roots[number].sub(_ROOT, text)
 
 
-def _changes_of_step(old: ExplanationStep, new: ExplanationStep) -> Iterator[ChangedStep]:
-    inner = list(_changes(old.children, new.children))
-    if inner:
-        yield from inner
-    if _own(old) != _own(new):
-        yield ChangedStep(old, new)
-
-
-def _name(step: ExplanationStep) -> tuple[str, str]:
-    return step.kind, step.what
-
-
-def _own(step: ExplanationStep) -> tuple[object, ...]:
-    result = _OF_EACH_REQUEST.sub("", step.result)
-    if step.kind == "header" and result:
-        return step.kind, step.what, result  # equal fields, whatever line set them
-    return step.kind, step.what, result, step.detail, tuple(line.text for line in step.lines)
+def _pattern_of(roots: tuple[str, ...]) -> re.Pattern[str]:
+    """Return what matches the *roots* of a side as whole paths."""
+    paths = sorted(filter(None, (root.rstrip("/") for root in roots)), key=len, reverse=True)
+    return re.compile(rf"(?<![\w.-])(?:{'|'.join(map(re.escape, paths))})(?![\w.-])" if paths else "(?!)")

@@ -3,14 +3,26 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from typing import Final
 
+from whimbrel.base.lazy_dataclasses import replace
 from whimbrel.explain.step import ExplanationStep, RequestExplanation
 from whimbrel.upgrade.knowledge.scope import UnknownItem, UnknownKind
 from whimbrel.verify.probe import Probe
 
 _ADDRESS: Final = re.compile(r"[0-9a-fA-F.:]*[.:/][0-9a-fA-F.:/]*|\d+")
+
+_LOOPBACK: Final = ("127.0.0.1", "::1")
+_LOCAL_NAME: Final = "localhost"
+"""The name of these addresses in the hosts file of a server (RFC 6761, section 6.3)."""
+
+
+def with_local_name(probe: Probe, explain: Callable[[Probe], RequestExplanation]) -> Probe:
+    """Return *probe* with the name of a loopback client, if its explanation depends on one."""
+    if probe.client not in _LOOPBACK or not any(unknown_names(probe, explain(probe))):
+        return probe
+    return replace(probe, client_host=_LOCAL_NAME)
 
 
 def unknown_names(probe: Probe, explanation: RequestExplanation) -> Iterator[UnknownItem]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Set
 from typing import TYPE_CHECKING, Final
 
+from whimbrel.base.errors import SourceLocation
 from whimbrel.base.lazy_dataclasses import replace
 from whimbrel.base.printable import HIDDEN
 from whimbrel.config.core_config import CoreDirConfig, CoreServerConfig
@@ -65,7 +66,8 @@ def _explained(side: Side, probe: Probe) -> RequestExplanation:
         return RequestExplanation(
             str(probe), side.dialect.name, 400, steps=(ExplanationStep("request", "not a request"),)
         )
-    return explanation_of(explained, str(probe), side.dialect.name)
+    explanation = explanation_of(explained, str(probe), side.dialect.name)
+    return replace(explanation, roots=(side.loaded.root, side.options.server_root))
 
 
 def _wants_digest(explained: Explained) -> bool:
@@ -94,7 +96,7 @@ def explanation_of(explained: Explained, request: str, dialect: str) -> RequestE
     while first.prev is not None or first.main is not None:
         first = first.prev or first.main or first
     steps = [_request(explained), virtual_host(first)]
-    tried: set[object] = set()
+    tried: set[SourceLocation | None] = set()
     for trace in explained.requests:
         rules = {rule.place for hook in trace.hooks for rule in hook.rewriting}
         tried |= rules if trace.kind != "sub-request" else set()
@@ -142,7 +144,7 @@ def _request(explained: Explained) -> ExplanationStep:
     )
 
 
-def _steps(trace: RequestTrace, tried: Set[object]) -> list[ExplanationStep]:
+def _steps(trace: RequestTrace, tried: Set[SourceLocation | None]) -> list[ExplanationStep]:
     return [
         *hook_steps(trace, MAPPING),
         *file_step(trace.hooks, trace.plan),

@@ -29,6 +29,9 @@ if TYPE_CHECKING:
 _LINKS_OFF: Final = "FollowSymLinks"
 """A part of the message of mod_rewrite about Options, which has a code in 2.4 alone."""
 
+_EXEC_OFF: Final = "Options ExecCGI is off"
+"""A part of the message about a program in a directory without ExecCGI, which has a code in 2.4 alone."""
+
 Lines = Sequence[Origin]
 Reason = Callable[[HookTrace], Iterable[Origin]]
 
@@ -181,6 +184,13 @@ def _expires(trace: HookTrace) -> Iterator[Origin]:
     yield from _last(trace, ExpiresDirConfig, "active")
 
 
+def _cgi(trace: HookTrace) -> Iterator[Origin]:
+    """ExecCGI permits a program; of a refusal it is the reason only where it is off."""
+    is_refused = trace.status is not None and trace.status >= 400
+    if not is_refused or any(_EXEC_OFF in line.text for line in trace.log):
+        yield from option_lines(trace.plan, ("execcgi",))
+
+
 def _option(*keywords: str) -> Reason:
     """Return the function for a module that one of *keywords* of Options switches on."""
     return lambda trace: option_lines(trace.plan, keywords)
@@ -228,7 +238,7 @@ REASONS: Final[dict[str, Reason]] = {
     "mod_expires": _expires,
     "mod_negotiation": _option("multiviews"),
     "mod_autoindex": _option("indexes"),
-    "mod_cgi": _option("execcgi"),
-    "mod_cgid": _option("execcgi"),
+    "mod_cgi": _cgi,
+    "mod_cgid": _cgi,
     "mod_rewrite": _rewrite,
 }

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Set
 from typing import TYPE_CHECKING, Any, Final
 
+from whimbrel.base.errors import SourceLocation
 from whimbrel.base.numbers import lower
 from whimbrel.config.core_config import CoreDirConfig, CoreServerConfig
 from whimbrel.config.model import SectionKind, Server
@@ -165,7 +166,7 @@ def _rule(hook: HookTrace, step: Step) -> ExplanationStep:
     )
 
 
-def section_steps(trace: RequestTrace, tried: Set[object]) -> Iterator[ExplanationStep]:
+def section_steps(trace: RequestTrace, tried: Set[SourceLocation | None]) -> Iterator[ExplanationStep]:
     """Iterate over the sections and .htaccess files that apply, in the order of merging; *tried*: the places
     of the rules of rewriting that were.
     """

@@ -88,6 +88,7 @@ class RequestExplanation:
         location: the target of a redirect, "" without one.
         errors: why the configuration does not load; the other attributes are then empty.
         circle: a sentence about redirects without end that the answer begins, "" without them.
+        roots: the server root as the configuration has it, and as the files lie here.
     """
 
     request: str
@@ -97,6 +98,7 @@ class RequestExplanation:
     steps: tuple[ExplanationStep, ...] = ()
     errors: tuple[str, ...] = ()
     circle: str = ""
+    roots: tuple[str, ...] = ()
 
     def all(self) -> Iterator[ExplanationStep]:
         """Iterate over all steps."""

@@ -9,6 +9,7 @@ from collections.abc import Iterable, Iterator, Set
 from itertools import groupby
 from typing import Final
 
+from whimbrel.base.errors import SourceLocation
 from whimbrel.base.latin1 import to_bytes
 from whimbrel.config.core_config import CoreDirConfig, CoreServerConfig
 from whimbrel.config.origins import Origin
@@ -26,9 +27,9 @@ _OFF: Final = "RewriteEngine is off there"
 _NOT_INHERITED: Final = "a virtual host has no rules of the main server without RewriteOptions Inherit"
 
 
-def void_rules(trace: RequestTrace, asked: Set[object]) -> Iterator[ExplanationStep]:
+def void_rules(trace: RequestTrace, evaluated: Set[SourceLocation | None]) -> Iterator[ExplanationStep]:
     """Iterate over the steps of rules in settings of this request that mod_rewrite does not try, by file;
-    *asked*: the places of those that it tried for this request or for one that led to it.
+    *evaluated*: the places of those that it tried for this request or for one that led to it.
     """
     plan: Plan | None = trace.plan
     if plan is None:
@@ -36,7 +37,7 @@ def void_rules(trace: RequestTrace, asked: Set[object]) -> Iterator[ExplanationS
     of_directory = plan.dir_config(RewriteDirConfig)
     reason = _REPLACED.format(of_directory.directory) if of_directory.engine else _OFF
     tried = {rule.place for rule in of_directory.rules} if of_directory.engine else set()
-    tried |= asked
+    tried |= evaluated
     of_servers = plan.origins(
         RewriteServerConfig
     )  # directories have these lines too, where nothing tries them
@@ -45,7 +46,7 @@ def void_rules(trace: RequestTrace, asked: Set[object]) -> Iterator[ExplanationS
     is_foreign = plan.server_rec.is_virtual and of_server.engine
     reason = _NOT_INHERITED if is_foreign else _OFF
     tried = {rule.place for rule in of_server.rules} if of_server.engine else set()
-    tried |= asked
+    tried |= evaluated
     yield from _steps(of_servers, tried, reason)
 
 

@@ -7,6 +7,7 @@ from collections.abc import Iterable, Mapping
 from typing import Final
 
 from whimbrel.base.lazy_dataclasses import dataclass, field
+from whimbrel.report.model import EFFECT_CLASSES, EffectClass
 from whimbrel.upgrade.model import Risk
 
 NOT_DECIDED: Final = "not decided"
@@ -34,6 +35,7 @@ class ServerResult:
         code: the exit code that the command for this server alone has.
         rules: the findings by rule and risk.
         review: the number of findings that no rewrite settles.
+        per_request: the number of those that break start-up in which 2.4 starts and answers 500.
         undecided: the number of facts that are not known and may matter.
         files, lines: the size of what was read.
         changed: the number of files that an upgrade changes.
@@ -58,13 +60,14 @@ class ServerResult:
     page: str = ""
     has_page: bool = False
     review: int = 0
+    per_request: int = 0
 
     def work(self) -> tuple[int, ...]:
         """Return the place of a server among others: unreadable ones, then those with the most to review, to
         decide, and to change."""
-        counts = self.by_risk()
-        by_risk = (-counts.get(risk, 0) for risk in Risk)
-        return (SEVERITY.index(self.code), -self.review, -self.undecided, *by_risk)
+        counts = self.by_effect()
+        by_effect = (-counts.get(effect, 0) for effect in EFFECT_CLASSES)
+        return (SEVERITY.index(self.code), -self.review, -self.undecided, *by_effect)
 
     def by_risk(self) -> dict[Risk, int]:
         """Count the findings by risk, the worst first, without zero counts."""
@@ -72,6 +75,14 @@ class ServerResult:
         for one in self.rules:
             counts[one.risk] += one.count
         return {risk: counts[risk] for risk in Risk if counts[risk]}
+
+    def by_effect(self) -> dict[EffectClass, int]:
+        """Count the findings by class of effect, as the report of one server does."""
+        counts = {EffectClass(risk): count for risk, count in self.by_risk().items()}
+        if self.per_request:
+            counts[EffectClass(Risk.BREAKS)] -= self.per_request
+            counts[EffectClass(Risk.BREAKS, True)] = self.per_request
+        return counts
 
 
 @dataclass(frozen=True, slots=True)

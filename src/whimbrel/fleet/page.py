@@ -135,14 +135,14 @@ def _server_table(report: FleetReport, places: dict[str, str]) -> ReportTable:
 
 
 def _row(server: ServerResult, places: dict[str, str]) -> tuple[Cell, ...]:
-    counts = server.by_risk()
+    counts = server.by_effect()
     name = page_text(server.name)
     risk = _risk_key(server)
     note = f"equal to {server.same_as}" if server.same_as else server.fault
     return (
         Cell(name, href=places.get(name, ""), page=_link(server)),
         Cell(server.verdict, "chip", risk),
-        *(Cell(number(counts.get(risk, 0)), "number") for risk in WORDS),
+        *(Cell(number(counts.get(effect, 0)), "number") for effect in WORDS),
         Cell(number(server.review), "number"),
         Cell(number(server.undecided), "number"),
         Cell("" if server.same_as else duration(server.seconds), "number", value=f"{server.seconds:.3f}"),

@@ -94,6 +94,7 @@ class CheckTask:
             report.lines,
             page=_check_page(report) if self.has_pages else "",
             review=sum(entry.needs_review for entry in report.entries),
+            per_request=sum(entry.effect_class.is_per_request for entry in report.entries),
         )
 
     def rule_names(self) -> dict[str, str]:
@@ -152,6 +153,7 @@ class UpgradeTask:
             len(result.files),
             page=self._page(result, directory, facts) if self.has_pages else "",
             review=len(result.needs_review),
+            per_request=sum(finding.is_per_request for finding in result.findings),
         )
 
     def _verdict(self, result: UpgradeResult) -> tuple[str, int]:

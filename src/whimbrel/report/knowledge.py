@@ -29,15 +29,18 @@ _REMEDIES: Final = {
 def text_lines(scope: KnowledgeScope, directory: str = "", findings: Collection[str] = ()) -> Iterator[str]:
     """Yield the items as lines of text, those that could have changed the result first; nothing for none.
 
-    *findings* are the messages of findings that are shown elsewhere: their items are counted only.
+    *findings* are the messages of findings that are shown elsewhere: their items are counted as findings.
     """
     if not scope.items:
         return
     items = [item for item in ordered(scope) if item.subject not in findings]
-    deciding = len(scope.deciding)
-    shown = len(scope.items) - len(items)
-    head = f"not known: {deciding} that may matter, {len(scope.items) - deciding} that no answer depends on"
-    yield f"{head}; {shown} of them are findings" if shown else head
+    deciding = sum(item.matters for item in items)
+    found = len(scope.items) - len(items)
+    if items:
+        head = f"not known: {deciding} that may matter, {len(items) - deciding} that no answer depends on"
+        yield f"{head}; {found} more among the findings" if found else head
+    else:
+        yield f"not known: {found} place{'s' * (found != 1)} among the findings"
     yield from _items(items, directory)
     remedies = {
         _REMEDIES[item.kind]: None for item in scope.deciding if not item.advice and item.kind in _REMEDIES

@@ -16,24 +16,31 @@ LONE_FILES: Final = "files that no Include reads"
 
 
 class EffectClass(NamedTuple):
-    """A class of effects: a risk, or its part that fails requests below a directory; sorts by severity."""
+    """A class of effects: a risk, its part that fails requests below a directory, or what could not be read;
+    sorts by severity.
+    """
 
     risk: Risk
     is_per_request: bool = False
+    is_unread: bool = False
 
     @property
-    def rank(self) -> tuple[int, bool]:
+    def rank(self) -> tuple[int, bool, bool]:
         """The position in the order of severity."""
-        return self.risk.rank, self.is_per_request
+        return self.risk.rank, self.is_per_request, self.is_unread
 
     @property
     def name(self) -> str:
         """The words of the class."""
+        if self.is_unread:
+            return "could not be read"
         return "500 per request" if self.is_per_request else self.risk.value
 
 
+UNREAD: Final = EffectClass(Risk.CHANGES, is_unread=True)
+"""The class of findings about text that could not be read, whatever stands in it."""
 EFFECT_CLASSES: Final = tuple(
-    sorted((*map(EffectClass, Risk), EffectClass(Risk.BREAKS, True)), key=lambda one: one.rank)
+    sorted((*map(EffectClass, Risk), EffectClass(Risk.BREAKS, True), UNREAD), key=lambda one: one.rank)
 )
 """All classes of effects, the worst first."""
 
@@ -80,13 +87,15 @@ class ReportEntry:
     @property
     def effect_class(self) -> EffectClass:
         """The class of its effect: a .htaccess file that 2.4 refuses stops requests, not the start."""
+        if self.rule == READ_ERROR:
+            return UNREAD
         return EffectClass(self.risk, self.risk is Risk.BREAKS and (self.in_htaccess or self.fails_requests))
 
     @property
     def effect(self) -> str:
         """Return the effect on 2.4 in words, with the directory if requests below it fail."""
         if not self.effect_class.is_per_request:
-            return self.risk.value
+            return self.effect_class.name
         if not self.in_htaccess:
             return self.effect_class.name
         return f"500 for each request below {self.path.rpartition('/')[0] or '.'}"

@@ -119,6 +119,11 @@ class Finding:
     is_part: bool = False
 
     @property
+    def is_per_request(self) -> bool:
+        """Return True if 2.4 starts with the text as it is, and answers requests with 500."""
+        return self.risk is Risk.BREAKS and (self.in_htaccess or self.fails_requests)
+
+    @property
     def needs_review(self) -> bool:
         """Return True if the user must review the finding; the output marks it, and `whimbrel upgrade` exits
         with 3."""

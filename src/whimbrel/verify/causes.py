@@ -105,7 +105,7 @@ def _distinct(
 def _deciding_first(
     changed: tuple[DecidingLine, ...], lines: tuple[DecidingLine, ...]
 ) -> tuple[DecidingLine, ...]:
-    deciding = [line for line in lines if line.role == DECIDES][:MAX_LINES]
+    deciding = [line for line in lines if line.role == DECIDES]
     places = {(line.path, line.line) for line in deciding}
     known = {(line.path, line.line) for line in changed}
     deciding.sort(key=lambda line: (line.path, line.line) not in known)

@@ -190,6 +190,7 @@ class SideLines:
             node, around, container = waiting.pop()
             low = node.name.lower().removeprefix("<")
             place = node.place
+            spelled = node.spelled or node.name
             inside = around
             if low == "virtualhost":
                 host = (place.path, place.line)
@@ -198,9 +199,9 @@ class SideLines:
             elif node.name.startswith("<") and low in SECTIONS:
                 args = node.args.rpartition(">")[0].strip()
                 inside = self._scope(low, args, place.path, place.line, around.host, around)
-                inside.spelled = node.name.removeprefix("<")
+                inside.spelled = spelled.removeprefix("<")
             else:
-                line = ConfigLine(low, node.args, place.path, place.line, around, container, node.name)
+                line = ConfigLine(low, node.args, place.path, place.line, around, container, spelled)
                 around.lines.append(line)
             within = _container_of(node.name, node.args, container) if inside is around else ""
             waiting.extend((child, inside, within) for child in reversed(node.children))

@@ -129,8 +129,8 @@ def _decisions(decision: Decision, status: HookStatus | None, *, is_first: bool)
 def _of_step(
     decision: Decision, wanted: tuple[str, ...], rules: Set[int] | None = None
 ) -> Iterator[DecidingLine]:
-    """Yield the lines that were asked; innermost ones decide whose verdict begins as one of *wanted*, and in a
-    tree of Require lines those of *rules* alone.
+    """Yield the lines that were asked; innermost ones decide whose verdict begins as one of *wanted*, and in
+    a tree of Require lines those of *rules* alone.
     """
     if is_container(decision) and rules is None:
         is_wanted = decision.verdict.startswith(wanted)

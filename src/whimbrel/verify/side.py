@@ -123,6 +123,15 @@ class Side:
         return self.configuration is not None
 
     @property
+    def no_start(self) -> str:
+        """``FILE:LINE: reason`` of the first line, left out here, with which no server starts on this
+        machine; "" for none.
+        """
+        stops = (problem for problem in self.missing if problem.stops)
+        lines = ((problem.place, problem.reason) for problem in stops if problem.place is not None)
+        return next((f"{place.path}:{place.line}: {reason}" for place, reason in lines), "")
+
+    @property
     def scope(self) -> KnowledgeScope:
         """What was read, and what is unknown, without directories that are not here."""
         if self.configuration is None:

@@ -19,6 +19,7 @@ from whimbrel.upgrade.check.fixpoint import UpgradeResult
 from whimbrel.upgrade.knowledge.scope import UnknownItem, UnknownKind
 from whimbrel.upgrade.model import DIFFERENCE, Finding, Risk, Safety, TargetBuild
 from whimbrel.upgrade.source.binary import sources_of
+from whimbrel.upgrade.source.built_in_modules import as_its_build
 from whimbrel.upgrade.source.config_tree import ReportProgress, no_progress
 from whimbrel.verify.config_lines import LineScope, SideLines
 from whimbrel.verify.coverage.coverage import TIME_ENDED
@@ -56,6 +57,7 @@ def verify_upgrade(
     if sum(1 for _ in result.tree.named("<virtualhost")) > MAX_HOSTS:  # before both sides are loaded
         return _not_verified(result, f"more than {MAX_HOSTS} virtual hosts (`whimbrel verify` compares them)")
     report_progress("loading both versions", 0, 0)
+    options = as_its_build(options, result.tree.built_in)
     options = replace(options, compiled_in=sources_of(result.tree.built_in))
     build = DEBIAN if result.tree.options.target_build is TargetBuild.DEBIAN else options.build
     upgraded = replace(options, overlay={**options.overlay, **result.files}, build=build)

@@ -73,6 +73,7 @@ class DifferenceGroup:
         lines: for access: the lines that decided the first example on each side.
         is_assumed: the example needs a user, or a variable, that no file of the configuration has at present.
         reason: why answers differ where no line decides it, "" if lines do.
+        further: for access: the lines that decided the requests behind the first one.
         is_of_versions: both texts have the lines of the cause, and the versions do not do the same with them.
     """
 
@@ -84,6 +85,12 @@ class DifferenceGroup:
     is_assumed: bool = False
     is_of_versions: bool = False
     reason: str = ""
+    further: Cause = Cause((), ())
+
+    @property
+    def joint_cause(self) -> Cause:
+        """The cause with the lines that decide requests behind the first one."""
+        return self.cause.with_deciding((self.further.old, self.further.new))
 
     @property
     def opens(self) -> bool:
@@ -131,8 +138,9 @@ class VerifyResult:
         errors: of each side that does not load.
         chains: pairs of section chains whose access decisions were compared exactly.
         probes: requests that were asked of both sides.
-        limits: probes that were left out, as sentences.
+        limits: probes that were left out, and the system of a side if it is Windows, as sentences.
         scope: what was read of both sides, and what is unknown.
+        no_start: what stops the start of the new side on this machine: ``FILE:LINE: reason``; "" for nothing.
         has_ended: lines are not decided as the time, or the number of requests, ended before.
     """
 
@@ -145,6 +153,7 @@ class VerifyResult:
     limits: list[str] = field(default_factory=list)
     scope: KnowledgeScope = KnowledgeScope()
     files: list[str] = field(default_factory=list)
+    no_start: str = ""
     has_ended: bool = False
 
     @property

@@ -11,6 +11,7 @@ from typing import Final
 from whimbrel.access.client_sets import clients_text
 from whimbrel.access.clients import find_client
 from whimbrel.access.decision import AccessDecision, AccessVerdict, Counterexample
+from whimbrel.base.builds import WINDOWS
 from whimbrel.base.lazy_dataclasses import dataclass, replace
 from whimbrel.engine.plan.plan import Plan
 from whimbrel.modules.lua.mod_lua.settings import SCRIPTS
@@ -25,6 +26,7 @@ from whimbrel.verify.coverage.coverage import NUMBER_ENDED, TIME_ENDED, UNREACHE
 from whimbrel.verify.coverage.without_line import FULL_BUDGET, RemovalBudget
 from whimbrel.verify.damaged_htaccess import damaged_htaccess
 from whimbrel.verify.deciding_lines import deciding_lines
+from whimbrel.verify.default_reasons import default_reason
 from whimbrel.verify.derive.facts import Facts, distinct
 from whimbrel.verify.derive.hosts import Entrance
 from whimbrel.verify.derive.probes import ProbeSource
@@ -52,6 +54,8 @@ _FLUSHED: Final = 250
 _MANY: Final = 100
 """Hosts of which equal ones are asked once."""
 MAX_GROUPS: Final = 500
+MAX_TRACED: Final = 32
+"""Requests of a group about access whose deciding lines are looked up; those that are kept have theirs."""
 _MAX_FACTS: Final = 60
 ReportProgress = Callable[[str, int, int], None]
 PlanPair = tuple[Plan, Plan]
@@ -77,6 +81,10 @@ def verify(
     if not (old.is_loaded and new.is_loaded):
         result.scope = old.scope.merge_version(new.scope)
         return result
+    result.no_start = new.no_start
+    on_windows = [side.name for side in (old, new) if side.loaded.build.name == WINDOWS]
+    if on_windows:
+        result.limits.append(f"read as a server on Windows: {' and '.join(on_windows)}")
     Comparison(old, new, result, limit).run(more, report_progress)
     return result
 
@@ -355,17 +363,19 @@ class Comparison:
             is_first = group.lines == ((), ())
             if is_first:
                 group.kind = "access"
-                group.lines = (
-                    deciding_lines(self.old, confirmed.probe),
-                    deciding_lines(self.new, confirmed.probe),
-                )
+                group.lines = self._deciding_lines(confirmed.probe)
                 group.cause = cause.with_deciding(group.lines).joined(group.cause)
         group.is_assumed &= confirmed.is_assumed
         found = Example(
             confirmed.probe, difference, confirmed.old, confirmed.new, str(example), access, clients
         )
         group.add(found, is_first=is_first)
+        if not is_first and (group.count <= MAX_TRACED or found in group.examples):
+            group.further = group.further.with_deciding(self._deciding_lines(confirmed.probe))
         return group
+
+    def _deciding_lines(self, probe: Probe) -> tuple[tuple[DecidingLine, ...], tuple[DecidingLine, ...]]:
+        return deciding_lines(self.old, probe), deciding_lines(self.new, probe)
 
     # responses --------------------------------------------------------------------------------------
     def _compare_answers(
@@ -420,6 +430,9 @@ class Comparison:
         reason = self.types.reason(probe, difference, answers, plans)
         if reason:
             return reason, _Cause(Cause((), ()), reason)
+        default = default_reason(self.causes, answers, plans)
+        if default:
+            return default, _Cause(self.causes.refused_cause(answers) or Cause((), ()), default)
         host_cause = self._host_cause(*answers)
         if host_cause is not None:
             return ("root", host_cause.roots) if host_cause.roots else ("host", host_cause), _Cause(

@@ -81,6 +81,34 @@ def test_written_again_and_undone(site: Path) -> None:
     assert upgrade("--undo", "-d", str(site), cwd=site)[0] == 2
 
 
+@pytest.mark.parametrize("is_absolute", [False, True])
+def test_changed_files_have_their_own_names(site: Path, *, is_absolute: bool) -> None:
+    """The files that are listed are those whose bytes change, also where a link led to them."""
+    for name in ("mods-available", "mods-enabled", "conf.d"):
+        (site / name).mkdir()
+    for name in ("a", "b"):
+        (site / f"mods-available/{name}.conf").write_bytes(b"MaxRequestsPerChild 1\n")
+        link = site / f"mods-enabled/1{name}.conf"
+        link.symlink_to(
+            site / f"mods-available/{name}.conf" if is_absolute else f"../mods-available/{name}.conf"
+        )
+    (site / "conf.d/plain").write_bytes(b"MaxRequestsPerChild 1\n")
+    (site / MAIN).write_bytes(OLD + b"Include mods-enabled/*.conf\nInclude conf.d/\n")
+    before = {path: path.read_bytes() for path in site.rglob("*") if path.is_file() and not path.is_symlink()}
+    output = upgrade("--write", "-d", str(site), cwd=site)[1].decode()
+    changed = {str(path.relative_to(site)) for path, data in before.items() if path.read_bytes() != data}
+    listed = re.findall(r"^changed: (\S+\.\S+|conf\.d/plain)(?: \(via (\S+)\))?$", output, re.MULTILINE)
+    assert {name for name, _link in listed} == changed and len(listed) == len(changed) == 4
+    links = {name: link for name, link in listed if link}
+    assert links == {f"mods-available/{name}.conf": f"mods-enabled/1{name}.conf" for name in ("a", "b")}
+    backups = list(site.rglob("*.whimbrel-2.2~"))
+    inside = sum(".whimbrel-2.2" in path.parts for path in backups)
+    (line,) = [one for one in output.splitlines() if one.startswith("backups")]
+    assert inside and f"{inside} in .whimbrel-2.2/" in line
+    assert f"{len(backups) - inside} beside the files, as FILE.whimbrel-2.2~" in line
+    assert not [path for path in backups if path.parent.name == "conf.d" and path.parent.parent == site]
+
+
 def test_needs_review(site: Path) -> None:
     (site / MAIN).write_bytes(OLD + b"Include nope.conf\n")
     status, out, _err = upgrade("--write", "-d", str(site), cwd=site)

@@ -10,6 +10,8 @@ import pytest
 from typer.testing import CliRunner
 
 from whimbrel.cli.verify import app
+from whimbrel.config.options import LoadOptions
+from whimbrel.verify.side import Side
 
 HEAD = """LoadModule mpm_event_module modules/mod_mpm_event.so
 LoadModule authz_core_module modules/mod_authz_core.so
@@ -47,10 +49,34 @@ def test_same(root: Path) -> None:
 def test_different(root: Path) -> None:
     code, output = run(write(root, "a.conf", "Redirect /a /b\n"), write(root, "b.conf", "Redirect /a /c\n"))
     assert code == 1
-    assert (
-        f"lines of new (2.4)\n        {root}/conf/b.conf:8: Redirect /a /c\n" in output
-        and "\x1b" not in output
-    )
+    assert f"lines of new (2.4)\n        {root}/conf/b.conf:8: Redirect /a /c\n" in output
+    assert "\x1b" not in output
+
+
+@pytest.mark.parametrize(
+    ("line", "stops"),
+    [
+        ("LoadModule suphp_module modules/mod_suphp_of_nobody.so", True),
+        ("Include conf/not-here.conf", True),
+        ("IncludeOptional conf/not-here.conf", False),
+        ('Alias /x "/no/such/directory/"', False),
+        ("<VirtualHost *:81>\nDocumentRoot /no/such/directory\n</VirtualHost>", False),
+    ],
+)
+def test_a_line_that_stops_the_new_server_comes_first(root: Path, line: str, *, stops: bool) -> None:
+    """What is left out of a comparison would end the start, as httpd -t of the same text says."""
+    old = write(root, "a.conf", "Redirect /a /b\n")
+    new = write(root, "b.conf", f"Redirect /a /c\n{line}\n")
+    side = Side.load(LoadOptions(server_root=str(root), file="conf/b.conf"), "2.4")
+    assert bool(side.errors) == stops, side.errors
+    code, output = run(old, new)
+    assert code == 1
+    found = f"new (2.4) does not start here: {new}:9: "
+    assert output.startswith(found) == stops and output.count("does not start here") == stops, output
+    stated = json.loads(run(old, new, "--format", "json")[1])["no_start"]
+    assert bool(stated) == stops and (not stops or output.startswith(found + stated.partition(": ")[2][:40]))
+    assert ("does not start here" in run(old, new, "--format", "html")[1]) == stops
+    assert "does not start here" not in run(new, old)[1]
 
 
 @pytest.mark.parametrize("shape", ["json", "sarif", "html", "text"])
@@ -96,4 +122,6 @@ def test_access_that_differs_is_a_table(root: Path) -> None:
         *("gains", "192.0.2.0/24", "GET", "http://localhost:8080/", "403", "granted")
     ]
     assert re.search(r"\b1 cause of [0-9]+ differences?, 0 not decided", output)
-    assert "<RequireAll>" in output and "<RequireAll >" not in output
+    assert "<RequireAll" not in output  # the lines within decide
+    _, whole = run(str(root / "conf/a.conf"), str(root / "conf/b.conf"), "--format", "json")
+    assert "<RequireAll>" in whole and "<RequireAll >" not in whole

@@ -245,3 +245,24 @@ def test_a_line_in_require_none_is_shown_as_one(tmp_path: Path) -> None:
     rows = [row.text for row in main_rows(found, SourceLines(), "")]
     assert "Require group hr: granted" in rows
     assert "Require user bob: denied (in <RequireNone>)" in rows
+
+
+def test_a_line_that_permits_is_no_cause_of_a_refusal(tmp_path: Path) -> None:
+    """apache2 answers 403 (AH02812) with and without the Options line: the handler takes no directory."""
+    section = '<Directory "@ROOT@/cgi">\n{}Require all granted\n</Directory>\n'
+    for options in ("Options +ExecCGI\n", "", "Options None\n"):
+        side = side_of(tmp_path, CONF + section.format(options))
+        (tmp_path / "cgi").mkdir(exist_ok=True)
+        found = explained(side, "/cgi-bin/")
+        assert (found.status, texts(cause_of(found))) == (
+            403,
+            ["ScriptAlias /cgi-bin @ROOT@/cgi".replace("@ROOT@", str(tmp_path))],
+        )
+        assert "attempt to invoke directory as script" in cause_of(found).sentence
+
+
+def test_a_program_without_exec_cgi(tmp_path: Path) -> None:
+    """apache2 answers 403: `Options ExecCGI is off in this directory`."""
+    lines = '<Directory "@ROOT@/htdocs">\nOptions {}\nSetHandler cgi-script\n</Directory>\n'
+    found = explained(side_of(tmp_path, CONF + lines.format("Indexes")), "/index.html")
+    assert (found.status, texts(cause_of(found))) == (403, ["Options Indexes"])

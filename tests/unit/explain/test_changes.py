@@ -16,6 +16,25 @@ def test_moved_lines_are_no_difference(tmp_path: Path) -> None:
     assert list(changed_steps(before, after)) == []
 
 
+def test_another_server_root_is_no_difference(tmp_path: Path) -> None:
+    """The sections, the files and the lines of two copies of a site differ by the directory alone."""
+    roots = [tmp_path / name for name in ("old", "old-2.4")]
+    sides = []
+    for root in roots:
+        root.mkdir()
+        sides.append(side_of(root, f'ServerRoot "{root}"\n{CONF}'))
+    before, after = (explained(side, "/private/x.html", host="a.example", user="ann") for side in sides)
+    assert before.status == 200 and any(str(roots[0]) in step.what for step in before.all())
+    assert list(changed_steps(before, after)) == []
+
+
+def test_a_path_outside_the_roots_is_a_difference(tmp_path: Path) -> None:
+    conf = "Alias /files @ROOT@/nothing"
+    before = explained(side_of(tmp_path, CONF.replace(conf, f"Alias /files {tmp_path}2/a")), "/files/x")
+    after = explained(side_of(tmp_path, CONF.replace(conf, f"Alias /files {tmp_path}/a")), "/files/x")
+    assert [one.old and one.old.kind for one in changed_steps(before, after)][:1] == ["mapping"]
+
+
 def test_the_innermost_steps_are_found(tmp_path: Path) -> None:
     changed = CONF.replace("Require ip 10.0.0.0/8", "Require ip 192.0.2.0/24")
     before = explained(side_of(tmp_path), "/private/x.html", host="a.example")

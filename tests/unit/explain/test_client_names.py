@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 from tests.unit.explain.explained_site import CONF, old_side, side_of
 
-from whimbrel.explain.client_names import unknown_names
+from whimbrel.explain.client_names import unknown_names, with_local_name
 from whimbrel.explain.explanation import explain_probe
 from whimbrel.verify.probe import Probe
 
@@ -52,3 +52,24 @@ def test_a_line_of_22_that_could_change_the_answer(
     found = explain_probe(old_side(tmp_path, f"{base}<Location /x>\n{lines}\n</Location>\n"), probe)
     assert found.status == status
     assert len(list(unknown_names(probe, found))) == is_open
+
+
+@pytest.mark.parametrize(
+    ("client", "rule", "name", "status"),
+    [
+        ("127.0.0.1", "host localhost", "localhost", 404),
+        ("::1", "host localhost", "localhost", 404),
+        ("127.0.0.1", "host example.com", "localhost", 403),
+        ("127.0.0.1", "local", "", 404),
+        ("192.0.2.1", "host localhost", "", 403),
+    ],
+)
+def test_a_loopback_client_has_its_name(
+    tmp_path: Path, client: str, rule: str, name: str, status: int
+) -> None:
+    """apache2 answers 200 to 127.0.0.1 for `Require host localhost`: the hosts file has the name."""
+    side = side_of(tmp_path, f"{MAIN}<Location /x>\nRequire {rule}\n</Location>\n")
+    named = with_local_name(Probe("/x", host="q", client=client), lambda probe: explain_probe(side, probe))
+    found = explain_probe(side, named)
+    assert (named.client_host, found.status) == (name, status)
+    assert list(unknown_names(named, found)) == [] or client == "192.0.2.1"

@@ -151,3 +151,22 @@ def test_a_user_answers_a_challenge_of_digest(tmp_path: Path) -> None:
     (tmp_path / "digests").write_text("alice:team:0123456789abcdef0123456789abcdef\nbob:team:0\n")
     statuses = {name: explained(side, "/digest", user=name).status for name in ("alice", "bob", "")}
     assert statuses == {"alice": 404, "bob": 401, "": 401}
+
+
+@pytest.mark.parametrize(
+    ("module", "library", "handler", "statuses"),
+    [
+        ("php_module", "libphp.so", "application/x-httpd-php", (None, 404, 403)),
+        ("fcgid_module", "mod_fcgid.so", "fcgid-script", (None, 404, 403)),
+    ],
+)
+def test_a_handler_of_programs_refuses_what_is_no_script(
+    tmp_path: Path, module: str, library: str, handler: str, statuses: tuple[int | None, ...]
+) -> None:
+    """apache2 answers 404 for a script that is not there, and 403 for a directory."""
+    load = f"LoadModule {module} modules/{library}\n"
+    section = f'<Directory "@ROOT@/htdocs">\nOptions +ExecCGI\nSetHandler {handler}\n</Directory>\n'
+    side = side_of(tmp_path, f"{load}{CONF}{section}")
+    (tmp_path / "htdocs/in").mkdir()
+    found = [explained(side, target).status for target in ("/index.html", "/none.x", "/in/")]
+    assert found == list(statuses)

@@ -16,10 +16,30 @@ def fleet_report() -> FleetReport:
         "check",
         [
             ServerResult(
-                "alpha", "/f/alpha", "findings", 1, RULES, 3, 50, 900, seconds=1.25, has_page=True, review=7
+                "alpha",
+                "/f/alpha",
+                "findings",
+                1,
+                RULES,
+                3,
+                50,
+                900,
+                seconds=1.25,
+                has_page=True,
+                review=7,
+                per_request=5,
             ),
             ServerResult(
-                "beta", "/f/beta", "findings", 1, RULES, 3, same_as="alpha", has_page=True, review=7
+                "beta",
+                "/f/beta",
+                "findings",
+                1,
+                RULES,
+                3,
+                same_as="alpha",
+                has_page=True,
+                review=7,
+                per_request=5,
             ),
             ServerResult("gamma", "/f/gamma", "nothing to do", 0, seconds=75),
             ServerResult("delta", "/f/delta", "not read", 2, undecided=1, fault="conf: Permission denied"),

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 from collections import Counter
 from pathlib import Path
 from typing import Any
@@ -51,6 +52,18 @@ def test_check_as_alone(tree: Path) -> None:
     assert (result.files, result.lines) == (len(document["files"]), document["lines"])
     assert result.undecided == sum(item["matters"] for item in document["knowledge"]["unknown"])
     assert result.seconds > 0
+
+
+def test_a_row_counts_as_the_report_of_its_server(tree: Path) -> None:
+    (tree / "htdocs").mkdir()
+    (tree / "htdocs" / ".htaccess").write_text("Order allow,deny\nAllow from all\n")
+    shown = CliRunner().invoke(check.app, [str(tree)]).stdout
+    alone = dict(re.findall(r"^  ([a-z0-9 -]+?) {2,}(\d+)", shown, re.M))
+    for task in (CHECK, UPGRADE):
+        row = {effect.name: str(count) for effect, count in run(task, tree).by_effect().items() if count}
+        assert row["500 per request"] == alone["500 per request"]
+    row = {effect.name: str(count) for effect, count in run(CHECK, tree).by_effect().items() if count}
+    assert row == alone
 
 
 def test_files_that_no_include_reads_are_not_counted(tree: Path) -> None:

@@ -22,6 +22,17 @@ def test_text_begins_with_what_matters() -> None:
     assert list(text_lines(KnowledgeScope(("/srv/a.conf",)))) == []
 
 
+def test_what_findings_say_is_counted_once() -> None:
+    """Whoever must review it is not told that no answer depends on it."""
+    findings = {LOG.subject}
+    head, *rest = text_lines(SCOPE, "/srv", findings)
+    assert head == "not known: 1 that may matter, 0 that no answer depends on; 1 more among the findings"
+    assert not any("logs" in line for line in rest)
+    assert list(text_lines(SCOPE, "/srv", {LOG.subject, FILE.subject}))[0] == (
+        "not known: 2 places among the findings"
+    )
+
+
 def test_text_is_bounded_and_json_is_not() -> None:
     items = tuple(UnknownItem(UnknownKind.NOT_READ, None, f"file {n}") for n in range(MAX_ITEMS + 5))
     lines = list(text_lines(KnowledgeScope(items=items)))

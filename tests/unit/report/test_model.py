@@ -18,7 +18,7 @@ def test_counts() -> None:
     assert list(shown.by_risk()) == [Risk.BREAKS, Risk.CHANGES, Risk.COSMETIC]
     assert shown.by_rule() == {"C42": 1, "C52": 1, "READ": 1}
     assert summary(shown)[0] == "40 lines in 3 files: 2 findings, 1 note"
-    known = "not known: 1 that may matter, 0 that no answer depends on; 1 of them are findings"
+    known = "not known: 1 place among the findings"
     assert known in summary(shown)
 
 
@@ -60,3 +60,12 @@ def test_a_htaccess_file_stops_requests_and_not_the_start() -> None:
     assert [effect_class.name for effect_class in shown.by_effect()] == ["breaks start-up", "500 per request"]
     assert [group[0].rule for group in groups(shown.entries)] == ["C42", "C17"]
     assert "  500 per request: 1" in summary(shown)
+
+
+def test_what_could_not_be_read_is_a_class_of_its_own() -> None:
+    """Behind what changes answers, whatever risk it may have: nobody knows its effect."""
+    unread = ReportEntry("READ", "a.conf", 1, "a NUL byte")
+    shown = Report(entries=[unread, ReportEntry("C09", "a.conf", 2, "x")])
+    assert [one.name for one in shown.by_effect()] == ["changes answers", "could not be read"]
+    assert [group[0].rule for group in groups(shown.entries)] == ["C09", "READ"]
+    assert unread.effect == "could not be read"

@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 from tests.unit.verify.sites import make_root, side
 
+from whimbrel.verify.answer import DECIDES
 from whimbrel.verify.probe import Probe, ProbeUser
 
 
@@ -94,6 +95,40 @@ def test_the_lines_that_decided(root: Path) -> None:
         for number, line in enumerate((root / "conf/new.conf").read_text().splitlines(), 1)
         if "<Location" in line
     }
+
+
+@pytest.mark.parametrize(
+    ("rules", "user", "decide"),
+    [
+        ("<RequireAll>\nRequire valid-user\nRequire ip 10.1\n</RequireAll>", "bob", ["Require ip 10.1"]),
+        ("<RequireAll>\nRequire valid-user\nRequire ip 10.1\n</RequireAll>", None, ["Require ip 10.1"]),
+        ("<RequireAll>\nRequire user bob\nRequire all granted\n</RequireAll>", None, ["Require user bob"]),
+        (
+            "<RequireAll>\nRequire valid-user\n<RequireNone>\n"
+            "Require user bob\n</RequireNone>\n</RequireAll>",
+            "bob",
+            ["Require not user bob"],
+        ),
+        (
+            "<RequireAll>\n<RequireAny>\nRequire ip 10.0.0.0/8\nRequire user bob\n</RequireAny>\n"
+            "Require group admin\n</RequireAll>",
+            "bob",
+            ["Require group admin"],
+        ),
+        ("Require user alice\nRequire group admin", "bob", ["Require user alice", "Require group admin"]),
+    ],
+)
+def test_lines_that_decide_led_to_the_result(
+    root: Path, rules: str, user: str | None, decide: list[str]
+) -> None:
+    """Of lines that are combined, those decide whose results the combination took over: httpd's tables of
+    <RequireAll> and <RequireAny>. <RequireNone> in <RequireAll> is its lines negated."""
+    files = "AuthType Basic\nAuthName x\nAuthUserFile conf/users\nAuthGroupFile conf/groups"
+    conf = f"<Location /private>\n{files}\n{rules}\n</Location>"
+    found = side(root, "new", conf, "2.4")
+    answer = found.answer(probe("/private/", user=None if user is None else ProbeUser(user)), with_lines=True)
+    assert answer.status in (401, 403)
+    assert [line.text for line in answer.lines if line.role == DECIDES] == decide
 
 
 def test_looks_at_files_are_bounded(root: Path, monkeypatch: pytest.MonkeyPatch) -> None:

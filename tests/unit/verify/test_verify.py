@@ -7,6 +7,9 @@ from pathlib import Path
 import pytest
 from tests.unit.verify.sites import make_root, side
 
+from whimbrel.verify.answer import DECIDES
+from whimbrel.verify.config_lines import SideLines
+from whimbrel.verify.probe import Probe
 from whimbrel.verify.side import Side
 from whimbrel.verify.verification import DifferenceGroup, Verdict, VerifyResult
 from whimbrel.verify.verify import verify
@@ -208,3 +211,51 @@ def test_the_time_of_the_requests_is_shared_by_the_hosts(root: Path, monkeypatch
     assert hosts >= 4 and "--limit N asks N requests in any time" in sentence
     assert hosts <= cut.probes < whole.probes
     assert not any("processor time" in line for line in verify(*sides, limit=40_000).limits)
+
+
+def test_the_lines_of_a_cause_decide_all_its_requests(root: Path) -> None:
+    """`Satisfy any` as <RequireAll>: the password refuses the clients of the network, and the network refuses
+    all others, with a password or without."""
+    old = GUIDE_NEW.replace("<RequireAll>", "Satisfy any\nOrder deny,allow\nDeny from all").replace(
+        "Require ip 10.0.0.0/8\n</RequireAll>", "Allow from 10.0.0.0/8"
+    )
+    (group,) = access(verify(side(root, "old", old, "2.2"), side(root, "new", GUIDE_NEW, "2.4")))
+    assert {(one.old.status, one.new.status) for one in group.examples} == {
+        (200, 401),
+        (200, 403),
+        (401, 403),
+    }
+    deciding = [
+        {one.text for one in row if one.role == DECIDES}
+        for row in (group.joint_cause.old, group.joint_cause.new)
+    ]
+    assert deciding[1] == {"Require valid-user", "Require ip 10.0.0.0/8"}
+    assert deciding[0] >= {"Require valid-user", "Deny from all", "Allow from 10.0.0.0/8", "Satisfy any"}
+
+
+def test_no_line_that_decides_is_cut_off(root: Path) -> None:
+    """More of them than lines of a cause."""
+    networks = "\n".join(f"Require ip 10.{number}.0.0/16" for number in range(9))
+    new = GUIDE_NEW.replace("Require ip 10.0.0.0/8", f"<RequireAny>\n{networks}\n</RequireAny>")
+    (group, *_) = access(verify(side(root, "old", GUIDE_NEW, "2.4"), side(root, "new", new, "2.4")))
+    deciding = [one.text for one in group.joint_cause.new if one.role == DECIDES]
+    assert set(networks.splitlines()) <= set(deciding)
+
+
+@pytest.mark.parametrize("dialect", ["2.2", "2.4"])
+def test_lines_are_spelled_as_in_the_file(root: Path, dialect: str) -> None:
+    """Whoever searches the file for a line of the report finds it; tables of 2.4 spell `order`."""
+    written = (
+        "Order allow,deny",
+        "Deny from all",
+        "Allow from 10.0.0.0/8",
+        "satisfy All",
+        "ALLOWOVERRIDE None",
+    )
+    text = "\n".join(written)
+    found = side(root, "new", f'<Directory "@ROOT@/htdocs/private">\n{text}\n</Directory>', dialect)
+    assert set(written) <= {line.text for scope in SideLines(found).scopes for line in scope.lines}
+    answer = found.answer(Probe("/private/", host="localhost"), with_lines=True)
+    file = (root / "conf/new.conf").read_text()
+    texts = {line.text for line in answer.lines if line.role == DECIDES}
+    assert texts and all(text in file for text in texts)

@@ -1,8 +1,8 @@
 """The rules on which the result of a tree of Require lines rests.
 
-A container takes its result from the members that have the same one: one of them grants in a RequireAny, all of
-them in a RequireAll; those that refuse do so in either. A negated container (RequireNone) refuses by the members
-that grant. Members that were not asked have no part in it.
+A container takes its result from the members that have the same one: one of them grants in a RequireAny, all
+of them in a RequireAll; those that refuse do so in either. A negated container (RequireNone) refuses by the
+members that grant. Members that were not asked have no part in it.
 """
 
 from __future__ import annotations

@@ -66,7 +66,7 @@ EXTERNAL_HANDLERS: Final = (
     "mod_wsgi",
     "mod_dav",
 )
-SCRIPTS: Final = ("mod_cgi", "mod_wsgi", "mod_dav")  # mod_cgid too
+SCRIPTS: Final = ("mod_cgi", "mod_wsgi", "mod_dav", "mod_php", "mod_fcgid", "mod_fastcgi")  # mod_cgid too
 
 
 class HandlerNotRun(Exception):

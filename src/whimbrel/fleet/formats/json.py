@@ -44,6 +44,7 @@ def _server(server: ServerResult) -> dict[str, Any]:
         "risks": {risk.value: count for risk, count in server.by_risk().items()},
         "rules": [{"rule": one.rule, "risk": one.risk.value, "count": one.count} for one in server.rules],
         "review": server.review,
+        "per_request": server.per_request,
         "undecided": server.undecided,
         "files": server.files,
         "lines": server.lines,

@@ -8,7 +8,7 @@ from typing import Final
 from whimbrel.base.terminal_text import columns_of, padded, shown, wrapped
 from whimbrel.fleet.model import FleetReport, RuleTotal, ServerResult
 from whimbrel.report.formats.frames import RISK_COLORS, FrameStyle
-from whimbrel.report.model import count_noun
+from whimbrel.report.model import EFFECT_CLASSES, count_noun
 from whimbrel.upgrade.model import Risk
 
 MAX_NAME: Final = 40
@@ -17,14 +17,10 @@ MAX_FAULT: Final = 300
 MAX_RULES: Final = 10
 """The rules that text shows; JSON has all."""
 PLAIN: Final = FrameStyle()
-WORDS: Final = {
-    Risk.BREAKS: "breaks",
-    Risk.OPENS: "opens",
-    Risk.CLOSES: "closes",
-    Risk.CHANGES: "changes",
-    Risk.COSMETIC: "cosmetic",
-}
-"""The heads of the columns of counts."""
+WORDS: Final = dict(
+    zip(EFFECT_CLASSES, ("breaks", "500s", "opens", "closes", "changes", "cosmetic"), strict=True)
+)
+"""The heads of the columns of counts; 500s are the lines that break requests rather than the start."""
 REVIEW: Final = "review"
 """The head of the column of findings that a person must look at; `verify` has none."""
 
@@ -72,6 +68,9 @@ def _table(report: FleetReport, style: FrameStyle) -> Iterator[str]:
     has_review = report.command != "verify"
     name_width = max(map(columns_of, ("server", *names)))
     verdict_width = max(map(len, ("verdict", *verdicts)))
+    if servers:
+        review = f"{REVIEW}, " if has_review else ""
+        yield f"most work first: by verdict, then {review}undecided, breaks and the columns that follow it"
     heads = [*WORDS.values(), *([REVIEW] if has_review else []), "undecided"]
     head = "  ".join(heads)
     yield f"{padded('server', name_width)}  {padded('verdict', verdict_width)}  {head}      time"
@@ -82,8 +81,8 @@ def _table(report: FleetReport, style: FrameStyle) -> Iterator[str]:
         if server.fault:
             yield f"{begin}  {shown(server.fault, MAX_FAULT)}"
             continue
-        counts = server.by_risk()
-        cells = [f"{counts.get(risk, 0):>{len(word)},}" for risk, word in WORDS.items()]
+        counts = server.by_effect()
+        cells = [f"{counts.get(effect, 0):>{len(word)},}" for effect, word in WORDS.items()]
         if has_review:
             cells.append(f"{server.review:>{len(REVIEW)},}")
         cells.append(f"{server.undecided:>{len('undecided')},}")

@@ -9,7 +9,8 @@ from typing import Final
 from whimbrel.base.lazy_dataclasses import dataclass, field
 from whimbrel.base.terminal_text import UNBOUNDED, columns_of, padded, paint, shown, wrapped
 from whimbrel.report.model import ReportEntry
-from whimbrel.upgrade.model import READ_ERROR, Risk
+from whimbrel.upgrade.edits.frame_lines import FrameLine
+from whimbrel.upgrade.model import Risk
 
 RISK_COLORS: Final = {
     Risk.BREAKS: "31;1",
@@ -73,7 +74,7 @@ def frame(group: list[ReportEntry], style: FrameStyle, *, is_applied: bool = Fal
 def _header(group: list[ReportEntry], style: FrameStyle, is_applied: bool) -> Iterator[str]:
     """Yield the place, the rule with its name, and the risk with what is left to do."""
     entry = group[0]
-    risk = "could not be read" if entry.rule == READ_ERROR else shown(entry.effect)
+    risk = shown(entry.effect)
     marks = [
         (_applied_mark(entry) if is_applied else entry.mark),
         "decision" if entry.decision else "",
@@ -109,23 +110,38 @@ def _code_lines(entry: ReportEntry, is_applied: bool) -> list[tuple[int, str]]:
 def _frame_lines(entry: ReportEntry, style: FrameStyle, gutter: int) -> Iterator[str]:
     """Yield the lines of an edit where they stand in the file, with those between them."""
     blank = f"{' ' * (gutter + 4)}| "
-    removed = [at for at, line in enumerate(entry.lines) if line.sign == "-"]
-    written = [at for at, line in enumerate(entry.lines) if line.sign == "+"]
-    marked = (removed or written or [0])[0]
-    for at, line in enumerate(entry.lines[:MAX_FRAME_LINES]):
+    lines = list(_window(entry))
+    removed = [at for at, line in enumerate(lines) if line.sign == "-"]
+    written = [at for at, line in enumerate(lines) if line.sign == "+"]
+    own = [at for at in removed if lines[at].number == entry.line]
+    marked = (own or removed or written or [0])[0]
+    for at, line in enumerate(lines):
         number = str(line.number or "") if line.sign != "." else "..."
         prefix = f"{number:>{gutter + 2}} {line.sign.strip('.') or ' '}| "
         code = _new_text(line.text) if line.sign == "+" else shown(line.text, MAX_CODE)
         pieces = wrapped(code, style.width - len(prefix))
         for piece_number, piece in enumerate(pieces):
-            yield (blank if piece_number else prefix) + style.paint(piece, _SIGN_COLORS.get(line.sign, ""))
+            start = blank if piece_number else prefix
+            yield (start + style.paint(piece, _SIGN_COLORS.get(line.sign, ""))).rstrip()
         if at == marked:
             marks = _marks(code, entry) if len(pieces) == 1 and line.sign == "-" else ""
             yield from _marked(
                 marks, shown(entry.message, MAX_MESSAGE), blank, style, RISK_COLORS[entry.risk]
             )
-    if len(entry.lines) > MAX_FRAME_LINES:
-        yield f"{blank}and {len(entry.lines) - MAX_FRAME_LINES} more lines"
+
+
+def _window(entry: ReportEntry) -> Iterator[FrameLine]:
+    """Yield at most MAX_FRAME_LINES lines of the edit, that of the place among them, and counts of others."""
+    lines = entry.lines
+    first = next((at for at, line in enumerate(lines) if line.number == entry.line and line.sign == "-"), 0)
+    if first < MAX_FRAME_LINES:
+        first = 0
+    else:  # what is written in the place of a line stands behind it
+        yield FrameLine(".", 0, f"{first} more lines")
+    last = min(len(lines), first + MAX_FRAME_LINES)
+    yield from lines[first:last]
+    if last < len(lines):
+        yield FrameLine(".", 0, f"{len(lines) - last} more lines")
 
 
 def _code(entry: ReportEntry, style: FrameStyle, gutter: int, is_applied: bool) -> Iterator[str]:

@@ -9,7 +9,6 @@ from whimbrel.base.terminal_text import padded, shown, wrapped
 from whimbrel.report.formats.frames import RISK_COLORS, FrameStyle, framed
 from whimbrel.report.knowledge import text_lines
 from whimbrel.report.model import (
-    EFFECT_CLASSES,
     LONE_FILES,
     Report,
     ReportEntry,
@@ -17,8 +16,9 @@ from whimbrel.report.model import (
     groups,
     read_errors,
 )
+from whimbrel.upgrade.model import Risk
 
-_RISK_WIDTH: Final = max(len(effect_class.name) for effect_class in EFFECT_CLASSES)
+_RISK_WIDTH: Final = max(len(risk.value) for risk in Risk)
 PLAIN: Final = FrameStyle()
 MAX_DECISIONS: Final = 4
 """Decisions that the counts name."""
@@ -60,12 +60,13 @@ def table(report: Report, style: FrameStyle = PLAIN) -> Iterator[str]:
     yield from wrapped(head, style.width)
     counts = report.by_effect()
     width = max((len(f"{count:,}") for count in counts.values()), default=1)
+    name_width = max(_RISK_WIDTH, *(len(effect_class.name) for effect_class in counts), 0)
     for effect_class, count in counts.items():
         alike = [entry for entry in entries if entry.effect_class == effect_class]
-        name = style.paint(padded(effect_class.name, _RISK_WIDTH), RISK_COLORS[effect_class.risk])
+        name = style.paint(padded(effect_class.name, name_width), RISK_COLORS[effect_class.risk])
         left_to_do = _left_to_do(alike)
         row = f"  {name}   {count:>{width},}   "
-        used = 2 + _RISK_WIDTH + 3 + width + 3
+        used = 2 + name_width + 3 + width + 3
         if used + len(left_to_do) <= style.width:
             yield f"{row}{left_to_do}".rstrip()
         else:

@@ -93,7 +93,7 @@ def risk_cards(entries: Iterable[ReportEntry], scope: KnowledgeScope, further: i
     cards = [
         Card(effect_class.name, count, key_of(effect_class))
         for effect_class, count in counts.items()
-        if count or not effect_class.is_per_request
+        if count or not (effect_class.is_per_request or effect_class.is_unread)
     ]
     return (*cards, unknown_card(scope, further))
 

@@ -20,7 +20,7 @@ from whimbrel.report.page.model import (
     ShownFinding,
 )
 from whimbrel.report.page.texts import MAX_CODE, MAX_MESSAGE, Anchors, number, page_text, without_bytes
-from whimbrel.upgrade.model import READ_ERROR, Risk
+from whimbrel.upgrade.model import Risk
 
 MAX_FINDINGS: Final = 5000
 """Findings of a page: the worst ones; JSON has all."""
@@ -142,7 +142,7 @@ def key_of(effect_class: EffectClass) -> str:
 
 def word_of(entry: ReportEntry) -> str:
     """Return the words of its effect."""
-    return "could not be read" if entry.rule == READ_ERROR else page_text(entry.effect)
+    return page_text(entry.effect)
 
 
 def _notes(entry: ReportEntry) -> Iterator[tuple[str, str]]:

@@ -24,7 +24,7 @@ from whimbrel.report.page.model import (
 from whimbrel.report.page.model import UNDECIDED as NOT_DECIDED
 from whimbrel.report.page.texts import MAX_CODE, Anchors, number, page_text
 from whimbrel.report.page.unknown import unknown_card, unknown_tables
-from whimbrel.report.verification.entries import KINDS, WORDS, headline, names_of, risk_of, summary
+from whimbrel.report.verification.entries import KINDS, WORDS, headline, names_of, no_start, risk_of, summary
 from whimbrel.upgrade.model import Risk
 from whimbrel.verify.answer import DecidingLine
 from whimbrel.verify.verification import (
@@ -60,7 +60,7 @@ def verify_page(verification: VerifyResult) -> ReportPage:
         "Old and new answers",
         _badge(verification),
         page_text(first),
-        facts=tuple(map(page_text, rest)),
+        facts=tuple(map(page_text, filter(None, (no_start(verification), *rest)))),
         cards=_cards(verification),
         tables=(
             *access_table(list(access_differences(verification.groups)), places=places),
@@ -158,8 +158,8 @@ def _item(group: DifferenceGroup, names: tuple[str, str], anchors: Anchors) -> S
     notes += [OF_VERSIONS] if group.is_of_versions else []
     notes += [page_text(group.reason)] if group.reason else []
     sides = (
-        CodeSide(page_text(old), _lines(group.cause.old)),
-        CodeSide(page_text(new), _lines(group.cause.new)),
+        CodeSide(page_text(old), _lines(group.joint_cause.old)),
+        CodeSide(page_text(new), _lines(group.joint_cause.new)),
     )
     has_lines = any(side.lines for side in sides)
     return ShownFinding(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 from typing import Final
 
@@ -12,6 +13,8 @@ MAX_LINE: Final = 1200
 """Characters of a place with its line."""
 MAX_OTHERS: Final = 4
 """Lines that do not decide; JSON has all."""
+_PLAIN: Final = re.compile(r"(?i)<|auth(type|name)\b")
+"""Begin of lines that tell nothing beside those that decide: of sections, and of names of realms."""
 _INDENT: Final = "    "
 
 
@@ -20,8 +23,8 @@ def cause_lines(
 ) -> Iterator[str]:
     """Yield the lines of both sides below the name of their side; those of both once.
 
-    Where some lines of a side decide about the first request, its others stand in sections of it: those
-    nearest to the deciding ones are shown.
+    Where some lines of a side decide, its others stand in sections of the requests: those nearest to the
+    deciding ones are shown, without the lines that open sections and name realms.
     """
     old, new = (_ranked(lines) for lines in sides)
     if [str(line) for line in old] == [str(line) for line in new]:
@@ -49,10 +52,10 @@ def _rank(line: DecidingLine) -> tuple[bool, bool, str, int]:
 
 def _of_side(name: str, lines: list[DecidingLine]) -> Iterator[str]:
     deciding = [line for line in lines if line.role == DECIDES]
-    others = [line for line in lines if line.role != DECIDES]
     if not deciding:
-        yield from _titled(f"lines of {name}", others)
+        yield from _titled(f"lines of {name}", lines)
         return
+    others = [line for line in lines if line.role != DECIDES and not _PLAIN.match(line.text)]
     yield from _titled(f"lines of {name} that decide", deciding)
     nearest_lines = sorted(others, key=lambda line: _distance(line, deciding))[:MAX_OTHERS]
     yield from _titled(

@@ -78,6 +78,12 @@ def summary(verification: VerifyResult) -> list[str]:
     return [*lines, *verification.limits]
 
 
+def no_start(verification: VerifyResult) -> str:
+    """Return the sentence about what stops the new server on this machine; "" for nothing."""
+    what = verification.no_start
+    return f"{verification.names[1]} does not start here: {what}" if what else ""
+
+
 def unknown(verification: VerifyResult) -> list[str]:
     """Return what is not known as sentences."""
     return list(text_lines(verification.scope))
@@ -92,7 +98,9 @@ def _entry(group: DifferenceGroup, names: tuple[str, str]) -> ReportEntry:
         line,
         headline(group),
         risk=risk_of(group),
-        evidence="\n".join([*_lines(names[0], group.cause.old), *_lines(names[1], group.cause.new)]),
+        evidence="\n".join(
+            [*_lines(names[0], group.joint_cause.old), *_lines(names[1], group.joint_cause.new)]
+        ),
         text=text,
     )
 

@@ -26,6 +26,7 @@ def render(verification: VerifyResult) -> str:
                     name: [error.text for error in errors]
                     for name, errors in zip(verification.names, verification.errors, strict=True)
                 },
+                "no_start": verification.no_start,
                 "chains": verification.chains,
                 "requests": verification.probes,
                 "limits": verification.limits,
@@ -49,7 +50,7 @@ def _group(group: DifferenceGroup) -> dict[str, Any]:
         "count": group.count,
         "assumed": group.is_assumed,
         "reason": group.reason,
-        "cause": {"old": _lines(group.cause.old), "new": _lines(group.cause.new)},
+        "cause": {"old": _lines(group.joint_cause.old), "new": _lines(group.joint_cause.new)},
         "lines": {"old": _lines(group.lines[0]), "new": _lines(group.lines[1])},
         "examples": [_example(example) for example in group.examples],
     }

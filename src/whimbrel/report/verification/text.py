@@ -10,7 +10,7 @@ from whimbrel.base.printable import printable_line
 from whimbrel.report.model import count_noun
 from whimbrel.report.verification.access_lines import access_lines
 from whimbrel.report.verification.cause_lines import cause_lines
-from whimbrel.report.verification.entries import KINDS, names_of, risk_of, summary, unknown
+from whimbrel.report.verification.entries import KINDS, names_of, no_start, risk_of, summary, unknown
 from whimbrel.upgrade.model import Risk
 from whimbrel.verify.coverage.coverage import NUMBER_ENDED, TIME_ENDED, UNREACHED
 from whimbrel.verify.verification import (
@@ -46,6 +46,9 @@ def render(verification: VerifyResult, *, colored: bool = False) -> str:
 
     out = StringIO()
     console = file_console(out, is_colored=colored)
+    stop = no_start(verification)
+    if stop:
+        console.print(printable_line(stop), style="bold red")
     for name, errors in zip(verification.names, verification.errors, strict=True):
         for error in errors:
             console.print(f"{name} does not load:", style="bold red")
@@ -95,7 +98,7 @@ def _print_group(console: Console, number: int, group: DifferenceGroup, names: t
             )
     if group.is_assumed:
         console.print("    no file of the configuration has this user at present")
-    for line in cause_lines(names, (group.cause.old, group.cause.new)):
+    for line in cause_lines(names, (group.joint_cause.old, group.joint_cause.new)):
         console.print(f"    {line}")
     if group.reason:
         console.print(f"    {group.reason}")

@@ -8,7 +8,8 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Callable
+from collections import Counter
+from collections.abc import Callable, Iterable
 from typing import Final
 
 from whimbrel.base.fnmatch import compile_fnmatch
@@ -16,6 +17,7 @@ from whimbrel.base.real_paths import real_path
 from whimbrel.config.includes import has_wildcards
 from whimbrel.upgrade.source.config_tree import ConfigTree, Role
 
+BACKUP: Final = ".whimbrel-2.2~"
 DIRECTORY: Final = ".whimbrel-2.2"
 """The directory of backups that cannot be beside their files."""
 INCLUDED: Final = re.compile(
@@ -70,6 +72,22 @@ def _same(part: str, name: str) -> bool:
     if not has_wildcards(part):
         return part == name
     return name[:1] != "." and compile_fnmatch(part).search(name) is not None
+
+
+def places_of(backups: Iterable[str], directory: str) -> str:
+    """Return the sentence about the places of *backups*, relative to the tree *directory*; "" for none."""
+    top = real_path(directory)
+    counts = Counter(_place(path, top) for path in backups)
+    words = [f"{count} {place}" for place, count in counts.items()]
+    return f"backups, which no Include reads: {', '.join(words)}" if words else ""
+
+
+def _place(backup: str, top: str) -> str:
+    above, found, _below = backup.partition(f"/{DIRECTORY}/")
+    if not found:
+        return f"beside the files, as FILE{BACKUP}"
+    inside = above == top or above.startswith(f"{top}/")
+    return f"in {f'{above}/{DIRECTORY}'[len(top) + 1 :] if inside else f'{above}/{DIRECTORY}'}/"
 
 
 def backup_path(target: str, suffix: str, directory: str, state: str, is_read: IsRead) -> str:

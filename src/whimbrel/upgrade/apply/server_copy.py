@@ -37,12 +37,14 @@ class ServerCopy(NamedTuple):
 
 def write_in_place(
     result: UpgradeResult, directory: str, named: Sequence[Path], *, is_open: bool = False
-) -> None:
-    """Write the changed files; the directories of *named* were named by the user. Raises WriteError."""
+) -> list[str]:
+    """Write the changed files; return the paths of the backups. The directories of *named* were named by the
+    user. Raises WriteError.
+    """
     if not result.files:
-        return
+        return []
     tops = [from_system(os.path.abspath(path if path.is_dir() else path.parent)) for path in named]
-    write(
+    return write(
         result.files,
         directory,
         is_read=read_by_includes(result.tree),

@@ -26,11 +26,10 @@ from whimbrel.base.file_writing import Owner, Place, Tree
 from whimbrel.base.latin1 import to_bytes, to_text
 from whimbrel.base.printable import file_problem
 from whimbrel.base.real_paths import real_path
-from whimbrel.upgrade.apply.backup_paths import DIRECTORY, IsRead, backup_path, nowhere
+from whimbrel.upgrade.apply.backup_paths import BACKUP, DIRECTORY, IsRead, backup_path, nowhere
 from whimbrel.upgrade.apply.journal import Journal, JournalEntry, StepHook, WriteError
 from whimbrel.upgrade.apply.state_directory import NoStateDirectory, StateDirectory
 
-BACKUP: Final = ".whimbrel-2.2~"
 CHANGED: Final = ".whimbrel-2.4~"
 """The name of a file that was changed after the upgrade, when the upgrade is undone."""
 OLD_JOURNAL: Final = ".whimbrel-upgrade.json"

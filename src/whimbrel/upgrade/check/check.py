@@ -19,7 +19,6 @@ from whimbrel.upgrade.knowledge.scope import KnowledgeScope
 from whimbrel.upgrade.model import READ_ERROR, Finding, UpgradeOptions
 from whimbrel.upgrade.rule import Rule
 from whimbrel.upgrade.rules import all_rules
-from whimbrel.upgrade.source.built_in_modules import is_windows
 from whimbrel.upgrade.source.config_tree import ConfigTree, ReportProgress, no_progress
 from whimbrel.upgrade.source.reading import Progress, Sources, described, read_config_tree
 
@@ -122,7 +121,6 @@ def judge(tree: ConfigTree, wanted: Selection, sources: Sources | None = None) -
     files = {path: _line_count(file.document.bytes) for path, file in tree.files.items()}
     lone = frozenset(tree.lone.files) if tree.lone is not None else frozenset()
     is_complete = tree.modules_unread is None and not any(file.foreign for file in tree.files.values())
-    is_complete = is_complete and not is_windows(tree)
     return CheckResult(
         files, findings, source_lines(tree, findings), described(tree), result.scope, lone, is_complete
     )

@@ -28,13 +28,13 @@ from whimbrel.upgrade.check.loading import (
     without,
 )
 from whimbrel.upgrade.check.lone_files import ACCESS_COMPAT, lone_problems
-from whimbrel.upgrade.check.mpm_faults import NO_MPM, missing_mpm, mpm_fault
+from whimbrel.upgrade.check.mpm_faults import missing_mpm, mpm_fault
 from whimbrel.upgrade.check.new_lines import add_new_lines
 from whimbrel.upgrade.check.server_with_all import MAIN
 from whimbrel.upgrade.knowledge.scope import UnknownItem, UnknownKind
 from whimbrel.upgrade.model import LOAD_ERROR, Finding, Risk
 from whimbrel.upgrade.source.branches import MPMS
-from whimbrel.upgrade.source.built_in_modules import is_windows
+from whimbrel.upgrade.source.built_in_modules import as_its_build
 from whimbrel.upgrade.source.config_tree import Role, Statement
 from whimbrel.upgrade.source.foreign_text import CAMEL_CASE
 
@@ -72,11 +72,7 @@ def add_load_errors(result: UpgradeResult, options: LoadOptions | None) -> None:
 
 
 def _may_be_loaded(result: UpgradeResult, problem: RefusedLine) -> bool:
-    """Return True for the lack of a module of httpd, where files with LoadModule lines were not read, and for
-    the lack of an MPM in a text for Windows, whose builds have it compiled in.
-    """
-    if problem.place is None and NO_MPM in problem.text and is_windows(result.tree):
-        return True
+    """Return True for the lack of a module of httpd, where files with LoadModule lines were not read."""
     if result.tree.modules_unread is None:
         return False
     return problem.place is None or (
@@ -108,6 +104,7 @@ def _server_problems(
 ) -> Iterator[RefusedLine]:
     """Yield the problems of a whole server, then those of its .htaccess files; add a finding about its MPM to
     *result*."""
+    options = as_its_build(options, result.tree.built_in)
     overlay = {**options.overlay, **texts.changed}
     for _ in range(MAX_LINES):
         configuration, problem = load(replace(options, overlay=overlay), V24)

@@ -19,6 +19,7 @@ from whimbrel.base.lazy_dataclasses import dataclass, field
 from whimbrel.catalogue import catalogue
 from whimbrel.catalogue.load import WHERE, DirectiveEntry, ModuleEntry
 from whimbrel.catalogue.third_party import ThirdPartyProduct, product_of, product_of_directive
+from whimbrel.upgrade.model import DIFFERENCE, LOAD_ERROR, NO_FIXPOINT, READ_ERROR
 from whimbrel.upgrade.rule import Rule
 from whimbrel.upgrade.rules import all_rules
 
@@ -27,6 +28,8 @@ VERSIONS: Final = ("2.2", "2.4")
 ROW_NUMBER: Final = re.compile(r"[CRX]\d\d\Z", re.IGNORECASE)
 AH_CODE: Final = re.compile(r"AH\d{5}", re.IGNORECASE)
 _FINDINGS: Final = re.compile(r"```(?:findings|options)\n.*?```\n?", re.DOTALL)
+NO_RULES: Final = (READ_ERROR, LOAD_ERROR, DIFFERENCE, NO_FIXPOINT)
+"""What heads findings of no rule; each has its document."""
 INVALID: Final = re.compile(r"Invalid command '([^']+)'", re.IGNORECASE)
 
 
@@ -34,7 +37,7 @@ INVALID: Final = re.compile(r"Invalid command '([^']+)'", re.IGNORECASE)
 class Explanation:
     """One explanation.
 
-    *kind* is rule, code, directive, module or message; *body* is Markdown with its own heading.
+    *kind* is rule, finding, code, directive, module or message; *body* is Markdown with its own heading.
     """
 
     kind: str
@@ -70,6 +73,9 @@ def explain(query: str) -> list[Explanation]:
     query = query.strip()
     if ROW_NUMBER.match(query):
         return _rule(query.upper())
+    if query in NO_RULES:
+        body = _text(f"no_rule/{query}.md")
+        return [Explanation("finding", query, _title(query), body)]
     explanations = [
         explanation
         for code in dict.fromkeys(code.upper() for code in AH_CODE.findall(query))
@@ -109,6 +115,9 @@ def search(word: str) -> list[tuple[str, str]]:
         (rule.number, rule.title)
         for rule in all_rules()
         if wanted in f"{rule.number} {rule.title} {document(rule)}".lower()
+    ]
+    entries += [
+        (number, _title(number)) for number in NO_RULES if wanted in _text(f"no_rule/{number}.md").lower()
     ]
     texts = {
         code: " ".join((code.code, code.module, code.meaning, code.advice)).lower()
@@ -156,10 +165,19 @@ def rule_of(number: str) -> Rule | None:
 def document(rule: Rule) -> str:
     """Return the Markdown document of a rule."""
     try:
-        with open(os.path.join(DIRECTORY, f"{rule.number}-{rule.name}.md"), encoding="utf-8") as file:
-            return file.read()
+        return _text(f"{rule.number}-{rule.name}.md")
     except FileNotFoundError:
         return f"# {rule.number} {rule.title}\n"
+
+
+def _text(name: str) -> str:
+    with open(os.path.join(DIRECTORY, name), encoding="utf-8") as file:
+        return file.read()
+
+
+def _title(number: str) -> str:
+    """Return the title of what heads findings of no rule."""
+    return _text(f"no_rule/{number}.md").partition("\n")[0].removeprefix(f"# {number} ")
 
 
 def documents_of(numbers: Iterable[str]) -> dict[str, str]:

@@ -13,7 +13,7 @@ from whimbrel.upgrade.model import Finding, TextFix
 MAX_SPAN: Final = 80
 """Lines of a file from the first to the last one of a frame."""
 MAX_GAP: Final = 2
-"""Unchanged lines in a row that are shown; of more, those that open or close a section, and a count."""
+"""Unchanged lines in a row that are shown; of more, those of sections around a change, and a count."""
 TAB: Final = 4
 
 SourceTexts = Mapping[tuple[str, int], str]
@@ -107,27 +107,35 @@ def _outdented(lines: list[FrameLine]) -> list[FrameLine]:
 
 
 def _folded(lines: list[FrameLine]) -> Iterator[FrameLine]:
-    """Yield *lines* with counts in the place of long rows of unchanged ones."""
+    """Yield *lines* with counts in the place of long rows of unchanged ones.
+
+    Of a row the first line stays where it is the first of the frame that has a number: the section, or the
+    line before which new ones stand.
+    """
     row: list[FrameLine] = []
+    has_number = False
     for line in [*lines, FrameLine("-", 0, "")]:
         if not line.sign:
             row.append(line)
             continue
-        if row and row[0] is lines[0]:
-            yield row.pop(0)  # the section, or the first line of the change
+        if row and not has_number:
+            yield row.pop(0)
         yield from _row(row)
         row = []
+        has_number = has_number or bool(line.number)
         if line.number or line.text:
             yield line
 
 
 def _row(row: list[FrameLine]) -> Iterator[FrameLine]:
+    """Yield the lines of a short row; of a long one those of sections that begin or end outside it."""
     if len(row) <= MAX_GAP:
-        yield from (line for line in row if line.text)
+        yield from row
         return
+    shown = _crossing(row)
     hidden = 0
-    for line in row:
-        if not line.text.lstrip().startswith("<"):
+    for at, line in enumerate(row):
+        if at not in shown:
             hidden += 1
             continue
         if hidden:
@@ -136,6 +144,23 @@ def _row(row: list[FrameLine]) -> Iterator[FrameLine]:
         yield line
     if hidden:
         yield _count(hidden)
+
+
+def _crossing(row: list[FrameLine]) -> set[int]:
+    """Return the indexes of lines that open a section which is not closed in *row*, or close another one."""
+    opened: list[int] = []
+    found: set[int] = set()
+    for at, line in enumerate(row):
+        text = line.text.lstrip()
+        if text.startswith("</"):
+            if opened:
+                found.discard(opened.pop())
+            else:
+                found.add(at)
+        elif text.startswith("<"):
+            opened.append(at)
+            found.add(at)
+    return found
 
 
 def _count(hidden: int) -> FrameLine:

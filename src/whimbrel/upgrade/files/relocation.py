@@ -15,6 +15,7 @@ from whimbrel.base.lazy_dataclasses import dataclass, field
 from whimbrel.base.real_paths import without_links
 from whimbrel.catalogue.written_files import WRITTEN, WrittenKind, written_path
 from whimbrel.config.execute import root_relative
+from whimbrel.config.windows import is_windows_path
 from whimbrel.directives.tokens import expand
 from whimbrel.directives.tokens import words as words_of
 from whimbrel.syntax.lines import V22_LINES, plain
@@ -73,6 +74,8 @@ class Relocation:
     def _words(self, name: str, words: list[str]) -> Iterator[tuple[str, str]]:
         """Yield the words of one line that change, with the new ones."""
         if name == "serverroot" and words:
+            if is_windows_path(words[0]):
+                return  # no directory of this machine stands for it, and it shows the system
             yield words[0], self.copy
         elif name in _INCLUDES and words:
             yield words[0], self._moved(words[0])
@@ -90,7 +93,7 @@ class Relocation:
                 self.linked.add(directory)
         elif name in _DOCUMENTS and len(words) > _DOCUMENTS[name]:
             path = words[_DOCUMENTS[name]]
-            if not path.startswith(("/", "$", "|")):
+            if not path.startswith(("/", "$", "|")) and not is_windows_path(path):
                 yield path, f"{self.roots[0]}/{path}"
         else:
             for word in words:

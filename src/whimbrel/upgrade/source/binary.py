@@ -9,7 +9,7 @@ from whimbrel.catalogue import catalogue
 from whimbrel.config.load import DeepRecursion
 from whimbrel.config.options import LoadOptions
 from whimbrel.upgrade.model import UpgradeOptions
-from whimbrel.upgrade.source.built_in_modules import built_in_modules
+from whimbrel.upgrade.source.built_in_modules import as_its_build, built_in_modules
 from whimbrel.upgrade.source.config_tree import BuiltIn
 from whimbrel.upgrade.source.reading import ConfigTreeReader, Overlay, Sources
 
@@ -21,13 +21,23 @@ def with_compiled_in(options: LoadOptions, dialect: Dialect) -> LoadOptions:
     """
     if dialect.version >= (2, 4) or options.compiled_in is not None:
         return options
+    built_in = _built_in(options)
+    options = as_its_build(options, built_in)
+    return replace(options, compiled_in=sources_of(built_in), built_in_origin=built_in.origin)
+
+
+def for_its_system(options: LoadOptions) -> LoadOptions:
+    """Return *options* to load the text under 2.4 for the system that it shows."""
+    return as_its_build(options, _built_in(options))
+
+
+def _built_in(options: LoadOptions) -> BuiltIn:
     overlay = Overlay({real_path(path): data for path, data in options.overlay.items()})
     sources = Sources(options=options, is_relocated=options.is_copy)
     reader = ConfigTreeReader(sources, UpgradeOptions(), overlay, lambda _path: None, BuiltIn())
     with DeepRecursion():
         reader.configuration()
-    built_in = built_in_modules(reader.tree)
-    return replace(options, compiled_in=sources_of(built_in), built_in_origin=built_in.origin)
+    return built_in_modules(reader.tree)
 
 
 def sources_of(built_in: BuiltIn) -> frozenset[str]:

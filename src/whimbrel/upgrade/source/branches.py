@@ -13,6 +13,7 @@ from whimbrel.base.errors import ConfigError
 from whimbrel.catalogue import catalogue
 from whimbrel.catalogue.load import Catalogue
 from whimbrel.catalogue.third_party import find_module
+from whimbrel.config.windows import SOURCE, WINNT
 from whimbrel.directives.tokens import words
 from whimbrel.modules.metadata.mod_version import holds
 from whimbrel.syntax.words import getword
@@ -48,8 +49,6 @@ MPMS: Final = frozenset(
     }
 )
 """Names that test for an MPM. 2.2 has one compiled in, and the text does not show which."""
-WINNT: Final = "mpm_winnt_module"
-"""The MPM that every build for Windows has compiled in, of both versions."""
 
 
 def maybe_and(first: Maybe, second: Maybe) -> Maybe:
@@ -112,7 +111,7 @@ class VersionModules:
         if identifier in self.loaded:
             return self.loaded[identifier]
         if name in MPMS:
-            return name in (WINNT, "mpm_winnt.c") if self._is_windows else self._mpm()
+            return name in (WINNT, SOURCE) if self._is_windows else self._mpm()
         row = next((row for row in self.catalogue.modules if name in (row.identifier, row.source)), None)
         if row is None:
             gone = any(name in (row.identifier, row.source) for row in self.other.modules)

@@ -12,11 +12,15 @@ import re
 from collections.abc import Iterator
 from typing import Final
 
+from whimbrel.base.builds import ANY, AUTO, WINDOWS
 from whimbrel.base.file_reading import read_regular
 from whimbrel.base.latin1 import to_bytes
-from whimbrel.base.layouts import Layout, recognize
+from whimbrel.base.layouts import UPSTREAM, Layout, recognize
+from whimbrel.base.lazy_dataclasses import replace
 from whimbrel.catalogue import catalogue
-from whimbrel.upgrade.source.branches import WINNT
+from whimbrel.config.options import LoadOptions
+from whimbrel.config.windows import DOCUMENTS, WINNT, is_windows_library, is_windows_path
+from whimbrel.config.windows import SOURCE as WINNT_SOURCE
 from whimbrel.upgrade.source.config_tree import BuiltIn, ConfigTree, Role, Statement
 from whimbrel.upgrade.source.queries import is_24_config
 
@@ -54,21 +58,48 @@ CONFIGURE_OPTION: Final = re.compile(
 """One option of a `configure` command line."""
 OF_24: Final = "none, since the text loads modules that only 2.4 has"
 OF_DEFAULT: Final = "none, since the text loads modules that httpd's own build has compiled in"
-WINDOWS: Final = re.compile(r"\"?[A-Za-z]:[\\/]")
+LISTED: Final = "the list that was given"
+OTHER: Final = "--built-in FILE for another"
 _ALL: Final = ("all", "most", "few", "reallyall")
 
 
 def is_windows(tree: ConfigTree) -> bool:
-    """Return True if the ServerRoot has a drive letter, or without a ServerRoot any path of the server."""
+    """Return True if the server of *tree* is on Windows: what is compiled in was decided, or else the text
+    shows it."""
+    if tree.built_in.origin:
+        return WINNT in tree.built_in.modules
     known = tree.cache.get("windows")
     if known is None:
-        roots = list(tree.named("serverroot", include_inactive=True))
-        lines = roots or list(tree.named("documentroot", "<directory", include_inactive=True))
-        known = any(
-            line.file.role is not Role.HTACCESS and WINDOWS.match(line.args.strip()) for line in lines
-        )
+        known = shows_windows(tree) is not None
         tree.cache["windows"] = known
     return bool(known)
+
+
+def shows_windows(tree: ConfigTree) -> Statement | None:
+    """Return the line that shows a server on Windows: a ServerRoot with a drive letter, or without a
+    ServerRoot another path of the server or a library of Windows that is loaded in any case."""
+    roots = list(tree.named("serverroot", include_inactive=True))
+    lines = roots or list(tree.named(*DOCUMENTS, include_inactive=True))
+    found = (
+        line
+        for line in lines
+        if line.file.role is not Role.HTACCESS and is_windows_path(line.args.strip().lstrip('"'))
+    )
+    libraries = (
+        line
+        for line in ([] if roots else tree.named("loadmodule"))
+        if is_windows_library("".join(line.words()[1:2])) and next(line.enclosing(), None) is None
+    )
+    return next(found, None) or next(libraries, None)
+
+
+def as_its_build(options: LoadOptions, built_in: BuiltIn) -> LoadOptions:
+    """Return *options* to load the text for the system of *built_in*, unless they name a build."""
+    if options.build not in (ANY, AUTO):
+        return options
+    if WINNT in built_in.modules:
+        return replace(options, build=WINDOWS)
+    return replace(options, build=UPSTREAM) if built_in.origin == LISTED else options
 
 
 def built_in_modules(tree: ConfigTree, listed: frozenset[str] | None = None) -> BuiltIn:
@@ -76,11 +107,16 @@ def built_in_modules(tree: ConfigTree, listed: frozenset[str] | None = None) -> 
     `httpd -l`."""
     if listed is not None:
         return BuiltIn(
-            frozenset(row.identifier for row in catalogue("2.2").modules if row.source in listed),
-            "the list that was given",
+            frozenset(row.identifier for row in catalogue("2.2").modules if row.source in listed)
+            | ({WINNT} if WINNT_SOURCE in listed else set()),
+            LISTED,
         )
-    if is_windows(tree):
-        return BuiltIn(frozenset({WINNT}), "mpm_winnt: a build for Windows")
+    line = shows_windows(tree)
+    if line is not None:
+        place = f"{line.place.path.rpartition('/')[2]}:{line.place.line}"
+        return BuiltIn(
+            frozenset({WINNT}), f"mpm_winnt, read as a server on Windows, as {place} shows; {OTHER}"
+        )
     if is_24_config(tree):
         return BuiltIn(frozenset(), OF_24)
     configured = _of_configure_line(tree)

@@ -21,6 +21,7 @@ from whimbrel.config.load import DeepRecursion
 from whimbrel.config.options import LoadOptions
 from whimbrel.config.read_budget import ReadBudget
 from whimbrel.config.reader import COMMAND_LINE
+from whimbrel.config.windows import is_windows_path
 from whimbrel.directives.tokens import expand, variables
 from whimbrel.syntax.lines import V22_LINES
 from whimbrel.syntax.tree import Directive, Document, Malformed, Node, Section, parse
@@ -112,11 +113,6 @@ class Overlay:
         if tree is not None and (data is None or data == tree.bytes):
             return tree
         return parse(read_config_file(path) if data is None else data, V22_LINES)
-
-
-def is_windows_path(path: str) -> bool:
-    """Return True if *path* begins with a drive letter."""
-    return path[1:2] == ":" and path[2:3] in ("/", "\\") and path[:1].isalpha()
 
 
 def read_config_tree(

@@ -11,14 +11,17 @@ from whimbrel.report.formats.frames import FrameStyle
 
 
 def test_a_line_for_each_server_then_the_rules_then_the_counts() -> None:
-    lines = render(fleet_report()).splitlines()
-    heads = ["breaks", "opens", "closes", "changes", "cosmetic", "review", "undecided"]
+    order, *lines = render(fleet_report()).splitlines()
+    assert (
+        order == "most work first: by verdict, then review, undecided, breaks and the columns that follow it"
+    )
+    heads = ["breaks", "500s", "opens", "closes", "changes", "cosmetic", "review", "undecided"]
     assert lines[0].split() == ["server", "verdict", *heads, "time"]
     assert lines[1].split(None, 3) == ["delta", "not", "read", "conf: Permission denied"]
     assert [line.split() for line in (*lines[2:4], lines[5])] == [
-        ["alpha", "findings", "1,200", "0", "0", "2", "0", "7", "3", "1.25", "s"],
-        ["beta", "findings", "1,200", "0", "0", "2", "0", "7", "3", "=", "alpha"],
-        ["gamma", "nothing", "to", "do", "0", "0", "0", "0", "0", "0", "0", "1", "min", "15", "s"],
+        ["alpha", "findings", "1,195", "5", "0", "0", "2", "0", "7", "3", "1.25", "s"],
+        ["beta", "findings", "1,195", "5", "0", "0", "2", "0", "7", "3", "=", "alpha"],
+        ["gamma", "nothing", "to", "do", "0", "0", "0", "0", "0", "0", "0", "0", "1", "min", "15", "s"],
     ]
     assert "\x1b" not in lines[4] and "<b>\\x1b[31m" in lines[4]
     assert lines[6:8] == ["", "rules that matter most"]
@@ -32,10 +35,17 @@ def test_a_line_for_each_server_then_the_rules_then_the_counts() -> None:
 
 
 def test_the_columns_stand_below_each_other() -> None:
-    head, _fault, first, *_ = render(fleet_report()).splitlines()
-    for word in ("breaks", "changes", "undecided"):
+    _order, head, _fault, first, *_ = render(fleet_report()).splitlines()
+    for word in ("breaks", "500s", "changes", "undecided"):
         end = head.index(word) + len(word)
         assert first[end - 1].isdigit() and first[end] == " "
+
+
+def test_the_order_of_pairs_has_no_review() -> None:
+    report = fleet_report()
+    report.command = "verify"
+    order, head, *_ = render(report).splitlines()
+    assert "review" not in order + head and "then undecided, breaks" in order
 
 
 def test_an_interrupt_is_named_first() -> None:

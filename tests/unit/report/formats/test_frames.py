@@ -7,8 +7,9 @@ import time
 
 import pytest
 
-from whimbrel.report.formats.frames import MAX_CODE, FrameStyle, frame, framed
+from whimbrel.report.formats.frames import MAX_CODE, MAX_FRAME_LINES, FrameStyle, frame, framed
 from whimbrel.report.model import ReportEntry, groups
+from whimbrel.upgrade.edits.frame_lines import FrameLine
 from whimbrel.upgrade.model import Risk
 
 SECTION = ReportEntry(
@@ -109,3 +110,20 @@ def test_time_is_linear_in_the_findings() -> None:
     start = time.monotonic()
     count = sum(1 for _ in framed(groups(entries), FrameStyle(80, True, NAMES)))
     assert count >= 80_000 and time.monotonic() - start < 30
+
+
+def test_the_line_of_the_place_is_in_a_long_frame() -> None:
+    """Whatever stands before it: a frame is cut off where the finding is not."""
+    before = [FrameLine("-", at, f"Line {at}") for at in range(1, 60)]
+    own = [FrameLine("-", 60, "DefaultType a/b"), FrameLine("+", 0, "Header set X")]
+    after = [FrameLine("", at, "Listen 80") for at in range(61, 100)]
+    old = tuple((line.number, line.text) for line in (*before, own[0]))
+    entry = ReportEntry("C13", "a", 60, "it is gone", old=old, lines=(*before, *own, *after))
+    assert list(frame([entry], FrameStyle()))[1:6] == [
+        "  ...  | 59 more lines",
+        "   60 -| DefaultType a/b",
+        "       | ^^^^^^^^^^^ it is gone",
+        "      +| Header set X",
+        "   61  | Listen 80",
+    ]
+    assert len(list(frame([entry], FrameStyle()))) == MAX_FRAME_LINES + 4

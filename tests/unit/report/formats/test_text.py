@@ -39,10 +39,10 @@ def test_every_finding_has_its_place_and_the_table_is_last() -> None:
     assert "       = included from conf/httpd.conf:7" in lines
     table = lines.index("3 files, 40 lines: 2 findings, 1 note")
     assert lines[table + 1 : table + 5] == [
-        "  breaks start-up   1   1 fixed by upgrade",
-        "  changes answers   1   1 needs review",
-        "  cosmetic          1   nothing to do",
-        "not known: 1 that may matter, 0 that no answer depends on; 1 of them are findings",
+        "  breaks start-up     1   1 fixed by upgrade",
+        "  could not be read   1   1 needs review",
+        "  cosmetic            1   nothing to do",
+        "not known: 1 place among the findings",
     ]
     assert lines[-1] == "Next: whimbrel upgrade x"
 

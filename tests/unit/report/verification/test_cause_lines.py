@@ -44,6 +44,22 @@ def test_the_lines_nearest_to_those_that_decide_are_shown() -> None:
     ]
 
 
+def test_names_of_realms_and_sections_are_no_others() -> None:
+    """Beside the lines that decide; without such lines every line is shown."""
+    noise = [
+        DecidingLine("/a.conf", at, text)
+        for at, text in enumerate(("<Directory /a>", "AuthName x", "AuthType Basic"))
+    ]
+    satisfy = DecidingLine("/a.conf", 33, "Satisfy Any", "directive")
+    decides = DecidingLine("/a.conf", 30, "Require valid-user", "decides")
+    assert list(cause_lines(NAMES, ((*noise, decides, satisfy), ())))[1:] == [
+        "    /a.conf:30: Require valid-user",
+        "other lines of old (2.2) in sections of these requests",
+        "    /a.conf:33: Satisfy Any",
+    ]
+    assert len(list(cause_lines(NAMES, (tuple(noise), ())))) == 1 + len(noise)
+
+
 def test_one_text_under_two_versions_stands_once() -> None:
     lines = tuple(DecidingLine("/a.conf", at, "DefaultType x", "directive") for at in (7, 3))
     assert list(cause_lines(NAMES, (lines, lines))) == [

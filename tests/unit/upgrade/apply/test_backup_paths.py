@@ -7,8 +7,8 @@ from pathlib import Path
 import pytest
 from tests.unit.upgrade.config_trees import config_tree, fragments, laid
 
-from whimbrel.upgrade.apply.backup_paths import DIRECTORY, backup_path, read_by_includes
-from whimbrel.upgrade.apply.transaction import BACKUP, undo, write
+from whimbrel.upgrade.apply.backup_paths import BACKUP, DIRECTORY, backup_path, read_by_includes
+from whimbrel.upgrade.apply.transaction import undo, write
 
 MAIN = "conf/httpd.conf"
 

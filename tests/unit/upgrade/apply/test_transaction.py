@@ -10,9 +10,10 @@ from pathlib import Path
 
 import pytest
 
+from whimbrel.upgrade.apply.backup_paths import BACKUP
 from whimbrel.upgrade.apply.journal import WriteError
 from whimbrel.upgrade.apply.state_directory import StateDirectory
-from whimbrel.upgrade.apply.transaction import BACKUP, OLD_JOURNAL, recover, undo, write
+from whimbrel.upgrade.apply.transaction import OLD_JOURNAL, recover, undo, write
 
 OLD = {"a.conf": b"old a\r\n", "b.conf": b"old \xe9", "sub/.htaccess": b""}
 NEW = {"a.conf": b"new a\r\n", "b.conf": b"new \xe9", "sub/.htaccess": b"new\n"}

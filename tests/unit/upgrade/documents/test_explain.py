@@ -12,6 +12,7 @@ from tests.conformance.cases import packed
 
 import whimbrel
 from whimbrel.catalogue.third_party import product_of
+from whimbrel.upgrade import model as upgrade_model
 from whimbrel.upgrade.documents.explain import (
     codes,
     document,
@@ -237,3 +238,24 @@ def test_a_directive_that_a_server_does_not_know(line: str, words: list[str]) ->
     (found,) = explain(line)
     assert found.body.startswith("# Invalid command '")
     assert [word for word in words if word not in found.body] == []
+
+
+def test_whatever_heads_a_finding_is_explained() -> None:
+    """A report offers `whimbrel explain HEADING`, for what is no rule too."""
+    numbers = [
+        value
+        for name, value in vars(upgrade_model).items()
+        if name.isupper() and isinstance(value, str) and re.fullmatch(r"[A-Z]{4}", value)
+    ]
+    assert {"READ", "LOAD", "PASS", "DIFF"} <= set(numbers)
+    for number in numbers:
+        (found,) = explain(number)
+        assert (found.kind, found.name) == ("finding", number)
+        assert found.body.startswith(f"# {number} {found.title}\n\n") and len(found.body) > 300
+        assert (number, found.title) in search("")
+    for rule in all_rules():
+        assert explain(rule.number)[0].kind == "rule"
+
+
+def test_words_of_messages_are_no_headings() -> None:
+    assert [found.kind for found in explain("load") + explain("Read") + explain("diff")].count("finding") == 0

@@ -34,17 +34,41 @@ def test_unchanged_lines_between_two_parts() -> None:
     ]
 
 
-def test_sections_in_a_long_gap_are_shown() -> None:
-    text = "  Order a\n  <Limit GET>\n  Q\n  </Limit>\n  R\n  S\n  Satisfy Any"
+def test_of_a_long_gap_the_sections_around_a_change_are_shown() -> None:
+    """Those that begin and end in the gap have nothing to do with it."""
+    text = "  Order a\n  <Limit GET>\n  Q\n  </Limit>\n  R\n  <Limit PUT>\n  Satisfy Any"
     found = finding(1, ((1, 1), (2, 1), "  Require b\n"), ((7, 1), (8, 1), ""))
     assert drawn(found, text) == [
         "- 1 Order a",
         "+   Require b",
-        "  2 <Limit GET>",
-        ".   1 unchanged line",
-        "  4 </Limit>",
-        ".   2 unchanged lines",
+        ".   4 unchanged lines",
+        "  6 <Limit PUT>",
         "- 7 Satisfy Any",
+    ]
+
+
+def test_a_line_far_above_names_its_place() -> None:
+    """A LoadModule line that goes with a change stands before a line with a number."""
+    text = "\n".join(("Listen 80", *(f"<If {at}>\n</If>" for at in range(20)), "DefaultType text/plain"))
+    load = "LoadModule headers_module modules/mod_headers.so\n"
+    found = finding(42, ((1, 1), (1, 1), load), ((42, 1), (42, 23), "Header set X"))
+    assert drawn(found, text) == [
+        f"+   {load.rstrip()}",
+        "  1 Listen 80",
+        ".   40 unchanged lines",
+        "-42 DefaultType text/plain",
+        "+   Header set X",
+    ]
+
+
+def test_blank_lines_in_a_short_gap_stay() -> None:
+    """No number is left out without a count."""
+    found = finding(1, ((4, 1), (5, 1), ""))
+    assert drawn(found, "<Directory />\nDav On\n\nOrder a\n") == [
+        "  1 <Directory />",
+        "  2 Dav On",
+        "  3 ",
+        "- 4 Order a",
     ]
 
 

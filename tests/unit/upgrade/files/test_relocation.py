@@ -104,3 +104,12 @@ def test_what_the_server_writes_and_loads_is_noted() -> None:
 def test_a_directory_with_blanks_is_quoted() -> None:
     move = Relocation(("/srv",), "/new out", COPIED)
     assert move.relocated(b"ServerRoot /srv\n") == b'ServerRoot "/new out"\n'
+
+
+@pytest.mark.parametrize(
+    "line",
+    ['ServerRoot "C:/Apache2"', 'DocumentRoot "Z:/home/www"', 'Alias /x "C:\\\\x"', 'ScriptAlias /c "d:/c"'],
+)
+def test_paths_of_windows_stay(line: str) -> None:
+    move = Relocation(("/srv",), "/new", COPIED)
+    assert move.relocated(f"{line}\n".encode()) == f"{line}\n".encode()

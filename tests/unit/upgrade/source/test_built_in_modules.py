@@ -7,15 +7,18 @@ from pathlib import Path
 import pytest
 from tests.unit.upgrade.config_trees import config_tree, laid, lives
 
+from whimbrel.base.builds import ANY, UPSTREAM, WINDOWS
 from whimbrel.config.options import LoadOptions
 from whimbrel.upgrade.check.fixpoint import upgrade
 from whimbrel.upgrade.files.needed_modules import needed_modules
 from whimbrel.upgrade.model import UpgradeOptions
-from whimbrel.upgrade.source.built_in_modules import DEFAULT, configured, is_windows
+from whimbrel.upgrade.source.built_in_modules import DEFAULT, as_its_build, configured, is_windows
 from whimbrel.upgrade.source.reading import Sources, read_config_tree
 
 MAIN = "conf/httpd.conf"
 PHP = "LoadModule php5_module modules/libphp5.so\n"
+
+DLL = 'LoadModule php5_module "/usr/local/php5/php5apache2_2.dll"\n'
 
 
 def test_one_foreign_line_does_not_make_the_default_modules_absent(tmp_path: Path) -> None:
@@ -79,7 +82,10 @@ def test_configure_lines(text: str, modules: set[str]) -> None:
         ("LoadModule php5_module /usr/lib/apache2/modules/libphp5.so\n", "Debian's packages"),
         ("# /etc/sysconfig/httpd has the options\n" + PHP, "Red Hat's packages"),
         ("ServerRoot /etc/httpd\n" + PHP, "Red Hat's packages"),
-        ('ServerRoot "C:/Apache2"\n' + PHP, "mpm_winnt: a build for Windows"),
+        (
+            'ServerRoot "C:/Apache2"\n' + PHP,
+            "mpm_winnt, read as a server on Windows, as httpd.conf:1 shows; --built-in FILE for another",
+        ),
         (
             "LoadModule authz_core_module modules/mod_authz_core.so\n",
             "none, since the text loads modules that only 2.4 has",
@@ -122,3 +128,33 @@ def test_branches_of_other_mpms_are_inactive_on_windows(tmp_path: Path) -> None:
         tmp_path, {MAIN: 'ServerRoot "C:/Apache2"\nLoadModule dir_module modules/mod_dir.so\n' + user}
     )
     assert [need.identifier for need in needed_modules(found)] == ["authz_core_module"]
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        (DLL, True),
+        ('DocumentRoot "C:/www"\n', True),
+        ("ServerRoot /srv\n" + DLL, False),
+        (f"<IfDefine WIN32>\n{DLL}</IfDefine>\n", False),
+        ("LoadModule x_module modules/mod_x.so\n", False),
+    ],
+)
+def test_a_path_or_library_shows_windows_where_no_root_does(
+    text: str, expected: bool, tmp_path: Path
+) -> None:
+    found = config_tree(tmp_path, {MAIN: text})
+    assert is_windows(found) == expected
+    assert as_its_build(LoadOptions(server_root=str(tmp_path)), found.built_in).build == (
+        WINDOWS if expected else ANY
+    )
+
+
+def test_a_listed_binary_decides_against_the_paths(tmp_path: Path) -> None:
+    laid(tmp_path, {MAIN: DLL})
+    options = LoadOptions(server_root=str(tmp_path), file=MAIN)
+    for listed, expected in (("core.c prefork.c", UPSTREAM), ("core.c mpm_winnt.c", WINDOWS)):
+        sources = Sources(options=options, built_in=frozenset(listed.split()))
+        found = read_config_tree(sources, UpgradeOptions())
+        assert is_windows(found) == (expected == WINDOWS)
+        assert as_its_build(options, found.built_in).build == expected

@@ -10,6 +10,7 @@ from whimbrel.backends.connection import FOREVER, BackendConnection
 from whimbrel.backends.fastcgi import PROXY_FCGI
 from whimbrel.base.lazy_dataclasses import replace
 from whimbrel.base.numbers import upper
+from whimbrel.base.programs import report
 from whimbrel.config.core_config import OPT_EXECCGI, CoreDirConfig
 from whimbrel.engine.live_source import FLUSH_WAIT
 from whimbrel.engine.request import Request
@@ -83,6 +84,7 @@ def make_handler(scope: Scope) -> CompiledHook:
                 words = "does not exist" if r.finfo is None else "is a directory"
                 r.log("error", f'FastCGI: invalid (dynamic) server "{name}": it {words}', module=MODULE)
                 return 404 if r.finfo is None else 403
+        report("")
         r.set_uncacheable()
         add_common_vars(r)
         await add_cgi_vars(r)

@@ -6,6 +6,7 @@ from stat import S_ISDIR
 from typing import Final
 
 from whimbrel.backends.fastcgi import FastcgiRole
+from whimbrel.base.programs import report
 from whimbrel.config.core_config import OPT_EXECCGI, CoreDirConfig
 from whimbrel.engine.request import Request
 from whimbrel.http.http1.chunked import BodyError
@@ -47,6 +48,7 @@ def make_handler(scope: Scope) -> CompiledHook:
         status = refusal(r, wrapper)
         if status != OK:
             return status
+        report("")
         r.set_uncacheable()
         add_common_vars(r)
         await add_cgi_vars(r)

@@ -13,6 +13,7 @@ from whimbrel.backends.fastcgi import PROXY_FCGI, FastcgiMessages
 from whimbrel.base.latin1 import to_text
 from whimbrel.base.lazy_dataclasses import replace
 from whimbrel.base.numbers import lower
+from whimbrel.base.programs import report
 from whimbrel.engine.request import Request
 from whimbrel.http.client.answer import BackendError
 from whimbrel.http.http1.chunked import BodyError
@@ -79,6 +80,7 @@ class PhpHandler:
         return self.has_bit and r.finfo is not None and bool(r.finfo.st_mode & S_IXUSR)
 
     async def _exchange(self, r: Request) -> HookStatus:
+        report("")
         manager: ProcessManager | None = r.engine.runtime.program("php")
         if manager is None:
             r.log("error", "no process of PHP: the server has not started any", module=self.messages.module)

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 
 from whimbrel.base.latin1 import to_bytes
 from whimbrel.catalogue import catalogue
-from whimbrel.catalogue.other_releases import OTHER_RELEASES
+from whimbrel.catalogue.other_releases import FOR_WINDOWS, OTHER_RELEASES
 from whimbrel.catalogue.third_party import product_of
 from whimbrel.config.execute import root_relative
 from whimbrel.upgrade.files.shared_objects import ModuleFile, examine
@@ -16,11 +16,14 @@ from whimbrel.upgrade.rule import Rule
 from whimbrel.upgrade.rules.modules.php import OLD_TESTS, newest_module
 from whimbrel.upgrade.rules.modules.x24_successors import is_known
 from whimbrel.upgrade.rules.process.c53_older_than_22 import MODULES as OLDER
+from whimbrel.upgrade.source.built_in_modules import is_windows
 from whimbrel.upgrade.source.config_tree import ConfigTree, Statement
 
 
 def check(tree: ConfigTree) -> Iterator[Finding]:
     """Yield every LoadModule line of a third-party module, unless its file exists and was built for 2.4.
+
+    A server on Windows has the modules of httpd for Windows.
 
     A module of PHP gives way to the one for 2.4 in the same directory.
     """
@@ -28,6 +31,8 @@ def check(tree: ConfigTree) -> Iterator[Finding]:
     for line in tree.named("loadmodule"):
         words = line.words()
         if len(words) != 2 or words[0] in known or is_known(words[0]) or words[0] in OLDER:
+            continue
+        if OTHER_RELEASES.get(words[0]) == FOR_WINDOWS and is_windows(tree):
             continue
         path = root_relative(tree.root or "/", words[1])
         module_file = examine(path) if os.path.isfile(to_bytes(path)) else None

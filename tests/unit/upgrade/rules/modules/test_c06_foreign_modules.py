@@ -37,3 +37,9 @@ def test_it_is_named_nevertheless_where_24_cannot_load_it(tmp_path: Path, module
 def test_a_module_of_another_origin_is_named(tmp_path: Path) -> None:
     messages = [finding.message for finding in findings(tmp_path, "frontpage")]
     assert any("frontpage_module is a third-party module" in message for message in messages)
+
+
+def test_a_server_on_windows_has_the_modules_of_windows(tmp_path: Path) -> None:
+    text = 'ServerRoot "C:/Apache2"\nLoadModule isapi_module modules/mod_isapi.so\n'
+    found = upgrade(config_tree(tmp_path, {"conf/httpd.conf": text})).findings
+    assert not [finding for finding in found if "isapi_module" in finding.message]
