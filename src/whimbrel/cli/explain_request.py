@@ -101,7 +101,8 @@ def explain_request(
         raise UsageError(f"--dialect {choice.dialect}: not one of {', '.join(DIALECTS)}")
     options = choice.options()
     new = load_side(options, choice.dialect)
-    probe, logged = _probe(new, request)
+    other = _other_side(choice, options, diff) if diff else new
+    probe, logged = _probe(new if new.is_loaded else other, request)
     if not diff:
         site = LoadedSite(new)
         explanation, scope, about_log = _explained(site, probe, logged)
@@ -120,9 +121,8 @@ def explain_request(
         if explanation.errors:
             return EXIT_FINDINGS
         return EXIT_REVIEW if explanation.status is None else scope.exit_code(EXIT_OK)
-    other = _other_side(choice, options, diff)
     sides = (new, other) if is_reversed(new, other) else (other, new)
-    return _print_both(*sides, probe, _names(*sides), output)
+    return _print_both(*sides, probe, logged, output)
 
 
 def _explained(
@@ -137,6 +137,7 @@ def _explained(
     explained = [site.explain(one) for one in probes]
     shown = next((n for n, (found, _) in enumerate(explained) if logged.agrees(found)), 0)
     explanation, scope = explained[shown]
+    explanation = logged.named(explanation, probe.client)
     return explanation, scope, notice_of(logged, probes[shown], explained[0][0], explanation)
 
 
@@ -196,7 +197,7 @@ def _print_one(
     _write((*first, drawing.rstrip("\n"), *_scope_lines(scope, root)), output)
 
 
-def _print_both(old: Side, new: Side, probe: Probe, names: tuple[str, str], output: OutputChoice) -> int:
+def _print_both(old: Side, new: Side, probe: Probe, logged: LoggedOutcome, output: OutputChoice) -> int:
     from whimbrel.api.loaded_site import LoadedSite
     from whimbrel.explain.changes import changed_steps
     from whimbrel.explain.client_names import with_local_name
@@ -204,12 +205,14 @@ def _print_both(old: Side, new: Side, probe: Probe, names: tuple[str, str], outp
     from whimbrel.explain.text import OutputStyle, difference_lines, have_equal_answers
     from whimbrel.report.knowledge import as_json as as_json_scope
 
+    names = _names(old, new)
     old_site = LoadedSite(old)
     new_site = LoadedSite(new)
     for site in (old_site, new_site):
         probe = with_local_name(probe, lambda one, site=site: site.explain(one)[0])  # type: ignore[misc]
     before, old_scope = old_site.explain(probe)
     after, new_scope = new_site.explain(probe)
+    before, after = (logged.named(found, probe.client) for found in (before, after))
     scope = old_scope.merge_version(new_scope)
     changes = list(changed_steps(before, after))
     parts = response_differences(old, new, probe)
@@ -280,7 +283,7 @@ def _probe(side: Side, request: RequestChoice) -> tuple[Probe, LoggedOutcome]:
         probe = probe_of(described, side.configuration, has_file_users=True)
         if logged.user is not None and not described.user:
             probe = replace(probe, user=logged.user)
-        return probe, of_error_line(logged)
+        return probe, of_error_line(logged, is_located=side.configuration is not None)
     except BadRequest as problem:
         raise UsageError(str(problem)) from None
 

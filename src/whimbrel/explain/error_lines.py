@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import re
+from collections.abc import Iterable
 from typing import Final, NamedTuple
 from urllib.parse import quote
 
@@ -25,19 +26,27 @@ _LEVEL: Final = re.compile(rf"\[(?:\w+:)?({'|'.join(LEVELS)})\]")
 _CODE: Final = re.compile(r"(AH\d{5}): ")
 _RAW_PATH: Final = "invalid URI path ("
 """What stands before a path as the client sent it."""
-_PATHS: Final = tuple(
+_URLS: Final = tuple(
     map(
         re.compile,
         (
             r"failure for \"(/.*?)\"",
             r"access to (/.+?) (?:denied|failed)",
             r"URI '(/.*?)'",
+        ),
+    )
+)
+"""The paths of URLs in frequent messages, which may contain blanks."""
+_FILES: Final = tuple(
+    map(
+        re.compile,
+        (
             r"(/.*?/)\.ht\w*: ",
             r"(?:denied by server configuration|does not exist|not found(?: or unable to stat)?): (/.+)\Z",
         ),
     )
 )
-"""The paths of frequent messages, which may contain blanks."""
+"""The paths of files, or of the URL of an unknown user."""
 _ANY_PATH: Final = re.compile(r"(?:['\"(\s]|^)(/[^\s'\",)]*)")
 _ESCAPED: Final = re.compile(r"\\(?:x([0-9a-f]{2})|([\"\\]))")
 _UNESCAPED: Final = "/:@!$&'+,;=~-._()*"
@@ -55,7 +64,7 @@ class LoggedError(NamedTuple):
     """What a line of the error log says about its request.
 
     *path* is a path of a URL or of a file, percent-encoded as in a URL; *code* is "" for a line of 2.2.
-    *user*: with the password that the message tells of.
+    *user*: with the password that the message tells of. *is_file*: the path may be that of a file.
     """
 
     client: str
@@ -64,6 +73,7 @@ class LoggedError(NamedTuple):
     code: str
     level: str
     user: ProbeUser | None
+    is_file: bool
 
 
 class LocatedFile(NamedTuple):
@@ -85,7 +95,8 @@ def read_error_line(line: str) -> LoggedError:
     if found is None:
         raise BadRequest("the line has no [client ADDRESS]")
     text = found["text"]
-    path = _path_of(text)
+    user = _user_of(text)
+    path, is_url = _path_of(text)
     if not path:
         raise BadRequest("the line names no URL and no file")
     level = _LEVEL.search(line)
@@ -96,18 +107,24 @@ def read_error_line(line: str) -> LoggedError:
         text,
         code[1] if code is not None else "",
         level[1] if level is not None else "",
-        _user_of(text),
+        user,
+        is_file=not is_url and user is None,
     )
 
 
-def _path_of(text: str) -> str:
-    """Return the path that a message names, as a URL has it; "" without one."""
+def _path_of(text: str) -> tuple[str, bool]:
+    """Return the path that a message names, as a URL has it, "" without one; and True for that of a URL."""
     raw = text.partition(_RAW_PATH)[2].rpartition(")")[0]
     if raw.startswith("/"):
-        return raw
-    named = next((found[1] for pattern in _PATHS if (found := pattern.search(text))), "")
+        return raw, True
+    url = _first(_URLS, text)
     paths = _ANY_PATH.findall(text)
-    return _encoded(named or (paths[-1].rstrip(":.;") or "/" if paths else ""))
+    named = url or _first(_FILES, text) or (paths[-1].rstrip(":.;") or "/" if paths else "")
+    return _encoded(named), bool(url)
+
+
+def _first(patterns: Iterable[re.Pattern[str]], text: str) -> str:
+    return next((found[1] for pattern in patterns if (found := pattern.search(text))), "")
 
 
 def _encoded(path: str) -> str:

@@ -36,11 +36,18 @@ class LoggedOutcome:
         status: 0 for an error line.
         code: of the message; "" for an access line and for 2.2.
         level: of the message.
+        file: that of the message, if no configuration shows its URL.
     """
 
     status: int = 0
     code: str = ""
     level: str = ""
+    file: str = ""
+
+    def named(self, explanation: RequestExplanation, client: str) -> RequestExplanation:
+        """Return *explanation* with the file of the message in the place of a URL that is not known."""
+        request = f"a request for the file {self.file} from {client}"
+        return replace(explanation, request=request) if self.file else explanation
 
     def agrees(self, explanation: RequestExplanation) -> bool:
         """Return True if *explanation* gives the logged answer, or does not decide."""
@@ -53,9 +60,10 @@ class LoggedOutcome:
         return any(line.what.startswith(self.code) for line in explanation.log_lines())
 
 
-def of_error_line(logged: LoggedError) -> LoggedOutcome:
-    """Return the answer of a line of the error log."""
-    return LoggedOutcome(code=logged.code, level=logged.level)
+def of_error_line(logged: LoggedError, *, is_located: bool) -> LoggedOutcome:
+    """Return the answer of a line of the error log; *is_located*: a configuration gives its path a URL."""
+    file = logged.path if logged.is_file and not is_located else ""
+    return LoggedOutcome(code=logged.code, level=logged.level, file=file)
 
 
 def probes_of(probe: Probe, answer: LoggedOutcome, has_user: Callable[[str], bool | None]) -> list[Probe]:

@@ -218,3 +218,25 @@ def test_requests_have_bytes(tmp_path: Path) -> None:
     here = ("-d", str(tmp_path), "-f", str(write_site(tmp_path)))
     found = run("http://q.example/€", "--user", "robin:€", "--header", "X-A: €", *here)
     assert "/€" in found.output and "X-A: €" in found.output, found.output
+
+
+FILE_LINE = "[client 10.0.0.9] client denied by server configuration: @/htdocs/private/x.html"
+
+
+def test_a_file_is_no_url_where_no_configuration_loads(tmp_path: Path) -> None:
+    """Of two versions, the one that loads gives the file its URL."""
+    file = write_site(
+        tmp_path, 'Listen 80\nServerName localhost\nDocumentRoot "@ROOT@/htdocs"\nLockFile lock\n'
+    )
+    file.write_text("".join(line for line in file.read_text().splitlines(True) if "LoadModule" not in line))
+    here = ("-d", str(tmp_path), "-f", str(file))
+    line = FILE_LINE.replace("@", str(tmp_path))
+    found = run(line, *here)
+    assert found.exit_code == 1
+    about = f"a request for the file {tmp_path}/htdocs/private/x.html from 10.0.0.9 "
+    assert about in found.stdout and "GET http" not in found.stdout
+    assert json.loads(run(line, *here, "--json").stdout)["request"] == about.strip()
+    both = run(line, *here, "--diff", "2.2").stdout
+    assert "GET http://localhost/private/x.html from 10.0.0.9" in both and "2.4" in both
+    access = '10.0.0.9 - - [07/Mar/2004:16:05:49 -0800] "GET /private/x.html HTTP/1.1" 403 12'
+    assert "GET http" in run(access, *here).stdout

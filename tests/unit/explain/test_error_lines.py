@@ -87,3 +87,20 @@ def test_a_file_of_a_host_of_tls_is_asked_for_by_tls(tmp_path: Path) -> None:
     more = '<VirtualHost *:443>\nServerName s.example\nDocumentRoot "@ROOT@/secure"\n</VirtualHost>\n'
     configuration = side_of(tmp_path, CONF + more).configuration
     assert url_of_file(configuration, f"{tmp_path}/secure/x", "") == ("s.example", "/x", True)
+
+
+@pytest.mark.parametrize(
+    ("message", "is_file"),
+    [
+        ("AH01630: client denied by server configuration: /srv/www/a", True),
+        ("File does not exist: /srv/www/a", True),
+        ("script not found or unable to stat: /usr/lib/cgi-bin/a", True),
+        ("/srv/www/a/.htaccess: Redirect not allowed here", True),
+        ("user bob not found: /a", False),
+        ('AH01617: user bob: authentication failure for "/a b": Password Mismatch', False),
+        ("access to /a failed, reason: user bob not allowed access", False),
+        ("AH10244: invalid URI path (/%2e%2e/a)", False),
+    ],
+)
+def test_the_path_of_a_file_is_told_from_that_of_a_url(message: str, is_file: bool) -> None:
+    assert read_error_line(f"[client 10.0.0.9] {message}").is_file is is_file
