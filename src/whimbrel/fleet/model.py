@@ -7,8 +7,8 @@ from collections.abc import Iterable, Mapping
 from typing import Final
 
 from whimbrel.base.lazy_dataclasses import dataclass, field
-from whimbrel.report.model import EFFECT_CLASSES, EffectClass
-from whimbrel.upgrade.model import Risk
+from whimbrel.report.model import EFFECT_CLASSES, UNREAD, EffectClass
+from whimbrel.upgrade.model import READ_ERROR, Risk
 
 NOT_DECIDED: Final = "not decided"
 NOT_READ: Final = "not read"
@@ -78,11 +78,13 @@ class ServerResult:
 
     def by_effect(self) -> dict[EffectClass, int]:
         """Count the findings by class of effect, as the report of one server does."""
-        counts = {EffectClass(risk): count for risk, count in self.by_risk().items()}
+        counts: Counter[EffectClass] = Counter()
+        for one in self.rules:
+            counts[UNREAD if one.rule == READ_ERROR else EffectClass(one.risk)] += one.count
         if self.per_request:
             counts[EffectClass(Risk.BREAKS)] -= self.per_request
             counts[EffectClass(Risk.BREAKS, True)] = self.per_request
-        return counts
+        return {effect: count for effect, count in counts.items() if count}
 
 
 @dataclass(frozen=True, slots=True)

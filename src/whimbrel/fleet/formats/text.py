@@ -18,9 +18,10 @@ MAX_RULES: Final = 10
 """The rules that text shows; JSON has all."""
 PLAIN: Final = FrameStyle()
 WORDS: Final = dict(
-    zip(EFFECT_CLASSES, ("breaks", "500s", "opens", "closes", "changes", "cosmetic"), strict=True)
+    zip(EFFECT_CLASSES, ("breaks", "500s", "opens", "closes", "changes", "unread", "cosmetic"), strict=True)
 )
-"""The heads of the columns of counts; 500s are the lines that break requests rather than the start."""
+"""The heads of the columns of counts: 500s are the lines that break requests rather than the start, unread is
+what could not be read."""
 REVIEW: Final = "review"
 """The head of the column of findings that a person must look at; `verify` has none."""
 
