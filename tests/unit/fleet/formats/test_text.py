@@ -15,13 +15,13 @@ def test_a_line_for_each_server_then_the_rules_then_the_counts() -> None:
     assert (
         order == "most work first: by verdict, then review, undecided, breaks and the columns that follow it"
     )
-    heads = ["breaks", "500s", "opens", "closes", "changes", "cosmetic", "review", "undecided"]
+    heads = ["breaks", "500s", "opens", "closes", "changes", "unread", "cosmetic", "review", "undecided"]
     assert lines[0].split() == ["server", "verdict", *heads, "time"]
     assert lines[1].split(None, 3) == ["delta", "not", "read", "conf: Permission denied"]
     assert [line.split() for line in (*lines[2:4], lines[5])] == [
-        ["alpha", "findings", "1,195", "5", "0", "0", "2", "0", "7", "3", "1.25", "s"],
-        ["beta", "findings", "1,195", "5", "0", "0", "2", "0", "7", "3", "=", "alpha"],
-        ["gamma", "nothing", "to", "do", "0", "0", "0", "0", "0", "0", "0", "0", "1", "min", "15", "s"],
+        ["alpha", "findings", "1,195", "5", "0", "0", "2", "0", "0", "7", "3", "1.25", "s"],
+        ["beta", "findings", "1,195", "5", "0", "0", "2", "0", "0", "7", "3", "=", "alpha"],
+        ["gamma", "nothing", "to", "do", "0", "0", "0", "0", "0", "0", "0", "0", "0", "1", "min", "15", "s"],
     ]
     assert "\x1b" not in lines[4] and "<b>\\x1b[31m" in lines[4]
     assert lines[6:8] == ["", "rules that matter most"]
