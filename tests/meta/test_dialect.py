@@ -23,6 +23,7 @@ VERSION_READERS = {
     "config/detected_build.py": "the builds of a version",
     "config/load.py": "the catalogue",
     "config/handlers.py": "the table of handlers",
+    "config/windows.py": "the builds of a version",
     "upgrade/source/binary.py": "modules in a 2.2 binary",
 }
 

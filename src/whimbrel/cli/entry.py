@@ -12,9 +12,6 @@ from whimbrel.cli.utility_table import UTILITIES, utility
 
 def main() -> None:
     """Run the command of sys.argv and exit with its status."""
-    from whimbrel.cli import fast_import
-
-    fast_import.install()
     words = sys.argv[1:]
     if words and words[0] in UTILITIES:
         sys.exit(utility(words[0], words[1:]))
