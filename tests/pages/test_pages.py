@@ -219,10 +219,11 @@ def test_rules_tables_commands_and_schemes(browser: Chromium, pages: Path) -> No
     browser.prefer_scheme("light")
     browser.click("(//details[@class='why'])[1]/summary")
     assert "What changes" in browser.text("(//details[@class='why'])[1]")
-    browser.click("(//table)[1]//button[text()='What']")
-    browser.click("(//table)[1]//button[text()='What']")
+    browser.script("document.querySelectorAll('details').forEach(one => { one.open = true })")
+    browser.click("(//table)[2]//button[text()='What']")
+    browser.click("(//table)[2]//button[text()='What']")
     cells = browser.script(
-        "return [...document.querySelectorAll('table')[0].tBodies[0].rows].map(r => r.cells[2].textContent)"
+        "return [...document.querySelectorAll('table')[1].tBodies[0].rows].map(r => r.cells[2].textContent)"
     )
     assert len(cells) > 1 and cells == sorted(cells, key=str.lower, reverse=True)
     browser.devtools(

@@ -7,7 +7,6 @@ from collections.abc import Mapping
 from whimbrel.base.builds import ANY
 from whimbrel.base.errors import UndecidedVariables
 from whimbrel.base.lazy_dataclasses import dataclass, field
-from whimbrel.base.real_paths import real_path
 from whimbrel.base.static_typing import Protocol
 from whimbrel.directives.node import Node
 
@@ -75,6 +74,7 @@ class LoadOptions:
         """Return the content that replaces the file at *path*, a link to it too; None for none."""
         if not self.overlay:
             return None
+        from whimbrel.base.real_paths import real_path  # few commands have an overlay
 
         found = self.overlay.get(path)
         return self.overlay.get(real_path(path)) if found is None else found
