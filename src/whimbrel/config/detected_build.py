@@ -40,10 +40,15 @@ def presumed_build(options: LoadOptions, dialect: Dialect) -> Build:
     if options.build != AUTO:
         return Build(options.build, version)
     path = root_relative(options.server_root, options.file)
-    text = options.overlaid(path)
-    if text is None:
-        text = main_text(path)
+    text = main_text_of(options)
     return presumed(version, paths_of(options.server_root, path, text), text, options.built_in_origin)
+
+
+def main_text_of(options: LoadOptions) -> bytes:
+    """Return the bytes of the main file as *options* have it; b"" if it cannot be read."""
+    path = root_relative(options.server_root, options.file)
+    text = options.overlaid(path)
+    return main_text(path) if text is None else text
 
 
 def main_text(path: str) -> bytes:

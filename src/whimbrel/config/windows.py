@@ -12,8 +12,7 @@ from whimbrel.base.lazy_dataclasses import replace
 from whimbrel.base.static_typing import Final
 from whimbrel.catalogue.load import DirectiveEntry, catalogue
 from whimbrel.config.configuration import Configuration
-from whimbrel.config.detected_build import BuildRefuted, main_text, server_root_of
-from whimbrel.config.execute import root_relative
+from whimbrel.config.detected_build import BuildRefuted, main_text_of, server_root_of
 from whimbrel.config.options import LoadOptions
 from whimbrel.directives.command import Command
 from whimbrel.registry.module import Module
@@ -38,9 +37,7 @@ def is_windows_library(path: str) -> bool:
 
 def _decided_by_root(options: LoadOptions) -> bool | None:
     """Return whether the ServerRoot of the main file is on Windows; None without a ServerRoot line."""
-    path = root_relative(options.server_root, options.file)
-    text = options.overlay.get(path)
-    root = server_root_of(main_text(path) if text is None else text)
+    root = server_root_of(main_text_of(options))
     return is_windows_path(root) if root else None
 
 

@@ -9,6 +9,7 @@ from collections.abc import Iterable, Iterator, Set
 from itertools import groupby
 from typing import Final
 
+from whimbrel.base.counts import count_noun
 from whimbrel.base.errors import SourceLocation
 from whimbrel.base.latin1 import to_bytes
 from whimbrel.config.core_config import CoreDirConfig, CoreServerConfig
@@ -38,9 +39,7 @@ def void_rules(trace: RequestTrace, evaluated: Set[SourceLocation | None]) -> It
     reason = _REPLACED.format(of_directory.directory) if of_directory.engine else _OFF
     tried = {rule.place for rule in of_directory.rules} if of_directory.engine else set()
     tried |= evaluated
-    of_servers = plan.origins(
-        RewriteServerConfig
-    )  # directories have these lines too, where nothing tries them
+    of_servers = plan.origins(RewriteServerConfig)  # directories have them too, where nothing tries them
     yield from _steps(plan.origins(RewriteDirConfig), tried | {line.place for line in of_servers}, reason)
     of_server = plan.server_config(RewriteServerConfig)
     is_foreign = plan.server_rec.is_virtual and of_server.engine
@@ -55,8 +54,7 @@ def _steps(lines: Iterable[Origin], tried: Set[object], reason: str) -> Iterator
     void = [line for line in rules if line.place not in tried]
     for path, group in groupby(void, lambda line: line.place.path):
         found = tuple(group)
-        count = "1 rule" if len(found) == 1 else f"{len(found)} rules"
-        yield ExplanationStep("rules", f"{count} of {path}", VOID, found, reason)
+        yield ExplanationStep("rules", f"{count_noun(len(found), 'rule')} of {path}", VOID, found, reason)
 
 
 def unread_htaccess(plan: Plan, filename: str) -> Iterator[ExplanationStep]:

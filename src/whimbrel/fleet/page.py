@@ -7,11 +7,11 @@ from hashlib import blake2b
 from typing import Final
 from urllib.parse import quote
 
+from whimbrel.base.counts import count_noun
 from whimbrel.base.latin1 import to_bytes
 from whimbrel.fleet.formats.text import WORDS, duration, summary
 from whimbrel.fleet.model import SEVERITY, FleetReport, ServerResult
 from whimbrel.fleet.servers import MAX_NAME
-from whimbrel.report.model import count_noun
 from whimbrel.report.page.model import (
     KEYS,
     SAME,

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Collection, Iterable, Iterator
 from typing import Any, Final
 
+from whimbrel.base.counts import count_noun
 from whimbrel.upgrade.edits.diff import display_path
 from whimbrel.upgrade.knowledge.scope import KnowledgeScope, UnknownItem, UnknownKind
 
@@ -40,7 +41,7 @@ def text_lines(scope: KnowledgeScope, directory: str = "", findings: Collection[
         head = f"not known: {deciding} that may matter, {len(items) - deciding} that no answer depends on"
         yield f"{head}; {found} more among the findings" if found else head
     else:
-        yield f"not known: {found} place{'s' * (found != 1)} among the findings"
+        yield f"not known: {count_noun(found, 'place')} among the findings"
     yield from _items(items, directory)
     remedies = {
         _REMEDIES[item.kind]: None for item in scope.deciding if not item.advice and item.kind in _REMEDIES
@@ -71,7 +72,7 @@ def _rows(items: Iterable[UnknownItem], directory: str) -> list[str]:
             rows += [_line(item, directory) for item in found]
         else:
             files = {item.place.path for item in found if item.place is not None}
-            more = f"; {len(found) - 1:,} more lines alike, in {len(files)} file{'s' * (len(files) != 1)}"
+            more = f"; {len(found) - 1:,} more lines alike, in {count_noun(len(files), 'file')}"
             rows.append(f"{_line(found[0], directory)}{more}")
     return rows
 

@@ -6,6 +6,7 @@ from collections import Counter
 from collections.abc import Iterable, Iterator
 from typing import Final, NamedTuple
 
+from whimbrel.base.counts import count_noun
 from whimbrel.base.lazy_dataclasses import dataclass, field
 from whimbrel.report.knowledge import text_lines
 from whimbrel.upgrade.edits.frame_lines import FrameLine
@@ -220,11 +221,6 @@ def title_of(report: Report, number: str) -> str:
 def read_errors(entries: Iterable[ReportEntry]) -> set[str]:
     """Return the messages of the findings about text that could not be read."""
     return {entry.message for entry in entries if entry.rule == READ_ERROR}
-
-
-def count_noun(number: int, singular: str, plural: str = "") -> str:
-    """Return ``1 file``, ``2 files``."""
-    return f"{number} {singular if number == 1 else plural or singular + 's'}"
 
 
 def summary(report: Report) -> list[str]:

@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Container, Iterator
 from typing import Final
 
+from whimbrel.base.counts import count_noun
 from whimbrel.base.dialect import V22, V24
 from whimbrel.base.errors import SourceLocation
 from whimbrel.base.layouts import DEBIAN
@@ -140,16 +141,12 @@ def _sentence(comparison: Comparison, unconfirmed: int, access: int) -> str:
     cut = f" ({'; '.join(limits)})" if limits else ""
     found = "no answer contradicts a safe change"
     if unconfirmed:
-        found = f"answers contradict {_counted(unconfirmed, 'change')}, to review"
+        found = f"answers contradict {count_noun(unconfirmed, 'change')}, to review"
     text = (
-        f"verified with {_counted(verification.probes, 'request')} and "
-        f"{_counted(verification.chains, 'chain')} of sections{cut}: {found}"
+        f"verified with {count_noun(verification.probes, 'request')} and "
+        f"{count_noun(verification.chains, 'chain')} of sections{cut}: {found}"
     )
-    return f"{text}, {_counted(access, 'difference')} of access" if access else text
-
-
-def _counted(number: int, noun: str) -> str:
-    return f"{number} {noun}{'s' * (number != 1)}"
+    return f"{text}, {count_noun(access, 'difference')} of access" if access else text
 
 
 def _scopes_of(lines: SideLines) -> Scopes:

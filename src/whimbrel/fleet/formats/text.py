@@ -5,10 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Final
 
+from whimbrel.base.counts import count_noun
 from whimbrel.base.terminal_text import columns_of, padded, shown, wrapped
 from whimbrel.fleet.model import FleetReport, RuleTotal, ServerResult
 from whimbrel.report.formats.frames import RISK_COLORS, FrameStyle
-from whimbrel.report.model import EFFECT_CLASSES, count_noun
+from whimbrel.report.model import EFFECT_CLASSES
 from whimbrel.upgrade.model import Risk
 
 MAX_NAME: Final = 40

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Final
 
+from whimbrel.base.counts import count_noun
 from whimbrel.base.terminal_text import padded, shown, wrapped
 from whimbrel.report.formats.frames import RISK_COLORS, FrameStyle, framed
 from whimbrel.report.knowledge import text_lines
@@ -12,7 +13,6 @@ from whimbrel.report.model import (
     LONE_FILES,
     Report,
     ReportEntry,
-    count_noun,
     groups,
     read_errors,
 )

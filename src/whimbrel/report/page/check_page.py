@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Final
 
-from whimbrel.report.model import EFFECT_CLASSES, Report, ReportEntry, count_noun
+from whimbrel.base.counts import count_noun
+from whimbrel.report.model import EFFECT_CLASSES, Report, ReportEntry
 from whimbrel.report.page.items import groups, key_of, left_out, word_of, worst
 from whimbrel.report.page.model import KEYS, SAME, UNDECIDED, Badge, Card, Cell, ReportPage, ReportTable
 from whimbrel.report.page.texts import Anchors, number, page_text

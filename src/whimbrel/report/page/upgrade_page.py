@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 
+from whimbrel.base.counts import count_noun
 from whimbrel.report.entries import entry_of
-from whimbrel.report.model import ReportEntry, count_noun
+from whimbrel.report.model import ReportEntry
 from whimbrel.report.page.access_table import access_table
 from whimbrel.report.page.check_page import NOTHING_KNOWN, risk_cards
 from whimbrel.report.page.hunks import MAX_PAIRS, FileHunks, change_of

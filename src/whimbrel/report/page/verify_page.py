@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Final
 
-from whimbrel.report.model import count_noun
+from whimbrel.base.counts import count_noun
 from whimbrel.report.page.access_table import access_table
 from whimbrel.report.page.items import plain
 from whimbrel.report.page.model import (

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from typing import Final
 
+from whimbrel.base.counts import count_noun
 from whimbrel.report.knowledge import text_lines
-from whimbrel.report.model import Report, ReportEntry, count_noun
+from whimbrel.report.model import Report, ReportEntry
 from whimbrel.upgrade.knowledge.scope import UnknownItem
 from whimbrel.upgrade.model import Risk
 from whimbrel.verify.answer import DecidingLine

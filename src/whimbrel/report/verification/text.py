@@ -6,8 +6,8 @@ from collections.abc import Iterable, Iterator
 from io import StringIO
 from typing import TYPE_CHECKING, Final
 
+from whimbrel.base.counts import count_noun
 from whimbrel.base.printable import printable_line
-from whimbrel.report.model import count_noun
 from whimbrel.report.verification.access_lines import access_lines
 from whimbrel.report.verification.cause_lines import cause_lines
 from whimbrel.report.verification.entries import KINDS, names_of, no_start, risk_of, summary, unknown

@@ -10,6 +10,7 @@ import os
 from collections.abc import Collection, Iterable, Iterator, Mapping
 from typing import Final
 
+from whimbrel.base.counts import count_noun
 from whimbrel.base.latin1 import to_bytes, to_text
 from whimbrel.base.lazy_dataclasses import dataclass, field
 from whimbrel.base.real_paths import without_links
@@ -148,7 +149,7 @@ def facts_of(named: Mapping[str, int], copy: str) -> Iterator[str]:
     counts = sorted(named.items(), key=lambda one: (one[0].lower() not in ("serverroot", *_INCLUDES), one[0]))
     words = [name if count == 1 else f"{count} {name} lines" for name, count in counts[:MAX_NAMES]]
     more = sum(count for _, count in counts[MAX_NAMES:])
-    words += [f"{more} other line{'s' * (more != 1)}"] if more else []
+    words += [count_noun(more, "other line")] if more else []
     listed = " and ".join(filter(None, (", ".join(words[:-1]), words[-1])))
     yield (
         f"{listed} of the copy point{'s' * (sum(named.values()) == 1)} into {copy}: it is a server to try in "

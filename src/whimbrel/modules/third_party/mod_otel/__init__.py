@@ -15,7 +15,9 @@ from whimbrel.base.lazy_dataclasses import dataclass
 from whimbrel.base.numbers import atoi
 from whimbrel.config.model import LogSink, confs
 from whimbrel.directives.command import Command
+from whimbrel.directives.spec import Setter
 from whimbrel.modules.core.log import log_sink
+from whimbrel.modules.support.setters import own
 from whimbrel.modules.third_party.mod_otel.endpoint import traces_url
 from whimbrel.registry.module import Hook, Module, Order, Provider, lazy_maker
 from whimbrel.registry.phases import FIXUPS, LOG_TRANSACTION, POST_READ_REQUEST
@@ -109,18 +111,14 @@ def set_ignore_inbound(cmd: Command, _conf: OtelServerConfig, words: list[str]) 
     _main(cmd).ignores_inbound = words[0].lower() == "on"
 
 
-def add_attribute(cmd: Command, _conf: OtelServerConfig, words: list[str]) -> None:
-    """Add an attribute to each span."""
-    conf = _main(cmd)
-    earlier = conf.attributes if isinstance(conf.attributes, tuple) else ()
-    conf.attributes = (*earlier, (words[0], words[1]))
+def _add_to(field: str) -> Setter:
+    """Return a setter that adds a name with a value."""
 
+    def add(cmd: Command, _conf: OtelServerConfig, words: list[str]) -> None:
+        conf = _main(cmd)
+        setattr(conf, field, (*own(conf, field, tuple), (words[0], words[1])))
 
-def add_resource(cmd: Command, _conf: OtelServerConfig, words: list[str]) -> None:
-    """Add an attribute of the server."""
-    conf = _main(cmd)
-    earlier = conf.resources if isinstance(conf.resources, tuple) else ()
-    conf.resources = (*earlier, (words[0], words[1]))
+    return add
 
 
 def sinks(configuration: Configuration) -> list[LogSink]:
@@ -155,8 +153,8 @@ MODULE: Final = Module(
         "OpenTelemetryBatch": set_batch,
         "OpenTelemetryPropagators": set_propagator,
         "OpenTelemetryIgnoreInbound": set_ignore_inbound,
-        "OpenTelemetrySetAttribute": add_attribute,
-        "OpenTelemetrySetResource": add_resource,
+        "OpenTelemetrySetAttribute": _add_to("attributes"),
+        "OpenTelemetrySetResource": _add_to("resources"),
     },
     hooks=(
         Hook(POST_READ_REQUEST, lazy_maker(_SPANS, "make_begin"), Order.REALLY_FIRST),

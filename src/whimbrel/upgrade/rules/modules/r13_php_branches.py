@@ -34,9 +34,8 @@ def check(tree: ConfigTree) -> Iterator[Finding]:
     Of a server that loads modules, but none of PHP, both versions skip them.
     """
     loading = list(tree.named("loadmodule", include_inactive=True))
-    is_complete = all(
-        item.kind is UnknownKind.MISSING for item in tree.unread
-    )  # of directories that are served
+    # what is missing are directories that are served: no line stands there
+    is_complete = all(item.kind is UnknownKind.MISSING for item in tree.unread)
     if loading and is_complete and not any("php" in "".join(line.words()[:1]) for line in loading):
         return
     sections = list(tree.named("<ifmodule"))
