@@ -86,9 +86,13 @@ def failed(process: ManagedProcess, times: int = 1) -> dict[str, Any]:
 
     def has_failed() -> bool:
         try:
-            return int(process.load("staging/a.test/job.json").get("errors", 0)) >= times
+            job = process.load("staging/a.test/job.json")
         except (OSError, ValueError):
             return False
+        entries = job.get("log", {}).get("entries", ())
+        logged = sum(entry["type"] == "renewal-error" for entry in entries)
+        # the loop of the worker writes the log, the thread of the renewal writes the job
+        return int(job.get("errors", 0)) >= times and process.log().count("AH10056") >= logged
 
     process.wait_for(has_failed)
     status = process.status("/md-status/a.test")

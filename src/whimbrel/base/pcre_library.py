@@ -108,12 +108,13 @@ class InterpretedPattern:
         """Return matches of *data* from *start* on, with the start of each search; [] if there are no more.
 
         The subject of each search begins behind the last match. The list ends with a match of nothing, and
-        after `BATCH_SECONDS`. A search that exceeds a limit finds nothing.
+        with the first match after `BATCH_SECONDS`: one search is made however late the thread runs. A search
+        that exceeds a limit finds nothing.
         """
         matches: list[tuple[int, Span]] = []
         end = perf_counter() + BATCH_SECONDS
         with self._state() as state:
-            while perf_counter() < end:
+            while True:
                 try:
                     match = self._match(state, data, start)
                 except GaveUp:
@@ -121,7 +122,7 @@ class InterpretedPattern:
                 if match is None:
                     break
                 matches.append((start, match))
-                if not match.end():
+                if not match.end() or perf_counter() >= end:
                     break
                 start += match.end()
         return matches

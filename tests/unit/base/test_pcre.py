@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import time
-from itertools import islice
+from itertools import count, islice
 from unittest.mock import create_autospec
 
 import pytest
 
-from whimbrel.base import pcre
+from whimbrel.base import pcre, pcre_library
 from whimbrel.base.pcre_library import load_library
 from whimbrel.base.regex import MAX_COPIED, RegexError, compile_regex
 from whimbrel.base.short_searches import LongSearch, ShortSearches
@@ -129,3 +129,13 @@ def test_a_line_without_a_required_byte_waits_for_no_thread(monkeypatch: pytest.
     assert beside.call_count == 0
     assert [match.start() for _, match in pattern.find_all("a" * 400_000 + "xy")] == [400_000]
     assert beside.call_count > 0
+
+
+@pytest.mark.skipif(load_library() is None, reason="the system has no libpcre2-8")
+def test_a_thread_that_runs_late_finds_every_match(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Each look at the clock is a second after the last, as on a machine that runs other threads first."""
+    clock = create_autospec(pcre_library.perf_counter, side_effect=count(step=1.0).__next__)
+    monkeypatch.setattr(pcre_library, "perf_counter", clock)
+    subject = "x" * MAX_COPIED + " y"
+    found = [(at, match.start(), match.end()) for at, match in compile_regex(r"\w+").find_all(subject)]
+    assert found == [(0, 0, MAX_COPIED), (MAX_COPIED, 1, 2)]
