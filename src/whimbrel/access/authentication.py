@@ -48,7 +48,7 @@ def _basic(query: AccessQuery) -> Outcomes:
     if query.auth_type() != "basic":
         return constant(query.space, DECLINED)
     realm = query.auth_name()
-    if not realm:
+    if realm is None:
         return constant(query.space, 500)
     settings = query.dir_config(AuthBasicDirConfig)
     sends = query.variable(HasCredentials("basic"))

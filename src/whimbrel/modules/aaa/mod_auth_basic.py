@@ -118,7 +118,7 @@ def challenge(r: Request, realm: str | None) -> None:
     """Send a challenge for credentials."""
     r.err_headers_out.set(
         "Proxy-Authenticate" if r.proxy == FORWARD_PROXY else "WWW-Authenticate",
-        f'Basic realm="{realm or "(null)"}"',
+        f'Basic realm="{"(null)" if realm is None else realm}"',
     )
 
 
@@ -143,7 +143,7 @@ def make_authenticate(scope: Scope) -> CompiledHook:
         if auth_type_name is None or auth_type_name.lower() != "basic":
             return DECLINED
         realm = realm_of(r)
-        if not realm:
+        if realm is None:
             r.log("error", f"need AuthName: {r.uri}", code="AH01615", module=_MODULE)
             return 500
         r.auth_type = auth_type_name

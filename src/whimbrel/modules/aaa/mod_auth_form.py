@@ -242,7 +242,7 @@ def make_authenticate(scope: Scope) -> CompiledHook | None:
             r.log("error", line, code="AH01809", module=_MODULE)
             return 500
         realm = authenticator.realm_of(r)
-        if not realm:
+        if realm is None:
             r.log("error", f"need AuthName: {r.uri}", code="AH01810", module=_MODULE)
             return 500
         r.auth_type = kind

@@ -43,7 +43,13 @@ def test_another_scheme_is_asked_again(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("written", "realm"), [("'a\"b'", 'a\\"b'), ('"x\\"y"', 'x\\"y'), ('"%{HTTP_HOST}"', "localhost")]
+    ("written", "realm"),
+    [
+        ("'a\"b'", 'a\\"b'),
+        ('"x\\"y"', 'x\\"y'),
+        ('"%{HTTP_HOST}"', "localhost"),
+        ('"%{env:NONE}"', ""),  # as apache2 sends it
+    ],
 )
 def test_realms(tmp_path: Path, written: str, realm: str) -> None:
     site = AccessSite(tmp_path, REQUIRED.format(f"AuthName {written}\n"))
