@@ -117,6 +117,7 @@ class UpgradeDocument(Document):
     done: bool = Field(description="the files are written")
     input: list[str]
     passes: int = Field(description="how often edits were applied and the result was read again")
+    ready: str = Field(description="whether the result may serve under 2.4, and what stands against it")
     knowledge: Knowledge
     read: list[str]
     files: list[ChangedFile]

@@ -326,11 +326,23 @@ def upgrade(
         writing = command_line("upgrade", "--write", *arguments)
         if result.files and (out is not None or not is_written):
             following.append(f"{'Next' if out is None else 'To go live'}: {writing}")
-        output = _Output(shape, color, is_written, words, following, not no_pager, copy, writing, backups)
+        uncompared = _uncompared(what, wanted, is_verified=verify)
+        output = _Output(
+            shape, color, is_written, words, uncompared, following, not no_pager, copy, writing, backups
+        )
         raise typer.Exit(_print_result(result, directory, output))
     except (UsageError, RuleError, UnknownRule, WriteError) as problem:
         _write_stderr(str(problem))
         raise typer.Exit(EXIT_USAGE) from None
+
+
+def _uncompared(what: Sources, wanted: Selection, *, is_verified: bool) -> str:
+    """Return why the answers of both versions were not compared, "" where they were."""
+    if what.options is None:
+        return "a part of a configuration answers no request by itself"
+    if wanted.only or wanted.without:
+        return "not all rules were applied"
+    return "" if is_verified else "the answers of both versions were not compared (--no-verify)"
 
 
 def _refuse_inside(out: Path | None, read: Iterable[Path]) -> None:
@@ -440,6 +452,7 @@ class _Output(NamedTuple):
 
     Attributes:
         verified: a sentence about the comparison of answers, "" for none.
+        uncompared: why the answers of both versions were not compared, "" where they were.
         following: lines with the commands that come next.
         copy: the copy that was written, None for none.
         backups: the paths of those that were written.
@@ -450,6 +463,7 @@ class _Output(NamedTuple):
     color: ColorMode
     is_written: bool
     verified: str
+    uncompared: str
     following: list[str]
     may_page: bool
     copy: ServerCopy | None
@@ -463,11 +477,14 @@ def _print_result(result: UpgradeResult, directory: str, output: _Output) -> int
 
     is_written = output.is_written
     if output.shape is OutputFormat.json:
-        upgrade_output.write_json(result, directory, is_written, output.copy, output.writing)
+        upgrade_output.write_json(
+            result, directory, is_written, output.copy, output.writing, output.uncompared
+        )
     elif output.shape is OutputFormat.html:
         is_left = bool(result.files) and (output.copy is not None or not is_written)
         writing = output.writing if is_left else ""
-        facts = [output.verified, *(output.copy.facts if output.copy is not None else ())]
+        ready = upgrade_output.ready_line(result, directory, output.uncompared)
+        facts = [ready, output.verified, *(output.copy.facts if output.copy is not None else ())]
         upgrade_output.write_page(result, directory, facts, writing, is_written=is_written)
     elif not is_written:
         colored = is_colored(output.color)
@@ -482,6 +499,7 @@ def _print_result(result: UpgradeResult, directory: str, output: _Output) -> int
         is_written,
         stream,
         output.color,
+        uncompared=output.uncompared,
         following=output.following,
         copy=output.copy,
         backups=output.backups,

@@ -20,6 +20,7 @@ from whimbrel.report.entries import entry_of
 from whimbrel.report.formats.frames import FrameStyle, frame, framed
 from whimbrel.report.knowledge import as_json, text_lines
 from whimbrel.report.model import groups
+from whimbrel.report.readiness import readiness
 from whimbrel.upgrade.apply.backup_paths import places_of
 from whimbrel.upgrade.apply.server_copy import ServerCopy
 from whimbrel.upgrade.check.check import source_lines
@@ -61,13 +62,15 @@ def print_summary(
     stream: TextIO,
     color: ColorMode,
     *,
+    uncompared: str = "",
     following: Iterable[str] = (),
     copy: ServerCopy | None = None,
     backups: Iterable[str] = (),
 ) -> None:
     """Print the kind of input, findings that need review (equal ones once), decisions, other changes by
-    rule, and the lines *following* with the commands that come next. *copy*: the one that was
-    written, None for the files in their own place, of which *backups* were made.
+    rule, whether the result may serve (*uncompared*: see `ready_line`), and the lines *following* with the
+    commands that come next. *copy*: the one that was written, None for the files in their own place, of
+    which *backups* were made.
     """
     style = FrameStyle(terminal_width(stream), is_colored(color, stream), rule_names())
     shown_findings = [finding for finding in result.findings if finding.needs_review or finding.decision]
@@ -79,6 +82,7 @@ def print_summary(
     lines += _wrapped(_counts(result, directory, is_written, copy), style)
     lines += _wrapped(_idle_copies(result, directory, copy) if copy else (), style)
     lines += _wrapped(filter(None, [places_of(backups, directory)]), style)
+    lines += _wrapped([ready_line(result, directory, uncompared)], style)
     lines += following  # whole: a command that is broken between words cannot be copied
     stream.flush()
     stream.buffer.write(terminal_bytes("".join(f"{line}\n" for line in lines)))
@@ -105,7 +109,7 @@ def _counts(
     changed = f"{len(result.files)} {'changed' if is_written else 'to change'}"
     yield (
         f"{reading} file{'s' * (reading != 1)} read, {changed}, "
-        f"{len(applied)} change{'s' * (len(applied) != 1)}, {_review(result)}"
+        f"{count_noun(len(applied), 'change')}{_notes(result)}"
     )
 
 
@@ -154,20 +158,17 @@ def _remarks(applied: Iterable[Finding], directory: str) -> Iterator[str]:
         yield f"{found[0]}{more}: {rule}: {remark}"
 
 
-def _review(result: UpgradeResult) -> str:
-    """Return what is left to the reader: reviews, decisions, and notes about answers that no text keeps."""
-    count = len(result.needs_review)
-    words = [f"{count} finding{' needs' if count == 1 else 's need'} review"] if count else []
-    others = [finding for finding in result.findings if not finding.needs_review]
-    decisions = sum(bool(finding.decision) for finding in others)
-    words += [f"{count_noun(decisions, 'decision')} to take"] if decisions else []
+def _notes(result: UpgradeResult) -> str:
+    """Return the rules whose notes are about answers that no text keeps."""
+    others = (finding for finding in result.findings if not finding.needs_review)
     notes = dict.fromkeys(finding.rule for finding in others if not (finding.edits or finding.decision))
-    words += [f"see the notes of `whimbrel check`: {', '.join(notes)}"] if notes else []
-    if words:
-        return ", ".join(words)
-    if not result.scope.is_complete:
-        return "nothing to look at by hand in what is known"
-    return "nothing to look at by hand"
+    return f", see the notes of `whimbrel check`: {', '.join(notes)}" if notes else ""
+
+
+def ready_line(result: UpgradeResult, directory: str, uncompared: str) -> str:
+    """Return the sentence about going live; *uncompared*: see `readiness`."""
+    entries = [entry_of(finding, directory) for finding in result.findings]
+    return readiness(entries, len(result.scope.deciding), uncompared)
 
 
 def finding_lines(finding: Finding, directory: str) -> Iterator[str]:
@@ -177,16 +178,22 @@ def finding_lines(finding: Finding, directory: str) -> Iterator[str]:
 
 
 def write_json(
-    result: UpgradeResult, directory: str, is_written: bool, copy: ServerCopy | None, writing: str
+    result: UpgradeResult,
+    directory: str,
+    is_written: bool,
+    copy: ServerCopy | None,
+    writing: str,
+    uncompared: str = "",
 ) -> None:
     """Print one JSON document; bytes beyond ASCII are decoded as Latin-1. *writing* is the command that
-    writes the result in place.
+    writes the result in place; *uncompared*: see `ready_line`.
     """
     json.dump(
         {
             "done": is_written,
             "input": list(inputs(result.tree)),
             "passes": result.passes,
+            "ready": ready_line(result, directory, uncompared),
             "knowledge": as_json(result.scope, directory),
             "read": [display_path(path, directory) for path in result.tree.files],
             "files": [
