@@ -143,8 +143,15 @@ class Chromium:
         self.devtools("Input.dispatchKeyEvent", type="keyUp", key=key, **code)
 
     def click(self, xpath: str) -> None:
-        """Click on an element of a page that stays."""
-        self._call("POST", f"{self._element(xpath)}/click")
+        """Click on an element of a page that stays; one that a script replaces meanwhile is looked up again."""
+        end = time.monotonic() + 10
+        while True:
+            try:
+                self._call("POST", f"{self._element(xpath)}/click")
+                return
+            except urllib.error.HTTPError as problem:
+                if problem.code != 404 or time.monotonic() > end:
+                    raise
 
     def follow(self, xpath: str) -> None:
         """Click on a link or button that leads to another page; return when that has replaced this one."""
