@@ -143,7 +143,7 @@ class Chromium:
         self.devtools("Input.dispatchKeyEvent", type="keyUp", key=key, **code)
 
     def click(self, xpath: str) -> None:
-        """Click on an element of a page that stays; one that a script replaces meanwhile is looked up again."""
+        """Click on an element of a page that stays; look again for one that a script replaces meanwhile."""
         end = time.monotonic() + 10
         while True:
             try:
