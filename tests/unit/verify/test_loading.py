@@ -257,8 +257,5 @@ def test_the_manager_of_balancers_has_its_memory(tmp_path: Path) -> None:
     (tmp_path / "conf/httpd.conf").write_text(TEXT + BALANCER)
     found = load_side(LoadOptions(server_root=str(tmp_path)), "2.4")
     answer = found.answer(Probe("/manager", host="www.example.com", address="127.0.0.1", port=8080))
-    assert (found.errors, answer.status, answer.field("content-type")) == (
-        (),
-        200,
-        ("text/html;charset=utf-8",),
-    )
+    assert (found.errors, answer.status) == ((), 200)
+    assert answer.field("content-type")[0].startswith("text/html")
