@@ -55,7 +55,7 @@ def fleet_page(report: FleetReport) -> ReportPage:
         sentences[0],
         facts=tuple(sentences[1:]),
         cards=tuple(_cards(report)),
-        tables=(*_rule_table(report), _server_table(report, places)),
+        tables=(_server_table(report, places), *_rule_table(report)),
         groups=groups,
         groups_title="Rules by server",
         nothing="Nothing was found.",

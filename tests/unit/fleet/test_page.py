@@ -45,7 +45,7 @@ def test_equal_servers_link_to_one_page() -> None:
     assert page_name(odd) == b"servers/<b>\x1b[31m\xe9.html"
     names = {page_name(ServerResult("x" * 254 + end, "/x", "findings", 1)) for end in "ab"}
     assert len(names) == 2 and max(map(len, names)) < 200  # the name of a file has 255 bytes
-    (row,) = fleet_page(FleetReport("check", [odd], 1)).tables[-1].rows
+    (row,) = fleet_page(FleetReport("check", [odd], 1)).tables[0].rows
     assert row[0].page == "servers/%3Cb%3E%1B%5B31m%E9.html"
 
 
@@ -73,7 +73,7 @@ def test_the_page_is_bounded(monkeypatch: pytest.MonkeyPatch) -> None:
     page = fleet_page(FleetReport("check", servers, 5))
     assert [group.title for group in page.groups] == ["s0"]
     assert page.left_out.startswith("The rules of the worst servers are shown, 2 of 10")
-    table = page.tables[-1]
+    table = page.tables[0]
     assert (len(table.rows), len(table.folded), table.fold_title) == (2, 3, "3 more")
 
 
