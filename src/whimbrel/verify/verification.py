@@ -19,7 +19,7 @@ from whimbrel.verify.side import LoadError
 MAX_EXAMPLES: Final = 3
 """Examples of a group, beside the first ones that open, that close, or that differ in other parts."""
 ALL_ADMITTED: Final = "everybody who got it"
-"""The clients of a file that 2.4 answers with 500 because of a .htaccess line, before it looks at the client."""
+"""The clients of a file that 2.4 answers with 500 because of a .htaccess line, whoever they are."""
 
 
 class Verdict(Enum):

@@ -86,6 +86,8 @@ SELF_ACTING: Final = frozenset(
 )
 """Modules that change answers without a directive of their own; other modules are decided by their directives
 and handlers."""
+OF_SEVERAL: Final = frozenset(("header", "options", "action"))
+"""Directives decided by requests whose words act apart: the effect of the line does not show that of each."""
 _COMPUTED: Final = re.compile(r"%\{|\bexpr=|\bedit\*?\s|\benv=|(?<![\w-])-[a-z]\s", re.IGNORECASE)
 """Arguments whose effect depends on the request in ways that no derived request need show."""
 

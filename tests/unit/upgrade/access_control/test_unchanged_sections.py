@@ -9,6 +9,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from tests.unit.upgrade.access_texts import USER, marks
+
 from whimbrel.syntax.tree import parse
 from whimbrel.upgrade.access_control.unchanged_sections import _BLOCK, _has_blocks
 from whimbrel.upgrade.source.config_tree import SourceFile
