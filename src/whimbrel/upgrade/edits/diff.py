@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import re
 from bisect import bisect_right
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from difflib import SequenceMatcher
 from functools import lru_cache
 from typing import Final
@@ -82,7 +82,7 @@ def changed_lines(
 
 
 @lru_cache(maxsize=1024)
-def _opcodes(before: tuple[bytes, ...], after: tuple[bytes, ...]) -> list[tuple[str, int, int, int, int]]:
+def _opcodes(before: tuple[bytes, ...], after: tuple[bytes, ...]) -> Sequence[tuple[str, int, int, int, int]]:
     """Return the operations from *before* to *after*; hosts repeat their lines, and so their changes."""
     return SequenceMatcher(None, before, after, autojunk=False).get_opcodes()
 
