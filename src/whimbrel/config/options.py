@@ -72,9 +72,14 @@ class LoadOptions:
 
     def overlaid(self, path: str) -> bytes | None:
         """Return the content that replaces the file at *path*, a link to it too; None for none."""
-        if not self.overlay:
-            return None
-        from whimbrel.base.real_paths import real_path  # few commands have an overlay
+        return overlaid(self.overlay, path)
 
-        found = self.overlay.get(path)
-        return self.overlay.get(real_path(path)) if found is None else found
+
+def overlaid(overlay: Mapping[str, bytes], path: str) -> bytes | None:
+    """Return the content that *overlay* has for the file at *path*, or for the one that it is a link to."""
+    if not overlay:
+        return None
+    from whimbrel.base.real_paths import real_path  # few commands have an overlay
+
+    found = overlay.get(path)
+    return overlay.get(real_path(path)) if found is None else found

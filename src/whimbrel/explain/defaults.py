@@ -6,6 +6,13 @@ from collections.abc import Iterable, Iterator
 from typing import Final
 
 from whimbrel.config.core_config import CoreDirConfig
+from whimbrel.config.default_values import (
+    ALLOW_OVERRIDE,
+    OPTIONS,
+    default_of,
+    default_sentence,
+    default_value,
+)
 from whimbrel.engine.explain.decisions import RequestTrace
 from whimbrel.engine.explain.hook_traces import HookTrace
 from whimbrel.engine.plan.plan import Plan
@@ -33,11 +40,8 @@ def options_default(hook: HookTrace) -> tuple[ExplanationStep, ...]:
     plan: Plan = hook.plan
     if option_lines(plan, (keyword.lower(),)):
         return ()
-    value = "All" if plan.dialect.options_default_all else "FollowSymLinks"
     is_any = bool(plan.origin(CoreDirConfig, "options"))
-    return (
-        _default(plan, "Options", value, f"no Options line {f'sets {keyword}' if is_any else 'applies'}"),
-    )
+    return (_default(plan, OPTIONS, f"no Options line {f'sets {keyword}' if is_any else 'applies'}"),)
 
 
 def override_default(trace: RequestTrace) -> tuple[ExplanationStep, ...]:
@@ -49,12 +53,12 @@ def override_default(trace: RequestTrace) -> tuple[ExplanationStep, ...]:
         is_default = plan.core.override == -1 and plan.dialect.override_default_all
     else:
         is_default = trace.has_no_override and trace.refused.reason.endswith(_NOT_ALLOWED)
-    value = "All" if plan.dialect.override_default_all else "None"
-    return (_default(plan, "AllowOverride", value, "no AllowOverride line applies"),) if is_default else ()
+    return (_default(plan, ALLOW_OVERRIDE, "no AllowOverride line applies"),) if is_default else ()
 
 
-def _default(plan: Plan, directive: str, value: str, reason: str) -> ExplanationStep:
-    return ExplanationStep(DEFAULT, directive, value, (), f"the default of {plan.dialect.name}, as {reason}")
+def _default(plan: Plan, directive: str, reason: str) -> ExplanationStep:
+    value = default_value(directive, plan.dialect)
+    return ExplanationStep(DEFAULT, directive, value, (), default_of(plan.dialect, reason))
 
 
 def deciding_defaults(steps: Iterable[ExplanationStep], paths: Iterable[str]) -> Iterator[str]:
@@ -69,5 +73,5 @@ def deciding_defaults(steps: Iterable[ExplanationStep], paths: Iterable[str]) ->
         for child in step.children
         if child.kind == DEFAULT
     )
-    sentences = (f"{child.what} {child.result} is {child.detail}" for child in found)
+    sentences = (default_sentence(child.what, child.result, child.detail) for child in found)
     yield from dict.fromkeys(sentences)

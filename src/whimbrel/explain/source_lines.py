@@ -8,6 +8,7 @@ from typing import Final
 from whimbrel.base.bounded_dict import BoundedDict
 from whimbrel.base.file_reading import read_regular
 from whimbrel.base.latin1 import to_bytes, to_text
+from whimbrel.config.options import overlaid
 from whimbrel.config.origins import Origin
 
 MAX_FILES: Final = 64
@@ -20,7 +21,7 @@ class SourceLines:
     """Reads the lines that an explanation names.
 
     Key: a path; value: the lines of the file, none for one that cannot be read. At most MAX_FILES are kept.
-    *overlay* has texts that stand in the place of files.
+    *overlay* has texts that stand in the place of files, by path without links.
     """
 
     def __init__(self, overlay: Mapping[str, bytes] | None = None) -> None:
@@ -52,7 +53,7 @@ class SourceLines:
         found = self._files.get(path)
         if found is None:
             try:
-                edited = self._overlay.get(path)
+                edited = overlaid(self._overlay, path)
                 data = read_regular(to_bytes(path)) if edited is None else edited
                 found = [line.rstrip("\r") for line in to_text(data).split("\n")]
             except (OSError, ValueError):

@@ -64,7 +64,7 @@ _NAMES: Final = frozenset(("servername", "serveralias"))
 _ENDING: Final = re.compile(r"rewrite(rule|cond)|redirect(match|temp|permanent)?")
 """Directives that end a request before its sections are looked at."""
 _READING: Final = frozenset(("allowoverride", "allowoverridelist", "accessfilename"))
-_REFUSED: Final = re.compile(r"(/[^:]*): (?:Invalid command ')?<?([\w-]+)")
+REFUSED_LINE: Final = re.compile(r"(/[^:]*): (?:Invalid command ')?<?([\w-]+)")
 """Message of the error log about a line of a .htaccess file: the path, and the name of the directive."""
 _SERVING: Final = re.compile(rf"{_MAPPING}|{_CONTROL}|servername|serveralias|listen|namevirtualhost|ssl\w*")
 """Directives that decide whether a request is served, and by which host."""
@@ -260,7 +260,7 @@ class Causes:
         return self._with_roots(Cause(found[0], found[1]), [[], []], re.compile("|".join(_READING)))
 
     def _refused(self, lines: SideLines, answer: Answer) -> tuple[DecidingLine, ...]:
-        matches = map(_REFUSED.match, answer.log if answer.status == 500 else ())
+        matches = map(REFUSED_LINE.match, answer.log if answer.status == 500 else ())
         for path, name in (match.groups() for match in matches if match is not None):
             scopes = [scope for scope in lines.scopes if scope.path == path]
             wanted = name.lower()

@@ -5,15 +5,33 @@ from __future__ import annotations
 import re
 from typing import Final
 
-from whimbrel.base.dialect import V22
+from whimbrel.base.dialect import V22, V24
+from whimbrel.config.default_values import (
+    ALLOW_OVERRIDE,
+    OPTIONS,
+    default_of,
+    default_sentence,
+    default_value,
+)
 from whimbrel.engine.plan.plan import Plan
 from whimbrel.verify.answer import Answer
 from whimbrel.verify.causes import Causes, PlanPair
 
-OF_OPTIONS: Final = (
-    "no Options line: 2.2 has All then and lists directories, 2.4 FollowSymLinks, and lists none (X02)"
-)
-OF_OVERRIDES: Final = "no AllowOverride line: 2.2 has All then, 2.4 None, and refuses .htaccess lines (C09)"
+
+def _of_both(directive: str, rule: str) -> str:
+    """Return the sentences about the defaults of both versions; *rule* is the row of the table of changes."""
+    reason = f"no {directive} line applies"
+    return (
+        "; ".join(
+            default_sentence(directive, default_value(directive, dialect), default_of(dialect, reason))
+            for dialect in (V22, V24)
+        )
+        + f" ({rule})"
+    )
+
+
+OF_OPTIONS: Final = _of_both(OPTIONS, "X02")
+OF_OVERRIDES: Final = _of_both(ALLOW_OVERRIDE, "C09")
 _DEFAULTS: Final = (
     (403, re.compile(r"forbidden by Options directive"), frozenset(("options",)), OF_OPTIONS),
     (

@@ -28,6 +28,7 @@ from whimbrel.verify.coverage.without_line import RemovalBudget
 from whimbrel.verify.loading import load_sides
 from whimbrel.verify.verification import (
     DifferenceGroup,
+    Example,
     VerifyResult,
     access_differences,
     risk_of_access,
@@ -42,6 +43,8 @@ MAX_EVIDENCE: Final = 200
 """Characters of the text about a change that was not confirmed."""
 _REMOVALS: Final = RemovalBudget(requests=2000, loaded=20_000)
 """What is asked of the configuration without one of its lines, and loaded for that."""
+SMALL_BODY: Final = 68
+"""Bytes of the largest body that mod_deflate of 2.4 leaves as it is (C30)."""
 Scopes = dict[tuple[str, int], LineScope]
 _OF_ACCESS: Final = (Risk.OPENS, Risk.CLOSES)
 ACCESS_RULES: Final = frozenset(("C16", "C17", "C18", "C19", "C20", "C21", "C22", "C23"))
@@ -206,13 +209,15 @@ def lower_unconfirmed(
 ) -> list[Finding]:
     """Return *findings*, for review where a difference was found at one of their lines.
 
-    The first finding of a difference has its example, and the others name that finding.
+    The first finding of a difference has its example, and the others name that finding. A difference that a
+    note is about, with nothing to do, lowers none.
     """
     shown: dict[int, Finding] = {}
     lowered: list[Finding] = []
+    notes = frozenset(finding.rule for finding in findings)
     for finding in findings:
         group = _group_of(finding, unconfirmed)
-        if group is None:
+        if group is None or all(_is_noted(example, notes) for example in group.examples):
             lowered.append(finding)
             continue
         first = shown.setdefault(id(group), finding)
@@ -237,6 +242,18 @@ def _group_of(
     if group is None or not finding.edits or finding.safety is not Safety.SAFE or not group.examples:
         return None
     return None if group.kind == "access" and finding.rule not in ACCESS_RULES else group
+
+
+def _is_noted(example: Example, notes: Container[str]) -> bool:
+    """Return True if 2.4 only leaves a body uncompressed, and the rule of *notes* is there that says so."""
+    new = example.new
+    rule = "C34" if new.status >= 400 else "C30"
+    if rule not in notes or new.field("content-encoding") or (new.status < 400 and new.length > SMALL_BODY):
+        return False
+    is_compressed = bool(example.old.field("content-encoding"))
+    return {"vary", "content-encoding", *(("body",) if is_compressed else ())}.issuperset(
+        example.difference.names
+    )
 
 
 def _evidence(group: DifferenceGroup) -> str:

@@ -11,13 +11,15 @@ from whimbrel.base.lazy_dataclasses import dataclass, field
 from whimbrel.upgrade.knowledge.scope import KnowledgeScope
 from whimbrel.upgrade.model import AccessDifference, Risk
 from whimbrel.verify.answer import Answer, DecidingLine
-from whimbrel.verify.causes import Cause
+from whimbrel.verify.causes import REFUSED_LINE, Cause
 from whimbrel.verify.difference import Difference
 from whimbrel.verify.probe import Probe
 from whimbrel.verify.side import LoadError
 
 MAX_EXAMPLES: Final = 3
 """Examples of a group, beside the first ones that open, that close, or that differ in other parts."""
+ALL_ADMITTED: Final = "everybody who got it"
+"""The clients of a file that 2.4 answers with 500 because of a .htaccess line, whoever they are."""
 
 
 class Verdict(Enum):
@@ -187,7 +189,19 @@ def access_differences(groups: Iterable[DifferenceGroup]) -> Iterator[AccessDiff
         place = None if line is None else SourceLocation(line.path, line.line)
         for example in group.examples:
             if group.kind == "access" or example.opens or example.closes:
-                client = example.clients or example.probe.client_text
+                client = (
+                    example.clients
+                    or ALL_ADMITTED * _refuses_all(group, example)
+                    or example.probe.client_text
+                )
                 request = example.probe.request_text
                 found.append(AccessDifference(client, request, *example.statuses, place))
     yield from sorted(found, key=lambda one: one.risk.rank)
+
+
+def _refuses_all(group: DifferenceGroup, example: Example) -> bool:
+    """Return True if the new side answers 500 because of a .htaccess line."""
+    if not example.closes or example.new.status != 500:
+        return False
+    paths = {line.path for line in group.cause.new}
+    return any(found[1] in paths for found in map(REFUSED_LINE.match, example.new.log) if found)

@@ -26,3 +26,13 @@ def test_the_directive_stands_in_for_a_line_that_is_not_there(tmp_path: Path) ->
     for path, line in ((file, 1), (file, 9), (file, 0), (tmp_path / "none", 1), (tmp_path, 1)):
         assert text(path, line, "ServerName a") == "ServerName a"
     assert text(file, 0, "") == ""
+
+
+def test_an_edited_file_is_found_by_a_link_to_it(tmp_path: Path) -> None:
+    file = tmp_path / "available.conf"
+    file.write_text("ServerName old\n")
+    link = tmp_path / "enabled.conf"
+    link.symlink_to(file)
+    sources = SourceLines({str(file): b"ServerName   new\n"})
+    for path in (file, link):
+        assert sources.text(Origin(SourceLocation(str(path), 1), "ServerName new")) == "ServerName   new"

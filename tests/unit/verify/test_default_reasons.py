@@ -10,7 +10,7 @@ import pytest
 from tests.unit.verify.sites import make_root, side
 
 from whimbrel.verify.default_reasons import OF_OPTIONS, OF_OVERRIDES
-from whimbrel.verify.verification import DifferenceGroup
+from whimbrel.verify.verification import ALL_ADMITTED, DifferenceGroup, access_differences
 from whimbrel.verify.verify import verify
 
 CONF = '<Directory "@ROOT@/htdocs">\n%sOrder allow,deny\nAllow from all\n</Directory>\n'
@@ -42,3 +42,10 @@ def test_without_allowoverride_the_default_and_the_refused_line_are_the_cause(ro
 @pytest.mark.parametrize("lines", ["Options All\nAllowOverride All\n", "Options None\nAllowOverride None\n"])
 def test_lines_are_no_defaults(root: Path, lines: str) -> None:
     assert not {group.reason for group in groups(root, lines)} & {OF_OPTIONS, OF_OVERRIDES}
+
+
+def test_a_refused_line_of_a_htaccess_file_is_a_matter_of_everybody(root: Path) -> None:
+    """The line is refused before the client is looked at; other examples name their client."""
+    found = list(access_differences(groups(root, "Options All\n")))
+    assert {(one.before, one.after) for one in found} == {(200, 500), (302, 500)}
+    assert {one.client for one in found} == {ALL_ADMITTED}

@@ -220,3 +220,41 @@ def test_a_difference_is_shown_once(tmp_path: Path) -> None:
     assert lowered[1].evidence == (
         f"not confirmed: the difference of {plain[0].rule} in line {plain[0].place.line}"
     )
+
+
+COMPRESSED = """LoadModule deflate_module modules/mod_deflate.so
+AddOutputFilterByType DEFLATE text/html text/plain
+"""
+
+
+def test_what_a_note_leaves_alone_is_not_for_review(tmp_path: Path) -> None:
+    """Bodies of few bytes that 2.4 does not compress are no reason to review that mod_filter is loaded."""
+    text, result = verified(tmp_path, COMPRESSED)
+    assert {"C30", "C34"} <= {one.rule for one in result.findings}
+    (loaded,) = [one for one in result.findings if "AddOutputFilterByType is its directive" in one.message]
+    assert loaded.edits and loaded.safety is Safety.SAFE and not loaded.evidence
+    assert text.endswith("no answer contradicts a safe change")
+
+
+@pytest.mark.parametrize(
+    ("answer", "names"),
+    [
+        (Answer(200, length=69), ("vary",)),
+        (Answer(200, length=60), ("vary", "file")),
+        (Answer(200, length=60), ("body",)),
+        (Answer(404, length=60), ("status",)),
+        (Answer(200, (("Content-Encoding", "gzip"),), length=60), ("vary",)),
+    ],
+)
+def test_other_differences_of_compressed_answers_are_for_review(
+    tmp_path: Path, answer: Answer, names: tuple[str, ...]
+) -> None:
+    _, result = verified(tmp_path, COMPRESSED)
+    loaded = next(one for one in result.findings if "AddOutputFilterByType is its directive" in one.message)
+    notes = [one for one in result.findings if one.rule in ("C30", "C34") and not one.edits]
+    parts = tuple(FieldDifference(name, "a", "b") for name in names)
+    example = Example(Probe("/"), Difference(parts), Answer(answer.status, length=60), answer)
+    group = DifferenceGroup("response", Cause((), ()), [example], 1)
+    place = loaded.place.path, loaded.place.line
+    lowered = lower_unconfirmed([loaded, *notes], {place: group})
+    assert lowered[0].safety is Safety.REVIEW

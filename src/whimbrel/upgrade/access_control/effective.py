@@ -109,7 +109,10 @@ def flatten_directives(
 def has_directive(lines: Iterable[AccessLine], names: Iterable[str]) -> bool:
     """Return True if one of the directives *names* is among the lines or in their containers."""
     wanted_names = frozenset(names)
-    return any(line.name in wanted_names for line in flatten_directives(lines))
+    return any(
+        has_directive(line.children, wanted_names) if line.is_container else line.name in wanted_names
+        for line in lines
+    )
 
 
 def merge_effective(chain: Sequence[tuple[AccessLine, ...]]) -> dict[str, EffectiveRules]:

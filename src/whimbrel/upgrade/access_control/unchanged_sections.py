@@ -216,7 +216,8 @@ def _in_template(unit: AccessSection) -> bool:
 
 @lru_cache(maxsize=64)
 def _has_blocks(file: SourceFile) -> bool:
-    return _BLOCK.search(to_text(file.document.bytes)) is not None
+    data = file.document.bytes
+    return (b"%" in data or b"@" in data) and _BLOCK.search(to_text(data)) is not None
 
 
 def _is_damaged(tree: ConfigTree, file: SourceFile) -> bool:

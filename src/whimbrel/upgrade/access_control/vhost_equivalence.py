@@ -161,19 +161,21 @@ class VhostEquivalence:
     # what tells hosts apart -------------------------------------------------------------------------
     def _signature(self, server: Statement) -> tuple[_HostProfile, tuple[object, ...] | None]:
         maps = self._maps(server)
+        of_server = self.inventory.of_server(server)[1]
+        on_disk = self.on_disk.owned(server)
+        if any(map(_is_unique, of_server)) or any(map(_is_unique, on_disk)):
+            return _HostProfile([], {}, OwnNames()), None
         parts: dict[str, int] = {}
         for _, target in maps:
             for part in target.split("/"):
                 if part and self.common[part] < len(self.inventory.servers):
                     parts.setdefault(part, len(parts))
         own_sections = [
-            *self.inventory.of_server(server)[1],
-            *sorted(self.on_disk.owned(server), key=lambda unit: self._order(unit, parts)),
+            *of_server,
+            *sorted(on_disk, key=lambda unit: self._order(unit, parts)),
         ]
         profile = _HostProfile(own_sections, parts, OwnNames())
-        if any(_is_unique(section) for section in own_sections) or any(
-            self.on_disk.has_shared_files(slashed(target)) for _, target in maps
-        ):
+        if any(self.on_disk.has_shared_files(slashed(target)) for _, target in maps):
             return profile, None
         below = self.on_disk.paths_below(target for _, target in maps)
         if below is None:

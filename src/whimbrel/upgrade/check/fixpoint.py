@@ -247,7 +247,7 @@ class _Fixpoint:
         self._positions.clear()
         for finding, writer in chosen:
             if writer is None:
-                self.applied.append(replace(finding, is_part=False))
+                self.applied.append(replace(finding, is_part=False) if finding.is_part else finding)
             else:
                 self.applied[writer] = _with_part(self.applied[writer], finding)
         self.result.passes += 1

@@ -118,9 +118,13 @@ def _server_problems(
     if configuration is not None:
         if texts.tree.modules_unread is None:
             result.findings = [*result.findings, *missing_mpm(texts.tree, configuration)]
+        accepted: set[bytes] = set()  # hosts repeat their files, of which most have no problem
         for file in texts.tree.files.values():
-            if file.role is Role.HTACCESS:
-                yield from htaccess_problems(texts, configuration, file)
+            if file.role is Role.HTACCESS and texts.data(file) not in accepted:
+                problems = list(htaccess_problems(texts, configuration, file))
+                if not problems:
+                    accepted.add(texts.data(file))
+                yield from problems
 
 
 # findings -----------------------------------------------------------------------------------------

@@ -7,8 +7,9 @@ from __future__ import annotations
 
 import re
 from bisect import bisect_right
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from difflib import SequenceMatcher
+from functools import lru_cache
 from typing import Final
 
 from whimbrel.base.latin1 import to_bytes
@@ -73,11 +74,17 @@ def changed_lines(
         moved = tuple(Edit(edit.start - start, edit.end - start, edit.text) for edit in group)
         after = [line.strip() for line in apply(old[start:end], [Group(moved)]).split(b"\n")]
         first = bisect_right(starts, start)
-        for kind, a1, a2, c1, c2 in SequenceMatcher(None, before, after, autojunk=False).get_opcodes():
+        for kind, a1, a2, c1, c2 in _opcodes(tuple(before), tuple(after)):
             if kind != "equal":
                 added += [line.decode("latin-1") for line in after[c1:c2] if line]
                 removed += [(first + at, before[at].decode("latin-1")) for at in range(a1, a2) if before[at]]
     return tuple(removed), tuple(added)
+
+
+@lru_cache(maxsize=1024)
+def _opcodes(before: tuple[bytes, ...], after: tuple[bytes, ...]) -> Sequence[tuple[str, int, int, int, int]]:
+    """Return the operations from *before* to *after*; hosts repeat their lines, and so their changes."""
+    return SequenceMatcher(None, before, after, autojunk=False).get_opcodes()
 
 
 def _regions(old: bytes, edits: list[Edit]) -> Iterator[list[Edit]]:

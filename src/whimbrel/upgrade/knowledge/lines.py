@@ -42,6 +42,11 @@ class NamedLine:
     place: SourceLocation
 
 
+def is_of_unknown(name: str, args: str) -> bool:
+    """Return True if a line counts for `undefined_variables` or `missing_user_files`; most lines do not."""
+    return "${" in args or name == "define" or name in USER_FILES
+
+
 def undefined_variables(lines: Iterable[NamedLine]) -> Iterator[UnknownItem]:
     """Yield an item for each variable that has no value here, at its first use that matters, else its first;
     Define lines among *lines* give values."""

@@ -17,7 +17,12 @@ from whimbrel.syntax import spans
 from whimbrel.syntax.edits import Edit
 from whimbrel.syntax.tree import Directive, Document, Malformed, Section
 from whimbrel.syntax.words import getword
-from whimbrel.upgrade.knowledge.lines import NamedLine, missing_user_files, undefined_variables
+from whimbrel.upgrade.knowledge.lines import (
+    NamedLine,
+    is_of_unknown,
+    missing_user_files,
+    undefined_variables,
+)
 from whimbrel.upgrade.knowledge.scope import KnowledgeScope, UnknownItem, UnknownKind
 from whimbrel.upgrade.model import FileEdit, InputContext, UpgradeOptions
 from whimbrel.upgrade.source.text_faults import TextFault
@@ -296,7 +301,8 @@ class ConfigTree:
         lines = [
             NamedLine(statement.name, statement.args, statement.place)
             for statement in self.all_statements()
-            if not (statement.in_22 is False and statement.in_24 is False)
+            if is_of_unknown(statement.name, statement.args)
+            and not (statement.in_22 is False and statement.in_24 is False)
         ]
         users = missing_user_files(lines, self.root, matters=False) if self.root else ()
         items = [*self.unread, *self.undecided, *undefined_variables(lines), *users]

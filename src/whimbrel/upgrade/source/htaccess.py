@@ -39,13 +39,15 @@ class SearchedDirectories:
     """What earlier searches found on disk: a directory is looked at once, and edits of a text change none.
 
     *identities* has device and inode of each directory, *below* its directories with the real path of those
-    that are links; *files* tells for a path whether it is a file.
+    that are links; *files* tells for a path whether it is a file, *roots* whether a root is "" (nothing is
+    there), "file" or "directory".
     """
 
     def __init__(self) -> None:
         self.identities: dict[str, tuple[int, int]] = {}
         self.below: dict[str, list[tuple[str, str]]] = {}
         self.files: dict[str, bool] = {}
+        self.roots: dict[str, str] = {}
 
     def identity(self, directory: str) -> tuple[int, int]:
         """Return device and inode of a directory; raises OSError."""
@@ -79,6 +81,17 @@ class SearchedDirectories:
             known = os.path.isfile(to_bytes(path))
             if len(self.files) < MAX_REMEMBERED:
                 self.files[path] = known
+        return known
+
+    def kind_of_root(self, path: str) -> str:
+        """Return "directory", "file" for anything else that has the name, or "" for nothing."""
+        known = self.roots.get(path)
+        if known is None:
+            known = "directory" if is_directory(path) else "file"
+            if known == "file" and not os.path.lexists(to_bytes(path)):
+                known = ""
+            if len(self.roots) < MAX_REMEMBERED:
+                self.roots[path] = known
         return known
 
 
@@ -124,6 +137,7 @@ class OverrideTable:
         self._hosts = serving_hosts(tree)
         self._by_path: dict[tuple[str, ...], list[OverrideArea]] = {}
         self._patterns: list[OverrideArea] = []
+        self._effective: dict[str, list[OverrideArea | None]] = {}
         # every prefix of a path without wildcards whose .htaccess files are read
         self._read_prefixes: set[tuple[str, ...]] = set()
         lines = (
@@ -156,6 +170,13 @@ class OverrideTable:
     def _effective_areas(self, directory: str) -> list[OverrideArea | None]:
         """Return for each server that may serve *directory* the section whose AllowOverride is in force
         there, None if there is none."""
+        known = self._effective.get(directory)
+        if known is None:
+            known = self._find_effective_areas(directory)
+            self._effective[directory] = known
+        return known
+
+    def _find_effective_areas(self, directory: str) -> list[OverrideArea | None]:
         parts = _parts(directory)
         fitting = [area for count in range(len(parts) + 1) for area in self._by_path.get(parts[:count], ())]
         fitting += [area for area in self._patterns if area.covers(parts)]
@@ -238,7 +259,7 @@ def htaccess_files(
         local_root = to_local(path).rstrip("/")
         if not overrides.may_be_read_below(path):
             local_root = ""
-        elif not local_root or not os.path.lexists(to_bytes(local_root)):
+        elif not local_root or not searched.kind_of_root(local_root):
             if root.is_named and "${" not in path:
                 what = "is not here" if local_root else f"is outside of {tree.root}, the copy that is read"
                 tree.unread.append(_missing_root(path, root, what))
@@ -246,8 +267,10 @@ def htaccess_files(
                     tree.missing_roots.append(path)
             local_root = ""
         for outer in _directories_above(path):
-            above.setdefault(outer, to_local(outer))
-        if local_root and is_directory(local_root):
+            if outer in above:
+                break  # those above it are known, too
+            above[outer] = to_local(outer)
+        if local_root and searched.kind_of_root(local_root) == "directory":
             for path_found in _walk(local_root, seen, tree, root, progress, searched):
                 directory = path.rstrip("/") + path_found[len(local_root) :]
                 if root.pattern is None or _is_below_match(root.pattern, directory):

@@ -17,14 +17,18 @@ _MARKED: Final = re.compile(
     rf"^\s*(?:<%|\{{\{{|\{{%-?[ \t]|\[%)|<%.*%>|\{{\{{.*\}}\}}|\{{%-?[ \t].*%\}}|\[%.*%\]|{_WORDS}"
 )
 """The same in a whole line: brackets are closed in it or begin it, as others may be a part of a pattern."""
+_SIGNS: Final = (b"%", b"@", b"{", b"__")
+"""Bytes of which every mark has one."""
 TEMPLATE_LINE: Final = re.compile(r"^(?:%|\{[{%#])")
 
 
 def marked_lines(data: bytes) -> list[int]:
     """Return the numbers of the lines with template marks outside of comments.
 
-    Most files have none, so one search decides first.
+    Most files have none, so their bytes decide first, then one search.
     """
+    if not any(sign in data for sign in _SIGNS):
+        return []
     source = to_text(data)
     if not TEMPLATE.search(source):
         return []

@@ -12,9 +12,9 @@ from whimbrel.base.lazy_dataclasses import dataclass
 from whimbrel.engine.plan.plan import Plan
 from whimbrel.verify.alignment import PLACES, Alignment, has_pattern
 from whimbrel.verify.answer import Answer, DecidingLine
-from whimbrel.verify.causes import Causes
+from whimbrel.verify.causes import Causes, LineKey
 from whimbrel.verify.config_lines import ConfigLine, LineScope
-from whimbrel.verify.coverage.decided_by import SELF_ACTING, DecidedBy, decided_by
+from whimbrel.verify.coverage.decided_by import OF_SEVERAL, SELF_ACTING, DecidedBy, decided_by
 from whimbrel.verify.coverage.merged_values import MergedValues, PlanPair
 from whimbrel.verify.coverage.without_line import FULL_BUDGET, RemovalBudget, WithoutLine
 from whimbrel.verify.difference import Difference, FieldDifference
@@ -97,6 +97,7 @@ class Coverage:
             self._by_scope.setdefault(state.line.scope, []).append(state)
         self.exchanges: list[ComparedProbe] = []
         self._pairs: dict[tuple[int, int], tuple[frozenset[LineScope], frozenset[LineScope]]] = {}
+        self._keys: list[set[LineKey] | None] = [None, None]
 
     def note(
         self, probe: Probe, answers: tuple[Answer, Answer], plans: tuple[Plan | None, Plan | None]
@@ -226,8 +227,21 @@ class Coverage:
             if scope in one.scopes[state.number]
         ]
         count = sum(len(one.lines) for one in self.sides[state.number].scopes)
-        is_exercised = removal.is_exercised(state.line, count, exchanges)
-        return "" if is_exercised else "no request is answered otherwise without it"
+        if not removal.is_exercised(state.line, count, exchanges):
+            return "no request is answered otherwise without it"
+        # the removal shows that the line acts; of several words the changed one may be without effect so far
+        is_shown = state.line.name not in OF_SEVERAL or state.differs is None or self._has_equal(state)
+        return "" if is_shown else "no answer shows what its change does"
+
+    def _has_equal(self, state: LineState) -> bool:
+        """Return True if the other side has the line, too, in another place."""
+        number = 1 - state.number
+        keys = self._keys[number]
+        if keys is None:
+            scopes = self.sides[number].scopes
+            keys = {self.causes.key_of(line) for scope in scopes for line in scope.lines}
+            self._keys[number] = keys
+        return self.causes.key_of(state.line) in keys
 
     def _named(self, number: int, line: ConfigLine, reason: str) -> str:
         text = line.text if len(line.text) <= _MAX_TEXT else line.text[: _MAX_TEXT - 3] + "..."

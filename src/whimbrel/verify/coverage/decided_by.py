@@ -4,7 +4,7 @@
 |---|---|---|
 | EXACT | decided if the access decisions of its chains were compared | `_EXACT` |
 | VALUE | a difference if the merged values differ | `_VALUES` |
-| REQUESTS | decided if a request is answered otherwise without it | `_REQUESTS` |
+| REQUESTS | decided if a request is answered otherwise without it; not those of `OF_SEVERAL` | `_REQUESTS` |
 | NOTHING | of no influence on answers | `_NOTHING` |
 | UNKNOWN | not decided | everything else: patterns, expressions, programs |
 
@@ -86,6 +86,8 @@ SELF_ACTING: Final = frozenset(
 )
 """Modules that change answers without a directive of their own; other modules are decided by their directives
 and handlers."""
+OF_SEVERAL: Final = frozenset(("header", "options", "action"))
+"""Directives decided by requests whose words act apart: the effect of the line does not show that of each."""
 _COMPUTED: Final = re.compile(r"%\{|\bexpr=|\bedit\*?\s|\benv=|(?<![\w-])-[a-z]\s", re.IGNORECASE)
 """Arguments whose effect depends on the request in ways that no derived request need show."""
 

@@ -10,6 +10,7 @@ from whimbrel.config.core_config import OPT_UNSET, CoreDirConfig, CoreServerConf
 from whimbrel.config.htaccess import override_of
 from whimbrel.config.loaded import BoundDirective
 from whimbrel.config.model import Layer, Server, ServerSpec
+from whimbrel.config.mpm_config import MpmConfig
 from whimbrel.config.origins import ENTIRE, OriginKey
 from whimbrel.engine.plan.plan import DEFAULT_BODY_LIMIT, Plan
 from whimbrel.modules.http.etag import default_bits
@@ -144,6 +145,8 @@ class MergedValues:
             return (plan.server_rec,)
         if kind is ServerSpec:
             return (configuration.spec,)
+        if kind is MpmConfig:
+            return (configuration.main.config(kind),)
         if kind in self._server_kinds:
             return (plan.server_config(kind), configuration.main.config(kind))
         return (plan.dir_config(kind),)
@@ -158,6 +161,8 @@ class MergedValues:
         field = _OF_PROCESS.get(line.name)
         if field is not None:
             return [(ServerSpec, field)]
+        if line.name == "regexdefaultoptions":
+            return [(MpmConfig, "regex_options")]
         found: set[Setting] = set()
         for holder in self._origin_holders(number, plans[number]):
             found |= self._origins_of(holder).get((line.path, line.line), set())

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from hypothesis import given
+from hypothesis import strategies as st
+
 from whimbrel.access.layers import AccessLine
 from whimbrel.upgrade.access_control.effective import (
     OTHER_METHODS,
@@ -59,3 +62,17 @@ def test_what_stands_in_containers_is_said() -> None:
     assert [one.args for one in flatten_directives(lines)] == ["ip 10"]
     assert has_directive(lines, {"require"})
     assert not has_directive(lines, {"order"})
+
+
+_NAMES = st.sampled_from(("order", "require", "limit", "requireall", "limitexcept"))
+_LINES = st.recursive(
+    st.builds(AccessLine, _NAMES, st.just("GET")),
+    lambda inner: st.builds(AccessLine, _NAMES, st.just("GET"), st.none(), st.lists(inner).map(tuple)),
+    max_leaves=12,
+)
+
+
+@given(st.lists(_LINES), st.lists(_NAMES))
+def test_a_directive_is_found_as_among_the_flat_lines(lines: list[AccessLine], names: list[str]) -> None:
+    flat = {line.name for line in flatten_directives(lines)}
+    assert has_directive(lines, names) == bool(flat & set(names))

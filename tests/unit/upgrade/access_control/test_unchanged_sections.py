@@ -6,7 +6,13 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 from tests.unit.upgrade.access_texts import USER, marks
+
+from whimbrel.syntax.tree import parse
+from whimbrel.upgrade.access_control.unchanged_sections import _BLOCK, _has_blocks
+from whimbrel.upgrade.source.config_tree import SourceFile
 
 CLOSED = "<Location /x>\nOrder deny,allow\nDeny from all\n%s</Location>\n"
 
@@ -146,3 +152,10 @@ def test_a_condition_around_a_host_does_not_decide_what_its_files_may_contain(
     )
     assert found == reasons
     assert (f"{tmp_path}/htdocs/.htaccess" in files) is (not reasons)
+
+
+@settings(max_examples=300, deadline=None)
+@given(st.text(alphabet="{%-+ \t<=@ifend_a.\n", max_size=30))
+def test_bytes_of_a_text_do_not_hide_a_block(text: str) -> None:
+    file = SourceFile("/a.conf", parse(text.encode()))
+    assert _has_blocks(file) == (_BLOCK.search(text) is not None)

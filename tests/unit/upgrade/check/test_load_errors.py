@@ -286,3 +286,12 @@ def test_branches_for_another_mpm_are_not_loaded(
     found = [(one.place.line, one.advice) for one in result.findings if one.rule == LOAD_ERROR]
     assert [line for line, _ in found] == [line for line, _ in lines]
     assert all(words in advice for (_, advice), (_, words) in zip(found, lines, strict=True))
+
+
+def test_equal_htaccess_files_are_refused_each(tmp_path: Path) -> None:
+    files: dict[str, str | bytes] = {MAIN: f"{START}DocumentRoot {tmp_path}/htdocs\n"}
+    files |= {f"htdocs/{name}/.htaccess": "DirectoryIndex a\nRequire no-such x\n" for name in "abc"}
+    files |= {f"htdocs/{name}/.htaccess": "DirectoryIndex a\n" for name in "de"}
+    result = checked(tmp_path, files)
+    found = [one.place.path for one in result.findings if one.rule == LOAD_ERROR]
+    assert sorted(found) == [f"{tmp_path}/htdocs/{name}/.htaccess" for name in "abc"]

@@ -6,10 +6,18 @@ import re
 from pathlib import Path
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 from tests.conformance.cases import load_cases
 
 from whimbrel.base.errors import SourceLocation
-from whimbrel.upgrade.knowledge.lines import NamedLine, missing_user_files
+from whimbrel.upgrade.knowledge.lines import (
+    USER_FILES,
+    NamedLine,
+    is_of_unknown,
+    missing_user_files,
+    undefined_variables,
+)
 
 CASE = "authz-pw-0003"
 
@@ -47,3 +55,20 @@ def test_the_answers_without_the_file_are_named(tmp_path: Path, name: str, requi
     (item,) = missing_user_files([line], str(tmp_path), matters=True)
     assert item.consequence.endswith(text.format(old, new))
     assert ("both" in text) is (old == new)
+
+
+@given(
+    st.lists(
+        st.tuples(
+            st.sampled_from(("define", "require", "customlog", *sorted(USER_FILES))),
+            st.sampled_from(("A b", "B", "${A}", "x/${B}/${A}", "conf/nosuch", "/nosuch/users")),
+        )
+    )
+)
+def test_lines_that_are_left_out_name_nothing_unknown(texts: list[tuple[str, str]]) -> None:
+    lines = [NamedLine(name, args, SourceLocation("a", n)) for n, (name, args) in enumerate(texts)]
+    few = [line for line in lines if is_of_unknown(line.name, line.args)]
+    assert list(undefined_variables(few)) == list(undefined_variables(lines))
+    assert list(missing_user_files(few, "/nosuch", matters=True)) == list(
+        missing_user_files(lines, "/nosuch", matters=True)
+    )

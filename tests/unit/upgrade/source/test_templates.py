@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from tests.unit.upgrade.config_trees import fragments
 
 from whimbrel.upgrade.check.fixpoint import UpgradeResult, upgrade
-from whimbrel.upgrade.source.templates import has_mark, marked_lines
+from whimbrel.upgrade.source.templates import _MARKED, TEMPLATE, has_mark, marked_lines
 
 LANGUAGES = {
     "jinja": ("{{ value }}", "{% if x %}", "{% endif %}"),
@@ -134,3 +134,12 @@ def test_lines_in_comments_are_no_marks() -> None:
 def test_an_open_bracket_in_a_pattern_is_no_mark(line: bytes, is_marked: bool) -> None:
     """Patterns of ModSecurity have the brackets of template languages as text."""
     assert bool(marked_lines(b"Listen 80\n" + line + b"\n")) is is_marked
+
+
+@settings(max_examples=300, deadline=None)
+@given(st.text(alphabet="<%{}[]@$#\\_:(). aAbBsZ09\n-", max_size=40))
+def test_bytes_of_a_text_do_not_hide_a_mark(text: str) -> None:
+    """The search of the whole text, which the test of bytes saves, finds no mark where that finds none."""
+    lines = enumerate(text.split("\n"), 1)
+    expected = [n for n, line in lines if not line.lstrip().startswith("#") and _MARKED.search(line)]
+    assert marked_lines(text.encode()) == (expected if TEMPLATE.search(text) else [])

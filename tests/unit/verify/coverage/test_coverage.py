@@ -43,6 +43,37 @@ def test_an_exercised_line_is_not_named(root: Path) -> None:
     assert reasons(doubled)[0].endswith("Header set X-A 0: no request is answered otherwise without it")
 
 
+@pytest.mark.parametrize(
+    ("old", "new"),
+    [
+        ("Header set X-A 1", "Header add X-A 1"),
+        ("Header append Vary Cookie", "Header merge Vary Cookie"),
+        ("Options Indexes FollowSymLinks", "Options Indexes FollowSymLinks MultiViews"),
+        (
+            "AddOutputFilter INCLUDES .shtml\nOptions IncludesNOEXEC",
+            "AddOutputFilter INCLUDES .shtml\nOptions Includes",
+        ),
+        (
+            "<FilesMatch a$>\nRequire all denied\n</FilesMatch>",
+            "RegexDefaultOptions -DOLLAR_ENDONLY\n<FilesMatch a$>\nRequire all denied\n</FilesMatch>",
+        ),
+        (
+            "<FilesMatch a.c>\nRequire all denied\n</FilesMatch>",
+            "RegexDefaultOptions +ICASE\n<FilesMatch a.c>\nRequire all denied\n</FilesMatch>",
+        ),
+    ],
+    ids=["add", "merge", "MultiViews", "Includes", "end of a pattern", "case of patterns"],
+)
+def test_an_exercised_line_does_not_decide_about_each_of_its_words(root: Path, old: str, new: str) -> None:
+    sides = [
+        side(root, name, text, "2.4", "include", "filter", "negotiation")
+        for name, text in (("old", old), ("new", new))
+    ]
+    result = verify(sides[0], sides[1])
+    assert result.verdict in (Verdict.NOT_DECIDED, Verdict.DIFFERENT)
+    assert "new.conf" in str([*reasons(result), *(str(one.cause.new) for one in result.groups)])
+
+
 def test_a_name_that_is_tried_twice_is_no_difference(root: Path) -> None:
     line = "DirectoryIndex index.html main.htm"
     assert compared(root, line, f"{line}\n{line}").verdict is Verdict.SAME

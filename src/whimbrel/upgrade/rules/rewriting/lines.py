@@ -123,7 +123,7 @@ class RewriteLine:
         return list(pieces(self.parts.second))
 
     def has(self, *names: str) -> bool:
-        return any(name in self.flags for name in names)
+        return not self.flags.keys().isdisjoint(names)
 
     @property
     def substitutes(self) -> bool:
