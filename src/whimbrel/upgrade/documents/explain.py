@@ -30,7 +30,7 @@ AH_CODE: Final = re.compile(r"AH\d{5}", re.IGNORECASE)
 _FINDINGS: Final = re.compile(r"```(?:findings|options)\n.*?```\n?", re.DOTALL)
 NO_RULES: Final = (READ_ERROR, LOAD_ERROR, DIFFERENCE, NO_FIXPOINT)
 """What heads findings of no rule; each has its document."""
-_CODE_OR_SECTION: Final = re.compile(r"`[^`]*`|<[A-Z]\w*[^>`\n]*>")
+_CODE_OR_SECTION: Final = re.compile(r"`[^`]*`|<[A-Z][^<>`\n]*>")
 INVALID: Final = re.compile(r"Invalid command '([^']+)'", re.IGNORECASE)
 
 
