@@ -21,6 +21,7 @@ LoadModule proxy_http_module m/mod_proxy_http.so
 StartServers 1
 ServerLimit 1
 ProxyTimeout 1
+ProxyPass /patient/ http://127.0.0.1:{port}/ timeout=100
 ProxyPass /dead/ http://127.0.0.1:{dead}/
 ProxyPass / http://127.0.0.1:{port}/
 """
@@ -109,16 +110,14 @@ def test_interim_answers_are_passed_on_up_to_a_bound(site: ServerProcess) -> Non
 
 
 @pytest.mark.parametrize("name", ["hang", "stall", "endless"])
-def test_the_connection_ends_within_a_second_after_the_client(
-    site: ServerProcess, backend: FaultyBackend, name: str
-) -> None:
+def test_the_connection_ends_with_its_client(site: ServerProcess, backend: FaultyBackend, name: str) -> None:
     before = backend.open
     with site.connect() as wire:
-        wire.sendall(f"GET /{name} HTTP/1.1\r\nHost: localhost\r\n\r\n".encode())
-        assert within(5, lambda: len(backend.requests) > 1)
+        wire.sendall(f"GET /patient/{name} HTTP/1.1\r\nHost: localhost\r\n\r\n".encode())
+        assert within(lambda: len(backend.requests) > 1)
         if name != "hang":
             wire.recv(1000)
-    assert within(1, lambda: backend.open <= before)
+    assert within(lambda: backend.open <= before)
 
 
 def test_an_answer_before_the_end_of_the_body_stops_the_body(site: ServerProcess) -> None:
@@ -133,8 +132,8 @@ def test_a_client_that_sends_half_a_body_is_not_answered_by_half_a_request(
     before = backend.open
     with site.connect() as wire:
         wire.sendall(post("/ok", 100_000) + b"x" * 50_000)
-        assert within(5, lambda: len(backend.requests) > 1)
-    assert within(1, lambda: backend.open <= before)
+        assert within(lambda: len(backend.requests) > 1)
+    assert within(lambda: backend.open <= before)
 
 
 def test_a_post_is_never_sent_twice_and_a_get_once_more(site: ServerProcess, backend: FaultyBackend) -> None:
@@ -170,5 +169,5 @@ def test_faults_leave_nothing_open_and_no_answer_reaches_another_client(
     for thread in threads:
         thread.join()
     assert wrong == []
-    assert within(2, lambda: sockets(site) <= before + backend.open)
+    assert within(lambda: sockets(site) <= before + backend.open)
     assert backend.open <= 8  # idle connections in the pool

@@ -42,7 +42,7 @@ def sent_and_reset(data: bytes) -> Callable[[socket.socket], None]:
 
 def hang(connection: socket.socket) -> None:
     """Answer nothing until the server gives up."""
-    connection.settimeout(5)
+    connection.settimeout(60)
     try:
         connection.recv(1)
     except OSError:
