@@ -10,7 +10,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from tests.server.conftest import ServerProcess, everything, within
+from tests.server.conftest import ServerProcess, everything, unstarted_server, within
 from tests.support.faulty_backend import FaultyBackend
 
 from whimbrel.testing.ports import free_port
@@ -20,8 +20,9 @@ LoadModule proxy_module m/mod_proxy.so
 LoadModule proxy_http_module m/mod_proxy_http.so
 StartServers 1
 ServerLimit 1
-ProxyTimeout 1
-ProxyPass /patient/ http://127.0.0.1:{port}/ timeout=100
+ProxyPass /hang http://127.0.0.1:{port}/hang timeout=1
+ProxyPass /stall http://127.0.0.1:{port}/stall timeout=1
+ProxyPass /patient/ http://127.0.0.1:{port}/patient/
 ProxyPass /dead/ http://127.0.0.1:{dead}/
 ProxyPass / http://127.0.0.1:{port}/
 """
@@ -67,6 +68,18 @@ def backend() -> Iterator[FaultyBackend]:
 
 @pytest.fixture
 def site(server: ServerProcess, backend: FaultyBackend) -> ServerProcess:
+    return started(server, backend)
+
+
+@pytest.fixture(scope="module")
+def shared() -> Iterator[ServerProcess]:
+    """A site for tests that read one response: no fault spoils the next one."""
+    with FaultyBackend() as backend, unstarted_server() as server:
+        yield started(server, backend)
+
+
+def started(server: ServerProcess, backend: FaultyBackend) -> ServerProcess:
+    """Start a server in front of *backend*; return it after its first response."""
     conf = CONF.format(dead=free_port(), port=backend.port)
     (server.root / "conf/extra.conf").write_text(conf)
     server.start()
@@ -95,16 +108,16 @@ def post(path: str, length: int) -> bytes:
 
 
 @pytest.mark.parametrize("name", ANSWERS)
-def test_a_fault_is_answered_as_apache_does(site: ServerProcess, name: str) -> None:
+def test_a_fault_is_answered_as_apache_does(shared: ServerProcess, name: str) -> None:
     status, beginning = ANSWERS[name]
-    found, body = parts(site.get(f"/{name}"))
+    found, body = parts(shared.get(f"/{name}"))
     assert found == status
     assert body.startswith(beginning)
     assert b"forged" not in body
 
 
-def test_interim_answers_are_passed_on_up_to_a_bound(site: ServerProcess) -> None:
-    data = site.get("/interim-flood")
+def test_interim_answers_are_passed_on_up_to_a_bound(shared: ServerProcess) -> None:
+    data = shared.get("/interim-flood")
     assert data.count(b"HTTP/1.1 102") == 9
     assert b"Too many (10) interim responses from origin server" in data
 
