@@ -200,7 +200,7 @@ def test_a_graceful_restart_lets_requests_end(server: ServerProcess) -> None:
     server.signal(signal.SIGUSR1)
     thread.join()
     assert replies[0].startswith(b"HTTP/1.1 200 ")
-    assert pid_of(server.get("/a.fcgi")) != old
+    assert within(lambda: pid_of(server.get("/a.fcgi")) != old)
     assert within(lambda: old not in applications(server))
 
 
