@@ -23,7 +23,7 @@ from whimbrel.testing.ports import free_port
 
 BLOCK: Final = re.compile(r"^```(\w+)(?: ([^\n]+))?\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 MARK: Final = "---end-of-command---"
-SECONDS: Final = 120  # of a busy machine
+SECONDS: Final = 60
 BACKGROUND: Final = "until Ctrl-C"
 SERVER_PORT: Final = "8080"
 BACKEND_PORT: Final = "9000"
