@@ -1,6 +1,8 @@
 # Every target creates .venv if it is missing; no other preparation is needed.
 PYTHON ?= python3
 BIN := .venv/bin
+# make test WORKERS=2: processes that run tests
+WORKERS ?= 5
 # make conformance FILES="tests/conformance/cases/core-*.xz" VERSION=2.2 MORE="--every 10"; without FILES: all packed recordings
 FILES ?=
 VERSION ?= 2.4
@@ -107,10 +109,13 @@ help:
 serve: .venv/run.stamp
 	@tools/serve-example
 
-# compiled once, in place of once by each process of the tests
+# Modules and the assertions of tests are compiled once, in two processes, in place of once by each worker.  Workers wait for
+# servers and clocks half of their time, so there are more of them than processors.  A file has one worker: its servers start once.
 test: .venv/dev.stamp
 	@$(BIN)/python -m compileall -q -j 2 src
-	$(BIN)/python -m pytest tests -n 3 --dist worksteal -q --durations 25
+	@$(BIN)/python -m pytest tests/unit --collect-only -q >/dev/null & \
+		$(BIN)/python -m pytest tests --ignore tests/unit --collect-only -q >/dev/null; wait
+	$(BIN)/python -m pytest tests -n $(WORKERS) --dist loadfile --no-loadscope-reorder -q --durations 25
 
 static: .venv/dev.stamp
 	$(BIN)/ruff check src tests bench tools

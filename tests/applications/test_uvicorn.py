@@ -37,7 +37,7 @@ def site() -> Iterator[StockServer]:
             conf = f"ProxyPass /app/ http://127.0.0.1:{port}/\n"
             with StockServer(WHIMBREL, base, conf, modules=["proxy", "proxy_http"]) as server:
                 assert server.started, server.output
-                assert within(10, lambda: get(server, "/app/")[0] == 200 or time.sleep(0.1))
+                assert within(lambda: get(server, "/app/")[0] == 200)
                 yield server
     finally:
         process.terminate()
@@ -96,10 +96,10 @@ def test_upload(site: StockServer, chunked: bool) -> None:
     client.close()
 
 
-def test_the_application_learns_within_a_second_that_the_client_is_gone(site: StockServer) -> None:
+def test_the_application_learns_that_the_client_is_gone(site: StockServer) -> None:
     before = int(get(site, "/app/disconnects")[1])
     client = connect(site)
     client.request("GET", "/app/endless")
     assert client.getresponse().read(5000) == b"x" * 5000
     client.close()
-    assert within(1, lambda: int(get(site, "/app/disconnects")[1]) == before + 1)
+    assert within(lambda: int(get(site, "/app/disconnects")[1]) == before + 1)

@@ -8,7 +8,6 @@ import os
 import shutil
 import signal
 import subprocess
-import time
 from collections.abc import Iterator
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -50,9 +49,8 @@ def application() -> Iterator[tuple[Path, int]]:
             )
         try:
             ready = "spawned uWSGI worker 2"
-            assert within(
-                20, lambda: ready in (base / "uwsgi.log").read_text("latin-1") or time.sleep(0.05)
-            ), (base / "uwsgi.log").read_text("latin-1")
+            log_file = base / "uwsgi.log"
+            assert within(lambda: ready in log_file.read_text("latin-1")), log_file.read_text("latin-1")
             yield base, port
         finally:
             process.terminate()

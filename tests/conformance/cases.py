@@ -20,7 +20,7 @@ PACKED = DIRECTORY / "cases"
 EXEMPTIONS = DIRECTORY / "EXCEPTIONS.tsv"
 FLOORS = DIRECTORY / "FLOORS.tsv"
 PACKED_SUFFIX = ".jsonl.xz"
-REQUESTS = int(os.environ.get("WHIMBREL_REQUESTS", "90"))
+REQUESTS = int(os.environ.get("WHIMBREL_REQUESTS", "60"))
 """Requests of a thinned case."""
 LONG_CASE = 200
 """Requests of a case that is thinned, at least."""

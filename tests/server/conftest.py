@@ -137,7 +137,11 @@ def everything(wire: socket.socket) -> bytes:
     return bytes(out)
 
 
-def within(seconds: float, condition: Callable[[], object]) -> bool:
+def within(condition: Callable[[], object], seconds: float = 20.0) -> bool:
+    """Return True as soon as *condition* holds, False if it does not hold in time.
+
+    The default is what a busy machine may take; what would end by itself has to last longer.
+    """
     end = time.monotonic() + seconds
     while not condition():
         if time.monotonic() > end:

@@ -10,6 +10,7 @@ import re
 import shutil
 import signal
 import threading
+import time
 from pathlib import Path
 
 import pytest
@@ -91,7 +92,7 @@ def test_a_body_beyond_the_limit_is_refused(server: ServerProcess) -> None:
     assert b"body 10\n" in server.ask(head % 10 + b"x" * 10)
     assert server.ask(head % 11 + b"x" * 11).startswith(b"HTTP/1.1 500 ")
     text = "mod_fcgid: HTTP request length 11 (so far) exceeds MaxRequestLen (10)"
-    assert within(5, lambda: text in server.errors())
+    assert within(lambda: text in server.errors())
 
 
 def test_processes_that_end_are_logged_and_replaced(server: ServerProcess) -> None:
@@ -99,7 +100,7 @@ def test_processes_that_end_are_logged_and_replaced(server: ServerProcess) -> No
     assert server.get("/a.fcgi?exit").startswith(b"HTTP/1.1 500 ")
     assert server.get("/a.fcgi?kill").startswith(b"HTTP/1.1 500 ")
     assert server.get("/a.fcgi").startswith(b"HTTP/1.1 200 ")
-    assert within(5, lambda: "unexpected signal 11" in server.errors())
+    assert within(lambda: "unexpected signal 11" in server.errors())
     log = server.errors()
     assert "mod_fcgid: error reading data, FastCGI server closed connection" in log
     assert "End of script output before headers: a.fcgi" in log
@@ -110,9 +111,9 @@ def test_processes_that_end_are_logged_and_replaced(server: ServerProcess) -> No
 def test_a_slow_process_is_given_up(server: ServerProcess) -> None:
     start(server, FCGID + "FcgidIOTimeout 1\nFcgidErrorScanInterval 1\n")
     first = pid_of(server.get("/a.fcgi"))
-    assert server.get("/a.fcgi?sleep=5").startswith(b"HTTP/1.1 500 ")
-    assert within(5, lambda: "mod_fcgid: read data timeout in 1 seconds" in server.errors())
-    assert within(6, lambda: first not in applications(server))
+    assert server.get("/a.fcgi?sleep=100").startswith(b"HTTP/1.1 500 ")
+    assert within(lambda: "mod_fcgid: read data timeout in 1 seconds" in server.errors())
+    assert within(lambda: first not in applications(server))
 
 
 def test_busy_processes_stay_within_the_limit_of_their_class(server: ServerProcess) -> None:
@@ -132,9 +133,9 @@ def test_busy_processes_stay_within_the_limit_of_their_class(server: ServerProce
 
 def test_a_busy_process_beyond_its_time_is_ended(server: ServerProcess) -> None:
     start(server, FCGID + "FcgidBusyTimeout 1\nFcgidBusyScanInterval 1\nFcgidErrorScanInterval 1\n")
-    assert server.get("/a.fcgi?sleep=20").startswith(b"HTTP/1.1 500 ")
-    assert within(5, lambda: not applications(server))
-    assert within(5, lambda: "exit(busy timeout), get stop signal 15" in server.errors())
+    assert server.get("/a.fcgi?sleep=100").startswith(b"HTTP/1.1 500 ")
+    assert within(lambda: not applications(server))
+    assert within(lambda: "exit(busy timeout), get stop signal 15" in server.errors())
 
 
 def test_idle_processes_are_stopped(server: ServerProcess) -> None:
@@ -142,8 +143,8 @@ def test_idle_processes_are_stopped(server: ServerProcess) -> None:
     start(server, FCGID + limits + "FcgidMinProcessesPerClass 0\n")
     server.get("/a.fcgi")
     assert len(applications(server)) == 1
-    assert within(8, lambda: not applications(server))
-    assert within(2, lambda: "exit(idle timeout), get stop signal 15" in server.errors())
+    assert within(lambda: not applications(server))
+    assert within(lambda: "exit(idle timeout), get stop signal 15" in server.errors())
 
 
 def test_processes_of_many_requests_are_replaced(server: ServerProcess) -> None:
@@ -158,7 +159,7 @@ def test_programs_decide_about_access(server: ServerProcess) -> None:
     head = b"GET /other.txt HTTP/1.1\r\nHost: a\r\nX-Deny: ACCESS_CHECKER\r\nConnection: close\r\n\r\n"
     assert server.ask(head).startswith(b"HTTP/1.1 401 ")
     text = "mod_fcgid: Access check to access /other.txt failed, reason: script returned status 403"
-    assert within(5, lambda: text in server.errors())
+    assert within(lambda: text in server.errors())
 
 
 @pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGKILL, signal.SIGWINCH])
@@ -169,8 +170,8 @@ def test_no_process_is_left(server: ServerProcess, number: int) -> None:
     server.get("/b.fcgi")
     assert len(applications(server)) == 2
     server.signal(number)
-    assert within(10, lambda: not applications(server))
-    assert within(5, lambda: not keepers_directories(server))
+    assert within(lambda: not applications(server))
+    assert within(lambda: not keepers_directories(server))
 
 
 def keepers_directories(server: ServerProcess) -> list[Path]:
@@ -183,8 +184,8 @@ def test_a_killed_process_manager_is_replaced(server: ServerProcess) -> None:
     first = pid_of(server.get("/a.fcgi"))
     parent = int(Path(f"/proc/{first}/stat").read_text().rpartition(")")[2].split()[1])
     os.kill(parent, signal.SIGKILL)
-    assert within(5, lambda: first not in applications(server))
-    assert within(5, lambda: "has ended, replacing it" in server.errors())
+    assert within(lambda: first not in applications(server))
+    assert within(lambda: "has ended, replacing it" in server.errors())
     assert server.get("/a.fcgi").startswith(b"HTTP/1.1 200 ")
 
 
@@ -194,27 +195,27 @@ def test_a_graceful_restart_lets_requests_end(server: ServerProcess) -> None:
     old = pid_of(server.get("/a.fcgi"))
     thread = threading.Thread(target=lambda: replies.append(server.get("/a.fcgi?sleep=2")))
     thread.start()
-    assert within(5, lambda: len(applications(server)) == 1)
-    within(0.3, lambda: False)
+    assert within(lambda: len(applications(server)) == 1)
+    time.sleep(0.3)  # the request is in its process
     server.signal(signal.SIGUSR1)
     thread.join()
     assert replies[0].startswith(b"HTTP/1.1 200 ")
-    assert pid_of(server.get("/a.fcgi")) != old
-    assert within(8, lambda: old not in applications(server))
+    assert within(lambda: pid_of(server.get("/a.fcgi")) != old)
+    assert within(lambda: old not in applications(server))
 
 
 def test_fastcgi_servers_run_from_the_start(server: ServerProcess) -> None:
     options = "-processes 2 -initial-env A=b -idle-timeout 1 -restart-delay 0 -pass-header Authorization"
     start(server, FASTCGI + f"FastCgiServer {{root}}/htdocs/a.fcgi {options}\n")
-    assert within(5, lambda: len(applications(server)) == 2)
+    assert within(lambda: len(applications(server)) == 2)
     assert b"A=b\n" in server.get("/a.fcgi?penv")
     head = b"GET /a.fcgi?env HTTP/1.1\r\nHost: a\r\nAuthorization: Basic eDp5\r\nConnection: close\r\n\r\n"
     assert b"HTTP_AUTHORIZATION=Basic eDp5\n" in server.ask(head)
     assert server.get("/a.fcgi?kill").startswith(b"HTTP/1.1 500 ")
-    assert within(5, lambda: len(applications(server)) == 2)
+    assert within(lambda: len(applications(server)) == 2)
     assert server.get("/a.fcgi?sleep=3").startswith(b"HTTP/1.1 500 ")
     text = f'FastCGI: comm with server "{server.root}/htdocs/a.fcgi" aborted: idle timeout (1 sec)'
-    assert within(5, lambda: text in server.errors())
+    assert within(lambda: text in server.errors())
     assert b"count" in server.get("/b.fcgi")  # dynamic
     server.stop()
-    assert within(5, lambda: not applications(server))
+    assert within(lambda: not applications(server))

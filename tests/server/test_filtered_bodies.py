@@ -40,7 +40,7 @@ Alias /fast/ {root}/htdocs/
 </LocationMatch>
 """
 COUNT = "#!/bin/sh\nprintf 'Content-Type: text/plain\\n\\n'\nexec wc -c\n"
-SLOW = "#!/bin/sh\nprintf 'Content-Type: text/plain\\n\\nbegin\\n'\nexec sleep 5\n"
+SLOW = "#!/bin/sh\nprintf 'Content-Type: text/plain\\n\\nbegin\\n'\nexec sleep 100\n"
 
 
 @pytest.fixture
@@ -80,8 +80,8 @@ def test_a_source_that_fails_behind_a_program_is_logged(site: ServerProcess) -> 
         except ConnectionResetError:
             pass
     assert not out.endswith(b"0\r\n\r\n")
-    assert within(2.0, lambda: lines(site)[1:] == ["GET /cat/huge.txt HTTP/1.1 200"])
-    assert within(2.0, lambda: open_files(site) == before)
+    assert within(lambda: lines(site)[1:] == ["GET /cat/huge.txt HTTP/1.1 200"])
+    assert within(lambda: open_files(site) == before)
     assert "Traceback" not in site.errors()
 
 
@@ -110,7 +110,7 @@ def test_a_slow_program_is_throttled_as_it_writes(site: ServerProcess) -> None:
         while b"begin" not in out:
             assert (data := wire.recv(4096))
             out += data
-    assert time.monotonic() - begun < 2
+    assert time.monotonic() - begun < 20
 
 
 def test_an_endless_program_ends_with_a_client_whose_body_is_not_read(site: ServerProcess) -> None:
@@ -121,11 +121,11 @@ def test_an_endless_program_ends_with_a_client_whose_body_is_not_read(site: Serv
         wire.sendall(b"POST /cgi/count HTTP/1.1\r\nHost: localhost\r\nContent-Length: 8388608\r\n\r\n" + body)
     except TimeoutError:
         pass  # the program does not read it
-    assert within(2.0, lambda: len(programs(site)) == 2)
+    assert within(lambda: len(programs(site)) == 2)
     reset(wire)
-    assert within(3.0, lambda: not programs(site))
-    assert within(1.0, lambda: len(lines(site)) == 2)
-    assert within(1.0, lambda: open_files(site) == before)
+    assert within(lambda: not programs(site))
+    assert within(lambda: len(lines(site)) == 2)
+    assert within(lambda: open_files(site) == before)
     assert "Traceback" not in site.errors()
 
 
@@ -134,5 +134,5 @@ def test_a_program_that_does_not_start_leaves_its_file_to_be_closed_once(site: S
     for _ in range(3):
         with request(site, "/absent/huge.txt") as wire:
             assert b" 500 " in wire.recv(4096)
-    assert within(1.0, lambda: open_files(site) == before)
+    assert within(lambda: open_files(site) == before)
     assert "Traceback" not in site.errors()

@@ -27,7 +27,7 @@ from h2.events import (
     StreamEnded,
     StreamReset,
 )
-from tests.server.conftest import ServerProcess, everything
+from tests.server.conftest import ServerProcess, everything, programs, unstarted_server
 
 PREFACE = b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n"
 CONF = """\
@@ -39,6 +39,9 @@ LogFormat "%r %>s %B %X %k" lines
 CustomLog logs/lines lines
 """
 SLOW = "#!/bin/sh\nsleep 1\nprintf 'Content-Type: text/plain\\r\\nConnection: close\\r\\n\\r\\nslow\\n'\n"
+HELD = (
+    "#!/bin/sh\nwhile [ ! -e ../go ]; do sleep 0.05; done\nprintf 'Content-Type: text/plain\\n\\nheld\\n'\n"
+)
 ECHO = "#!/bin/sh\nprintf 'Content-Type: text/plain\\r\\n\\r\\n'\ncat\n"
 SHOW = (
     '#!/bin/sh\nprintf \'Content-Type: text/plain\\r\\n\\r\\n%s %s %s %s\' "$SERVER_PROTOCOL" "$HTTP2" '
@@ -121,14 +124,28 @@ class Peer:
 
 @pytest.fixture
 def site(server: ServerProcess) -> Iterator[ServerProcess]:
-    """A server with mod_http2 and three programs, not started yet."""
+    """A server with mod_http2 and its programs, not started yet."""
+    lay_out(server)
+    yield server
+
+
+@pytest.fixture(scope="module")
+def running() -> Iterator[ServerProcess]:
+    """The same one, started, for tests that leave nothing behind."""
+    with unstarted_server() as server:
+        lay_out(server)
+        server.start()
+        yield server
+
+
+def lay_out(server: ServerProcess) -> None:
+    """Write configuration and programs."""
     folder = server.root / "cgi"
     folder.mkdir()
-    for name, text in (("slow", SLOW), ("echo", ECHO), ("show", SHOW)):
+    for name, text in (("slow", SLOW), ("held", HELD), ("echo", ECHO), ("show", SHOW)):
         (folder / name).write_text(text)
         (folder / name).chmod(0o755)
     (server.root / "conf/extra.conf").write_text(CONF.format(root=server.root))
-    yield server
 
 
 def add(server: ServerProcess, text: str) -> None:
@@ -149,9 +166,8 @@ def test_consecutive_requests_and_cached_responses(site: ServerProcess) -> None:
     assert set((site.root / "logs/lines").read_text().splitlines()) == {"GET /index.html HTTP/2.0 200 6 - 1"}
 
 
-def test_a_slow_response_delays_no_other(site: ServerProcess) -> None:
-    site.start()
-    peer = Peer(site)
+def test_a_slow_response_delays_no_other(running: ServerProcess) -> None:
+    peer = Peer(running)
     peer.ask(1, "/cgi/slow")
     peer.ask(3, "/")
     peer.read(StreamEnded, 2)
@@ -160,9 +176,8 @@ def test_a_slow_response_delays_no_other(site: ServerProcess) -> None:
     assert peer.body(1) == b"slow\n"
 
 
-def test_head_and_errors(site: ServerProcess) -> None:
-    site.start()
-    peer = Peer(site)
+def test_head_and_errors(running: ServerProcess) -> None:
+    peer = Peer(running)
     peer.ask(1, "/", method="HEAD")
     peer.ask(3, "/none")
     peer.read(StreamEnded, 2)
@@ -170,10 +185,9 @@ def test_head_and_errors(site: ServerProcess) -> None:
     assert peer.fields(3)[":status"] == "404" and b"Not Found" in peer.body(3)
 
 
-def test_a_large_file_under_small_windows(site: ServerProcess) -> None:
-    site.start()
-    (site.root / "htdocs/large.bin").write_bytes(bytes(range(256)) * 8_000)
-    peer = Peer(site, begin=False)
+def test_a_large_file_under_small_windows(running: ServerProcess) -> None:
+    (running.root / "htdocs/large.bin").write_bytes(bytes(range(256)) * 8_000)
+    peer = Peer(running, begin=False)
     peer.wire.local_settings.initial_window_size = 1000
     peer.wire.local_settings.acknowledge()
     peer.wire.initiate_connection()
@@ -183,9 +197,8 @@ def test_a_large_file_under_small_windows(site: ServerProcess) -> None:
     assert peer.body(1) == bytes(range(256)) * 8_000
 
 
-def test_a_body_larger_than_the_window_comes_back(site: ServerProcess) -> None:
-    site.start()
-    peer = Peer(site)
+def test_a_body_larger_than_the_window_comes_back(running: ServerProcess) -> None:
+    peer = Peer(running)
     peer.ask(1, "/cgi/echo", method="POST", end=False)
     want = os.urandom(300_000)
     at = 0
@@ -201,9 +214,8 @@ def test_a_body_larger_than_the_window_comes_back(site: ServerProcess) -> None:
     assert peer.body(1) == want
 
 
-def test_continue_and_variables(site: ServerProcess) -> None:
-    site.start()
-    peer = Peer(site)
+def test_continue_and_variables(running: ServerProcess) -> None:
+    peer = Peer(running)
     peer.ask(1, "/cgi/echo", ("expect", "100-continue"), method="POST", end=False)
     assert peer.read(InformationalResponseReceived)
     peer.wire.send_data(1, b"abc", end_stream=True)
@@ -214,10 +226,9 @@ def test_continue_and_variables(site: ServerProcess) -> None:
     assert peer.body(3) == b"HTTP/2.0 on on 3"
 
 
-def test_an_answer_that_needs_no_body_ends_the_stream(site: ServerProcess) -> None:
+def test_an_answer_that_needs_no_body_ends_the_stream(running: ServerProcess) -> None:
     """2.4.71 responds and resets with NO_ERROR."""
-    site.start()
-    peer = Peer(site)
+    peer = Peer(running)
     peer.ask(1, "/", method="POST", end=False)
     peer.read(StreamReset)
     assert peer.fields(1)[":status"] == "200" and peer.reset(1) == 0
@@ -228,10 +239,9 @@ def test_an_answer_that_needs_no_body_ends_the_stream(site: ServerProcess) -> No
     [(("connection", "close"), 1), (("content-length", "5"), 1), (("X-A", "1"), 1), (("te", "gzip"), 1)],
 )
 def test_malformed_requests_end_their_stream_only(
-    site: ServerProcess, more: tuple[str, str], code: int
+    running: ServerProcess, more: tuple[str, str], code: int
 ) -> None:
-    site.start()
-    peer = Peer(site)
+    peer = Peer(running)
     peer.ask(1, "/", more)
     peer.read(StreamReset)
     peer.ask(3, "/")
@@ -240,9 +250,10 @@ def test_malformed_requests_end_their_stream_only(
 
 
 @pytest.mark.parametrize(("length", "data"), [("10", b"short"), ("3", b"longer")])
-def test_a_body_of_another_length_ends_its_stream_only(site: ServerProcess, length: str, data: bytes) -> None:
-    site.start()
-    peer = Peer(site)
+def test_a_body_of_another_length_ends_its_stream_only(
+    running: ServerProcess, length: str, data: bytes
+) -> None:
+    peer = Peer(running)
     peer.ask(1, "/cgi/echo", ("content-length", length), method="POST", end=False)
     peer.wire.send_data(1, data, end_stream=True)
     peer.flush()
@@ -261,11 +272,12 @@ def test_streams_beyond_the_limit_are_refused(site: ServerProcess) -> None:
     assert peer.body(1) == peer.body(3) == b"slow\n"
 
 
-def test_upgrade_and_its_announcement(site: ServerProcess) -> None:
-    site.start()
-    got = site.ask(b"GET / HTTP/1.1\r\nHost: a\r\n\r\nGET / HTTP/1.1\r\nHost: a\r\nConnection: close\r\n\r\n")
+def test_upgrade_and_its_announcement(running: ServerProcess) -> None:
+    got = running.ask(
+        b"GET / HTTP/1.1\r\nHost: a\r\n\r\nGET / HTTP/1.1\r\nHost: a\r\nConnection: close\r\n\r\n"
+    )
     assert got.count(b"\r\nUpgrade: h2c\r\nConnection: Upgrade\r\n") == 1
-    peer = Peer(site, begin=False)
+    peer = Peer(running, begin=False)
     settings = peer.wire.initiate_upgrade_connection()
     assert isinstance(settings, bytes)
     peer.socket.sendall(
@@ -292,9 +304,8 @@ def test_upgrade_and_its_announcement(site: ServerProcess) -> None:
         b"Connection: Upgrade, HTTP2-Settings\r\nUpgrade: websocket\r\nHTTP2-Settings: AAMAAABk\r\n",
     ],
 )
-def test_what_is_no_upgrade_is_answered_in_http_1(site: ServerProcess, lines: bytes) -> None:
-    site.start()
-    got = site.ask(
+def test_what_is_no_upgrade_is_answered_in_http_1(running: ServerProcess, lines: bytes) -> None:
+    got = running.ask(
         b"GET / HTTP/1.1\r\nHost: a\r\n%b\r\nGET / HTTP/1.1\r\nHost: a\r\nConnection: close\r\n\r\n" % lines
     )
     assert got.startswith(b"HTTP/1.1 200 OK")
@@ -306,9 +317,8 @@ def test_without_protocols_the_preface_is_a_bad_request(server: ServerProcess) -
     assert server.ask(PREFACE).startswith(b"HTTP/1.1 400 ")
 
 
-def test_a_preface_in_pieces(site: ServerProcess) -> None:
-    site.start()
-    peer = Peer(site, begin=False)
+def test_a_preface_in_pieces(running: ServerProcess) -> None:
+    peer = Peer(running, begin=False)
     peer.wire.initiate_connection()
     for byte in peer.wire.data_to_send():
         peer.socket.sendall(bytes([byte]))
@@ -329,11 +339,15 @@ def test_idle_connections_hear_goodbye(site: ServerProcess) -> None:
 def test_a_graceful_restart_ends_streams_first(site: ServerProcess) -> None:
     site.start()
     peer = Peer(site)
-    peer.ask(1, "/cgi/slow")
-    time.sleep(0.3)
+    peer.ask(1, "/cgi/held")
+    site.wait_for(lambda: programs(site))
     site.signal(signal.SIGUSR1)
-    got = everything(peer.socket)  # the package reads nothing after a GOAWAY
-    assert got.index(bytes.fromhex("0000080700000000000000000100000000")) < got.index(b"slow\n")
+    got = b""
+    while bytes.fromhex("0000080700000000000000000100000000") not in got:
+        got += peer.socket.recv(1000)  # the package reads nothing after a GOAWAY
+        assert b"held\n" not in got
+    (site.root / "go").touch()
+    assert b"held\n" in everything(peer.socket)
 
 
 FLOODS = {

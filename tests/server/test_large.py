@@ -85,7 +85,7 @@ def test_slow_clients_get_all_of_it_and_delay_no_other(server: ServerProcess) ->
     assert server.get().endswith(b"hello\n")
     with begin(server) as wire:
         assert answer(wire) == CONTENT
-    assert time.monotonic() - begun < 4
+    assert time.monotonic() - begun < 20
     assert answer(slow[0], pause=0.01) == CONTENT
     for wire in slow:
         wire.close()
@@ -135,7 +135,7 @@ def test_a_client_that_stops_reading_has_timeout_seconds(server: ServerProcess) 
         begun = time.monotonic()
         assert received(wire, 1000) >= 1000
         server.wait_for(lambda: access_log(server))
-        assert 0.9 < time.monotonic() - begun < 4
+        assert 0.9 < time.monotonic() - begun < 20
         server.wait_for(lambda: not open_by_workers(server))
 
 

@@ -298,7 +298,7 @@ def test_a_signal_that_ends_the_master_is_logged(server: ServerProcess, number: 
     workers = server.workers()
     server.signal(number)
     assert server.process is not None
-    assert server.process.wait(10) == 1
+    assert server.process.wait(30) == 1
     assert f"caught {number.name}, shutting down" in log_of(server)
     assert not any(Path(f"/proc/{pid}").exists() for pid in workers)
 
@@ -308,7 +308,7 @@ def test_a_crash_of_the_interpreter_is_logged(server: ServerProcess) -> None:
     server.wait_for(server.workers)
     server.signal(signal.SIGSEGV)
     assert server.process is not None
-    assert server.process.wait(10) == -signal.SIGSEGV
+    assert server.process.wait(30) == -signal.SIGSEGV
     assert "Fatal Python error: Segmentation fault" in log_of(server)
 
 
@@ -354,7 +354,7 @@ def test_a_configuration_that_is_gone_at_a_restart(server: ServerProcess) -> Non
     (server.root / "conf/httpd.conf").unlink()
     server.signal(signal.SIGHUP)
     assert server.process is not None
-    assert server.process.wait(10) == 1
+    assert server.process.wait(30) == 1
     assert re.search(
         r"Could not open configuration file \S*/conf/httpd.conf: No such file or directory", log_of(server)
     )
@@ -411,7 +411,7 @@ def test_a_worker_that_cannot_become_its_user_ends_the_server(
     path.write_text(path.read_text().replace("User www-data\nGroup www-data", lines))
     server.start()
     assert server.process is not None
-    assert server.process.wait(10) == 1
+    assert server.process.wait(30) == 1
     assert re.search(rf"\[unixd:alert\] \[pid \d+:tid \d+\] {alert}", log_of(server))
     assert re.search(r"AH00050: Child \d+ returned a Fatal error\.\.\. Apache is exiting!", log_of(server))
     assert server.run("-X").returncode == 1
@@ -485,7 +485,7 @@ def test_x_with_threads_has_no_use_for_restarts(server: ServerProcess, number: i
         assert server.get().endswith(b"hello\n")
     server.signal(signal.SIGINT)
     assert server.process is not None
-    assert server.process.wait(8) == 0
+    assert server.process.wait(30) == 0
 
 
 @pytest.mark.parametrize(
@@ -499,7 +499,7 @@ def test_x_with_prefork_ends(server: ServerProcess, number: int, status: int) ->
     assert server.get().endswith(b"hello\n")
     server.signal(number)
     assert server.process is not None
-    assert server.process.wait(8) == status
+    assert server.process.wait(30) == status
 
 
 # restarts under load -----------------------------------------------------------------------------
@@ -549,6 +549,7 @@ def test_a_restart_under_load_resets_no_busy_connection(server: ServerProcess) -
 
 
 def test_a_restart_closes_idle_connections(server: ServerProcess) -> None:
+    configure(server, "KeepAliveTimeout 60\n")
     server.start()
     with server.connect() as wire:
         wire.sendall(b"GET / HTTP/1.1\r\nHost: localhost\r\n\r\n")
@@ -556,7 +557,7 @@ def test_a_restart_closes_idle_connections(server: ServerProcess) -> None:
         begin = time.monotonic()
         server.signal(signal.SIGHUP)
         assert everything(wire) == b""
-        assert time.monotonic() - begin < 2.0
+        assert time.monotonic() - begin < 20
 
 
 # RewriteMap prg: ---------------------------------------------------------------------------------

@@ -10,7 +10,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from tests.server.conftest import ServerProcess, everything, within
+from tests.server.conftest import ServerProcess, everything, reset, unstarted_server, within
 from tests.support.faulty_backend import FaultyBackend
 
 from whimbrel.testing.ports import free_port
@@ -20,7 +20,9 @@ LoadModule proxy_module m/mod_proxy.so
 LoadModule proxy_http_module m/mod_proxy_http.so
 StartServers 1
 ServerLimit 1
-ProxyTimeout 1
+ProxyPass /hang http://127.0.0.1:{port}/hang timeout=1
+ProxyPass /stall http://127.0.0.1:{port}/stall timeout=1
+ProxyPass /patient/ http://127.0.0.1:{port}/patient/
 ProxyPass /dead/ http://127.0.0.1:{dead}/
 ProxyPass / http://127.0.0.1:{port}/
 """
@@ -66,6 +68,18 @@ def backend() -> Iterator[FaultyBackend]:
 
 @pytest.fixture
 def site(server: ServerProcess, backend: FaultyBackend) -> ServerProcess:
+    return started(server, backend)
+
+
+@pytest.fixture(scope="module")
+def shared() -> Iterator[ServerProcess]:
+    """A site for tests that read one response: no fault spoils the next one."""
+    with FaultyBackend() as backend, unstarted_server() as server:
+        yield started(server, backend)
+
+
+def started(server: ServerProcess, backend: FaultyBackend) -> ServerProcess:
+    """Start a server in front of *backend*; return it after its first response."""
     conf = CONF.format(dead=free_port(), port=backend.port)
     (server.root / "conf/extra.conf").write_text(conf)
     server.start()
@@ -94,31 +108,31 @@ def post(path: str, length: int) -> bytes:
 
 
 @pytest.mark.parametrize("name", ANSWERS)
-def test_a_fault_is_answered_as_apache_does(site: ServerProcess, name: str) -> None:
+def test_a_fault_is_answered_as_apache_does(shared: ServerProcess, name: str) -> None:
     status, beginning = ANSWERS[name]
-    found, body = parts(site.get(f"/{name}"))
+    found, body = parts(shared.get(f"/{name}"))
     assert found == status
     assert body.startswith(beginning)
     assert b"forged" not in body
 
 
-def test_interim_answers_are_passed_on_up_to_a_bound(site: ServerProcess) -> None:
-    data = site.get("/interim-flood")
+def test_interim_answers_are_passed_on_up_to_a_bound(shared: ServerProcess) -> None:
+    data = shared.get("/interim-flood")
     assert data.count(b"HTTP/1.1 102") == 9
     assert b"Too many (10) interim responses from origin server" in data
 
 
 @pytest.mark.parametrize("name", ["hang", "stall", "endless"])
-def test_the_connection_ends_within_a_second_after_the_client(
-    site: ServerProcess, backend: FaultyBackend, name: str
-) -> None:
+def test_the_connection_ends_with_its_client(site: ServerProcess, backend: FaultyBackend, name: str) -> None:
     before = backend.open
-    with site.connect() as wire:
-        wire.sendall(f"GET /{name} HTTP/1.1\r\nHost: localhost\r\n\r\n".encode())
-        assert within(5, lambda: len(backend.requests) > 1)
-        if name != "hang":
-            wire.recv(1000)
-    assert within(1, lambda: backend.open <= before)
+    wire = site.connect()
+    wire.sendall(f"GET /patient/{name} HTTP/1.1\r\nHost: localhost\r\n\r\n".encode())
+    assert within(lambda: len(backend.requests) > 1)
+    assert backend.open > before
+    if name != "hang":
+        wire.recv(1000)
+    reset(wire)  # one that only ends its side may wait for the response
+    assert within(lambda: backend.open <= before)
 
 
 def test_an_answer_before_the_end_of_the_body_stops_the_body(site: ServerProcess) -> None:
@@ -133,8 +147,8 @@ def test_a_client_that_sends_half_a_body_is_not_answered_by_half_a_request(
     before = backend.open
     with site.connect() as wire:
         wire.sendall(post("/ok", 100_000) + b"x" * 50_000)
-        assert within(5, lambda: len(backend.requests) > 1)
-    assert within(1, lambda: backend.open <= before)
+        assert within(lambda: len(backend.requests) > 1)
+    assert within(lambda: backend.open <= before)
 
 
 def test_a_post_is_never_sent_twice_and_a_get_once_more(site: ServerProcess, backend: FaultyBackend) -> None:
@@ -170,5 +184,5 @@ def test_faults_leave_nothing_open_and_no_answer_reaches_another_client(
     for thread in threads:
         thread.join()
     assert wrong == []
-    assert within(2, lambda: sockets(site) <= before + backend.open)
+    assert within(lambda: sockets(site) <= before + backend.open)
     assert backend.open <= 8  # idle connections in the pool

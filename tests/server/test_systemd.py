@@ -27,7 +27,7 @@ def test_a_life_as_the_manager_hears_it(server: ServerProcess) -> None:
         heard += [wire.recv(4096).decode() for _ in range(2)]
         server.signal(signal.SIGTERM)
         heard.append(wire.recv(4096).decode())
-        assert server.process.wait(8) == 0
+        assert server.process.wait(30) == 0
     assert [text.split("\n")[0] for text in heard] == ["READY=1", "RELOADING=1", "READY=1", "STOPPING=1"]
     assert f"MAINPID={server.process.pid}" in heard[0].split("\n")
 

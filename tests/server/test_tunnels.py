@@ -117,7 +117,7 @@ def test_connect_passes_what_came_with_the_head(server: ServerProcess, echo: Ech
     agent = b"Whimbrel/%b (Unix)" % VERSION.encode()
     assert head == b"HTTP/1.0 200 Connection Established\r\nProxy-agent: " + agent
     assert rest == b"hello got:" + b"x" * size
-    assert within(5, lambda: lines(server)[-1:] == [f"CONNECT 127.0.0.1:{echo.port} HTTP/1.1 200 -"])
+    assert within(lambda: lines(server)[-1:] == [f"CONNECT 127.0.0.1:{echo.port} HTTP/1.1 200 -"])
 
 
 @pytest.mark.parametrize(
@@ -136,32 +136,32 @@ def test_connect_is_refused(
     start(server, echo.port)
     reply = server.ask(b"CONNECT %b HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n" % target)
     assert reply.startswith(b"HTTP/1.1 " + status)
-    assert within(5, lambda: code in server.errors())
+    assert within(lambda: code in server.errors())
 
 
 @pytest.mark.parametrize("gone", ["client", "backend"])
-def test_one_end_closes_the_other_within_a_second(server: ServerProcess, echo: EchoServer, gone: str) -> None:
+def test_one_end_closes_the_other(server: ServerProcess, echo: EchoServer, gone: str) -> None:
     start(server, echo.port)
     wire = tunnel(server, echo.port)
     head_of(wire)
-    assert within(5, lambda: echo.open)
+    assert within(lambda: echo.open)
     if gone == "client":
         reset(wire)
-        assert within(1, lambda: not echo.open)
+        assert within(lambda: not echo.open)
     else:
         wire.recv(6)
         wire.settimeout(1)
         echo.open[0].shutdown(socket.SHUT_RDWR)
         assert wire.recv(1) == b""
         wire.close()
-    assert within(5, lambda: lines(server)[-1].startswith("CONNECT"))
+    assert within(lambda: lines(server)[-1].startswith("CONNECT"))
 
 
 def test_an_idle_tunnel_ends(server: ServerProcess, echo: EchoServer) -> None:
     start(server, echo.port, timeout=1)
     wire = tunnel(server, echo.port)
     assert everything(wire).endswith(b"hello ")
-    assert within(2, lambda: "AH10224: tunnel timed out" in server.errors())
+    assert within(lambda: "AH10224: tunnel timed out" in server.errors())
 
 
 def test_a_graceful_stop_lets_tunnels_end(server: ServerProcess, echo: EchoServer) -> None:
@@ -174,7 +174,7 @@ def test_a_graceful_stop_lets_tunnels_end(server: ServerProcess, echo: EchoServe
     wire.sendall(b"still")
     wire.shutdown(socket.SHUT_WR)
     assert everything(wire) == b"hello got:still"
-    assert within(10, server.ended)
+    assert within(server.ended)
 
 
 def test_websocket(server: ServerProcess, echo: EchoServer) -> None:
@@ -199,7 +199,7 @@ def test_websocket(server: ServerProcess, echo: EchoServer) -> None:
 
     assert asyncio.run(main()) == [True] * 4
     wanted = ["GET /ws HTTP/1.1 101 -", "GET /up HTTP/1.1 101 -"]
-    assert within(5, lambda: [line for line in lines(server) if " 101 " in line] == wanted)
+    assert within(lambda: [line for line in lines(server) if " 101 " in line] == wanted)
 
 
 def test_memory_of_idle_tunnels() -> None:

@@ -94,14 +94,14 @@ def pid_of(reply: bytes) -> int:
 
 def test_processes_exist_before_the_first_request_and_not_after_the_end(server: ServerProcess) -> None:
     start(server, "processes=2 threads=1")
-    assert within(5, lambda: len(started(server)) == 4)  # two groups are named
+    assert within(lambda: len(started(server)) == 4)  # two groups are named
     assert pid_of(server.get("/app")) in started(server)
     assert pid_of(server.get("/group")) in started(server)
     assert pid_of(server.get("/embedded")) in started(server)
     pids = started(server)
     assert len(pids) >= 5
     server.stop()
-    assert within(6, lambda: not any(map(is_alive, pids)))
+    assert within(lambda: not any(map(is_alive, pids)))
 
 
 def test_application_groups_have_processes_of_their_own(server: ServerProcess) -> None:
@@ -178,8 +178,8 @@ def test_an_idle_process_ends(server: ServerProcess) -> None:
     start(server, "threads=1 inactivity-timeout=1")
     first = pid_of(server.get("/app"))
     text = f"mod_wsgi (pid={first}): Daemon process idle inactivity timer expired, stopping process 'site'."
-    assert within(8, lambda: text in server.errors())
-    assert within(5, lambda: not is_alive(first))
+    assert within(lambda: text in server.errors())
+    assert within(lambda: not is_alive(first))
     assert server.get("/app").startswith(b"HTTP/1.1 200 ")
 
 
@@ -241,7 +241,7 @@ def test_no_request_is_lost_when_a_script_changes(server: ServerProcess) -> None
     with Load(server) as load:
         for _ in range(3):
             before = load.count()
-            assert within(10, lambda: load.count() > before + 20)  # noqa: B023
+            assert within(lambda: load.count() > before + 20, 100)  # noqa: B023
             script.write_text(APPLICATION + "\n")
             os.utime(script, ns=(time.time_ns(), time.time_ns()))
     assert {reply[:12] for reply in load.replies} == {b"HTTP/1.1 200"}
@@ -255,16 +255,16 @@ def test_no_request_is_lost_by_limits_and_graceful_restarts(server: ServerProces
     start(server, "processes=2 threads=2 maximum-requests=10")
     with Load(server) as load:
         before = load.count()
-        assert within(10, lambda: load.count() > before + 30)
+        assert within(lambda: load.count() > before + 30, 100)
         server.signal(signal.SIGUSR1)
-        assert within(10, lambda: "SIGUSR1 received.  Doing graceful restart" in server.errors())
+        assert within(lambda: "SIGUSR1 received.  Doing graceful restart" in server.errors())
         before = load.count()
-        assert within(10, lambda: load.count() > before + 60)
+        assert within(lambda: load.count() > before + 60, 100)
     assert {reply[:12] for reply in load.replies} == {b"HTTP/1.1 200"}
-    assert within(10, lambda: sum(map(is_alive, started(server))) <= 4)
+    assert within(lambda: sum(map(is_alive, started(server))) <= 4)
     pids = started(server)
     server.stop()
-    assert within(6, lambda: not any(map(is_alive, pids)))
+    assert within(lambda: not any(map(is_alive, pids)))
 
 
 def test_what_fails_after_the_client_has_gone_is_logged(server: ServerProcess) -> None:
@@ -272,11 +272,11 @@ def test_what_fails_after_the_client_has_gone_is_logged(server: ServerProcess) -
     with server.connect() as wire:
         wire.sendall(b"GET /app?write HTTP/1.1\r\nHost: a\r\n\r\n")
         assert wire.recv(1000).startswith(b"HTTP/1.1 200 OK\r\n")
-    assert within(5, lambda: "OSError: Apache/mod_wsgi failed to write response data: " in server.errors())
+    assert within(lambda: "OSError: Apache/mod_wsgi failed to write response data: " in server.errors())
     with server.connect() as wire:
         wire.sendall(b"POST /app?read HTTP/1.1\r\nHost: a\r\nContent-Length: 9\r\n\r\nabc")
     text = "OSError: Apache/mod_wsgi request data read error: Partial results are valid but processing is"
-    assert within(5, lambda: f"{text} incomplete.\n" in server.errors())
+    assert within(lambda: f"{text} incomplete.\n" in server.errors())
     assert server.get("/app").startswith(b"HTTP/1.1 200 ")
 
 
@@ -303,7 +303,7 @@ def test_a_killed_process_loses_only_the_requests_that_it_had(server: ServerProc
     with Load(server) as load:
         for _ in range(5):
             before = load.count()
-            assert within(10, lambda: load.count() > before + 20)  # noqa: B023
+            assert within(lambda: load.count() > before + 20, 100)  # noqa: B023
             os.kill(next(pid for pid in reversed(started(server)) if is_alive(pid)), signal.SIGKILL)
     failed = [reply for reply in load.replies if not reply.startswith(b"HTTP/1.1 200 ")]
     assert {reply[:12] for reply in failed} <= {b"HTTP/1.1 500"}

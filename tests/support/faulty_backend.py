@@ -42,7 +42,7 @@ def sent_and_reset(data: bytes) -> Callable[[socket.socket], None]:
 
 def hang(connection: socket.socket) -> None:
     """Answer nothing until the server gives up."""
-    connection.settimeout(5)
+    connection.settimeout(60)
     try:
         connection.recv(1)
     except OSError:
@@ -103,7 +103,7 @@ FAULTS: dict[str, Callable[[socket.socket], None]] = {
 
 
 class FaultyBackend:
-    """A server whose answer to ``/NAME`` is the fault NAME; connections of ``/ok`` stay open.
+    """A server whose answer to NAME in any directory is the fault NAME; connections of ``ok`` stay open.
 
     Attributes:
         requests: the request lines so far. `open`: number of connections that are open.
@@ -143,7 +143,7 @@ class FaultyBackend:
                     head += data
                 line = head.partition(b"\r\n")[0].decode("latin-1")
                 self.requests.append(line)
-                name = line.split()[1].strip("/").partition("?")[0]
+                name = line.split()[1].partition("?")[0].rpartition("/")[2]
                 if name != "ok":
                     FAULTS[name](connection)
                     return

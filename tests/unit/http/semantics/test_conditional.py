@@ -35,7 +35,7 @@ def test_lists(value: str, etag: str, strong: bool, weak: bool) -> None:
     "value", ["a" + " " * 8000 + ",", '"' * 8000, '"a ' * 2700, "W/" * 4000, "\\" * 8000, "a " * 4000]
 )
 def test_long_lists_of_tags_are_read_in_linear_time(value: str) -> None:
-    begun = time.perf_counter()
+    begun = time.process_time()
     assert not find_etag_weak(value, '"x"')
     assert not find_etag_strong(value, '"x"')
-    assert time.perf_counter() - begun < 0.25
+    assert time.process_time() - begun < 0.25

@@ -87,7 +87,7 @@ def test_the_time_is_that_of_the_whole_look_up(monkeypatch: pytest.MonkeyPatch, 
     begin = monotonic()
     with pytest.raises(IdentError, match="^.70007.The timeout specified has expired$"):
         query(monkeypatch, service, 0.3)
-    assert monotonic() - begin < 2.0
+    assert monotonic() - begin < 4.5  # the look-up alone takes 5
 
 
 def test_an_early_end(monkeypatch: pytest.MonkeyPatch) -> None:
