@@ -15,7 +15,7 @@ from whimbrel.modules.wsgi.mod_wsgi.records import (
     record,
     variable_text,
 )
-from whimbrel.modules.wsgi.mod_wsgi.relay import WsgiOnePieceReader, around_port, own_variables
+from whimbrel.modules.wsgi.mod_wsgi.relay import WsgiRelayReader, own_variables
 from whimbrel.modules.wsgi.mod_wsgi_process.records import END, LOG, STDOUT, parsed
 
 HEAD = b"Status: 200 OK\r\nContent-Length: 4\r\n"
@@ -76,22 +76,14 @@ def test_a_recognized_answer_is_that_of_the_reader(seed: int) -> None:
 
 def test_an_answer_in_pieces_is_not_whole() -> None:
     data = record(STDOUT, HEAD + b"\r\nbody") + FINISH[0]
-    reader = WsgiOnePieceReader(8190)
-    other = WsgiOnePieceReader(8190)
+    reader = WsgiRelayReader(8190)
+    other = WsgiRelayReader(8190)
     reader.feed(data)
     other.feed(data[:9])
     other.feed(data[9:])
     assert (reader.received, other.received) == (data, b"")
     assert reader.done
     assert other.done
-
-
-def test_the_port_of_the_client_stands_in_one_place() -> None:
-    variables = {"A": "b", "REMOTE_PORT": "4711", "C": "4711"}
-    assert around_port(variable_text(variables.items())) == (b"A\0b\0REMOTE_PORT\0", b"\0C\x004711")
-    for more in ({"X_REMOTE_PORT": "1"}, {"QUERY_STRING": "REMOTE_PORT"}):
-        assert around_port(variable_text({**variables, **more}.items())) is None
-    assert around_port(variable_text({"A": "b"}.items())) is None
 
 
 def test_the_variables_of_one_request_follow_those_that_are_kept() -> None:
