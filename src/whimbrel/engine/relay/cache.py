@@ -307,7 +307,7 @@ def _is_plain(r: Request, response: Response) -> bool:
         and r.status_line is None
         and r.body_in.failure is None
         and not r.plan.insert_filter.is_recorded
-        and response.framing is (Framing.CHUNKED if r.chunked else Framing.LENGTH)
+        and response.framing is (Framing.CHUNKED if r.chunked or r.relay.is_streamed else Framing.LENGTH)
         and not response.close
         and len(response.head_suffix) <= MAX_TEMPLATE
         and (r.relay.is_streamed or all(isinstance(part, bytes) for part in response.parts))
