@@ -135,6 +135,8 @@ QUERIES = (*[""] * 12, "?", "?a=b", "?%25b", "?REMOTE_PORT")
 def random_fields(dice: random.Random, names: list[str]) -> str:
     """Return field lines with these *names* and random values."""
     return "".join([f"{name}: {dice.choice(VALUES)}\r\n" for name in names])
+
+
 CHANGING = re.compile(rb"\r\nDate: [^\r]+")
 LINE = re.compile(r"(?:\[client [^]]+\] |\[remote [^]]+\] )?(.*)$")
 SEEDS = int(os.environ.get("WHIMBREL_RELAY_SEEDS", len(SETTINGS)))

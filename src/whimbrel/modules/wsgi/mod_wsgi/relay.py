@@ -43,8 +43,8 @@ if TYPE_CHECKING:
     from whimbrel.http.syntax.head_shape import SplitHead
     from whimbrel.modules.wsgi.mod_wsgi.processes import WsgiPlace
 
-# Fields with which more than the head decides about the response: the clock, files, the status. With ETag, what
-# the phases have read of the conditions is in the key.
+# Fields with which more than the head decides about the response: the clock, files, the status. With ETag,
+# the conditions of the request are relevant fields.
 _OWN_RULES: Final = re.compile(
     rb"(?i)^(?:date|expires|last-modified|location|warning|content-range"
     rb"|transfer-encoding|connection|keep-alive|upgrade|te|trailer)[ \t]*:|\r(?!\n)|\n\n|\0",

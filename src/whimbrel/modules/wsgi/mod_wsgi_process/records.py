@@ -35,8 +35,8 @@ LEVELS = {"error": b"e", "info": b"i", "debug": b"d", "crit": b"c"}
 MAX_LINE = 8192  # bytes of a line in the log
 MAX_PARAMS = 4 << 20  # bytes of the variables of a request
 BLOCK = 65536
-# Bytes and pieces of output that are held back; a piece of at most 16384 bytes may come on top. All of it fits
-# into a Unix socket, whose buffer has 208 kB by default, so the application goes on at once.
+# Bytes and pieces of output that are held back; a piece of at most 16384 bytes may come on top. All of it
+# fits into a Unix socket, whose buffer has 208 kB by default, so the application goes on at once.
 MAX_HELD = 114688
 MAX_PIECES = 512
 FEW = 32  # pieces that cost less in one system call than joined
