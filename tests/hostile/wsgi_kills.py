@@ -229,8 +229,8 @@ def judge(result: Result, load: Load, killed: dict[int, str], begun: list[list[s
 MEASURES = (
     Measure(
         "wsgi-kills",
-        "In half an hour of requests to applications whose processes are killed, stopped, hang and die, every "
-        "request is answered that was not in an ended process, and no process is left after the stop",
+        "In half an hour of requests to applications whose processes are killed, stopped, hang and die, "
+        "every request is answered that was not in an ended process, and no process is left after the stop",
         measure,
         1,
         1800,

@@ -1,8 +1,8 @@
 """Cache of requests that are relayed: by the bytes of their heads, and by what the phases read of them.
 
-A `Relay` that `fills_in` sends the values of each head, so its requests differ in the fields that nothing else
-has read. They are found as responses of the response cache are (cache/index.py): by the shape of the head, and a
-key of request line and relevant fields.
+A `Relay` that `fills_in` sends the values of each head, so its requests differ in the fields that nothing
+else has read. They are found as responses of the response cache are (cache/index.py): by the shape of the
+head, and a key of request line and relevant fields.
 """
 
 from __future__ import annotations

@@ -27,7 +27,7 @@ from whimbrel.modules.wsgi.mod_wsgi.records import (
     begin,
     variable_records,
 )
-from whimbrel.modules.wsgi.mod_wsgi.relay import WsgiRelayReader, WsgiRelayExchange
+from whimbrel.modules.wsgi.mod_wsgi.relay import WsgiRelayExchange, WsgiRelayReader
 from whimbrel.registry.phases import OK, HookStatus
 
 if TYPE_CHECKING:

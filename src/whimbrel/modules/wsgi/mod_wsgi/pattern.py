@@ -16,8 +16,8 @@ class VariablePattern(NamedTuple):
     """The variables (`variable_text`) of all requests of one shape and with the same relevant fields.
 
     Attributes:
-        text: with ``%b`` in the place of each value that differs. `fill`: a function that puts the values of a
-            head there, the client's address and its port.
+        text: with ``%b`` in the place of each value that differs.
+        fill: a function that puts the values of a head there, the client's address and its port.
         holes: what stands there: names of fields, `TEXT` and `OTHER` (http/syntax/head_shape.py).
         variables: the names of the variables with these values.
         shape: number of the shape.

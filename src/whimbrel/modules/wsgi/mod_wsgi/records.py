@@ -108,8 +108,8 @@ def output_key(data: bytes) -> tuple[bytes, bytes, bool] | None:
 
 
 def beginning_key(data: bytes) -> bytes | None:
-    """Return the head of an answer that begins with a record of output and has its head in that; None for every
-    other.
+    """Return the head of an answer that begins with a record of output which has all of the head; None for
+    every other.
     """
     if len(data) < _START:
         return None

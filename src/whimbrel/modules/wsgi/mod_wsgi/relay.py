@@ -1,7 +1,8 @@
 """Relays to the processes of applications: an answer is known by the head of the application's response.
 
-Requests are known by what the phases read of them. The other fields are filled into the variables, each in the
-place of its value (pattern.py). A response without Content-Length is sent in chunks as it arrives (stream.py).
+Requests are known by what the phases read of them. The other fields are filled into the variables, each in
+the place of its value (pattern.py). A response without Content-Length is sent in chunks as it arrives
+(stream.py).
 """
 
 from __future__ import annotations

@@ -53,8 +53,8 @@ class BehindServer:
 class EarlyHints:
     """The extension `http.response.early_hint` of ASGI: an interim response with status 103 (RFC 8297).
 
-    uvicorn has it for HTTP/2 only, and the server speaks HTTP/1.1 with it. So the bytes go to the transport of
-    uvicorn's request, in front of the final response.
+    uvicorn has it for HTTP/2 only, and the server speaks HTTP/1.1 with it. So the bytes go to the transport
+    of uvicorn's request, in front of the final response.
 
     Attributes:
         transport: None where uvicorn does not show it.

@@ -10,6 +10,7 @@ from whimbrel.backends.reader import BackendError
 from whimbrel.modules.wsgi.mod_wsgi.records import (
     SUCCEEDED,
     WsgiReader,
+    beginning_key,
     ending,
     output_key,
     record,
@@ -101,6 +102,28 @@ def test_the_variables_of_one_request_follow_those_that_are_kept() -> None:
         "mod_wsgi.request_start",
         "mod_wsgi.request_id",
     ]
+
+
+@pytest.mark.parametrize("seed", range(10))
+def test_the_head_of_a_beginning_is_that_of_the_reader(seed: int) -> None:
+    dice = random.Random(seed)
+    count = 0
+    for _ in range(400):
+        data = random_answer(dice)
+        data = data[: dice.randrange(len(data) + 1)] if dice.random() < 0.5 else data
+        head = beginning_key(data)
+        if head is None or not head.startswith(b"Status: ") or b"\0" in head:
+            continue
+        if not head.count(b"\r") == head.count(b"\n") == head.count(b"\r\n"):
+            continue
+        count += 1
+        reader = WsgiReader(8190)
+        reader.feed(data[: 8 + len(head)])
+        assert reader.head is not None
+        assert reader.head.script_lines is not None
+        assert "\r\n".join(reader.head.script_lines) + "\r\n" == head.decode("latin-1")
+        assert reader.buffered == 0
+    assert count > 20
 
 
 @pytest.mark.parametrize("seed", range(10))
