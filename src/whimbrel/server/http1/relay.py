@@ -96,7 +96,7 @@ class Relayer:
         session.head = session.input.parse(exchange.request_head[0])
         session.sender.has_final_head = True
         hit = (exchange.reply, exchange.request_head)
-        session.sender.send(CachedHeadResponse(hit, body, self.connection, exchange.time))
+        session.sender.stream(CachedHeadResponse(hit, body, self.connection, exchange.time))
 
     def _write_reply(self, exchange: RelayExchange) -> None:
         reply = exchange.reply
