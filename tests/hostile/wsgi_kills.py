@@ -217,12 +217,12 @@ def judge(result: Result, load: Load, killed: dict[int, str], begun: list[list[s
         if kind in FAULTS
         for pid in places.get(str(number), ())
     }
-    for kind, number, problem in load.failures:
-        pids = places.get(str(number), set())
+    for kind, asked, problem in load.failures:
+        pids = places.get(str(asked), set())
         if not pids and problem == READ_ONLY:
             continue  # a process had read it before it ended: of an unread one the server sends it again
         if kind not in FAULTS and not pids & (killed.keys() | faulty):
-            result.failures.append(f"{kind} {number}: {problem}, in {sorted(pids)}")
+            result.failures.append(f"{kind} {asked}: {problem}, in {sorted(pids)}")
     for number, pids in places.items():
         if len(pids) > 1 and not pids & (killed.keys() | faulty):
             result.failures.append(f"request {number} ran in {sorted(pids)}")

@@ -6,6 +6,7 @@ import re
 import socket
 import struct
 import time
+from functools import partial
 from pathlib import Path
 
 import pytest
@@ -144,6 +145,11 @@ def number(server: ServerProcess, name: str) -> int:
     return int(server.get(f"/app/{name}").rpartition(b"\r\n")[2])
 
 
+def is_closed(server: ServerProcess, count: int) -> bool:
+    """Return True if *count* endless responses were closed."""
+    return number(server, "closed") == count
+
+
 def abort(wire: socket.socket) -> None:
     """Reset a connection."""
     wire.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
@@ -158,7 +164,7 @@ def test_a_client_that_reads_nothing_stops_the_application(site: ServerProcess) 
         wire.sendall(text_of("endless"))
         wire.recv(10000)
         abort(wire)
-        assert within(10, lambda count=count: number(site, "closed") == count)
+        assert within(10, partial(is_closed, site, count))
     wire = site.connect()
     wire.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 8192)
     wire.sendall(text_of("plain"))
