@@ -54,6 +54,19 @@ async def application(scope, receive, send):
             await asyncio.sleep(0.05)
         await send({"type": "http.response.body", "body": b"end"})
         return
+    if scope["path"].endswith("/hints"):
+        assert "http.response.early_hint" in scope["extensions"]
+        try:
+            await send({"type": "http.response.early_hint", "links": [b"</a.css>\\r\\nX: y"]})
+        except ValueError:
+            await send({"type": "http.response.early_hint", "links": [b"</a.css>; rel=preload", b"</b.js>"]})
+        await asyncio.sleep(0.05)
+        await send({"type": "http.response.start", "status": 200, "headers": [(b"content-length", b"2")]})
+        try:
+            await send({"type": "http.response.early_hint", "links": []})
+        except RuntimeError:
+            await send({"type": "http.response.body", "body": b"ok"})
+        return
     if scope["path"].endswith("/boom"):
         raise ValueError("boom")
     shown = {name: scope[name] for name in ("path", "root_path", "method", "scheme", "client")}
@@ -102,6 +115,19 @@ def shown(reply: bytes) -> dict[str, object]:
     assert found is not None, reply
     out: dict[str, object] = json.loads(found[0])
     return out
+
+
+def test_early_hints_precede_the_response(server: ServerProcess) -> None:
+    start(server)
+    interim, reply, body = server.get("/live/hints").split(b"\r\n\r\n")
+    assert interim.startswith(b"HTTP/1.1 103 Early Hints\r\n")
+    assert b"\r\nlink: </a.css>; rel=preload" in interim
+    assert b"</b.js>" in interim
+    assert b"X: y" not in interim
+    assert reply.startswith(b"HTTP/1.1 200 OK\r\n")
+    assert body == b"ok"
+    old = server.ask(b"GET /live/hints HTTP/1.0\r\n\r\n")
+    assert old.startswith(b"HTTP/1.1 200 OK\r\n")
 
 
 def test_a_request_reaches_the_application(server: ServerProcess) -> None:

@@ -21,7 +21,7 @@ from whimbrel.http.client.answer import TIMEOUT
 if TYPE_CHECKING:
     from whimbrel.engine.tls import BackendTlsParameters
 
-MAX_AHEAD: Final = 64 * 1024  # bytes of an answer that wait for the client, above which reading stops
+MAX_AHEAD: Final = 128 * 1024  # bytes of an answer that wait for the client, above which reading stops
 WRITE_AHEAD: Final = 64 * 1024  # bytes of a request that the back end has not taken
 RESET: Final = "(104)Connection reset by peer"
 FOREVER: Final = float("inf")

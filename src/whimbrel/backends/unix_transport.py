@@ -15,7 +15,7 @@ from socket import SocketType  # the base class of socket.socket, which adds not
 from typing import Final, TypeVar
 
 P = TypeVar("P", bound=asyncio.BaseProtocol)
-MAX_READ: Final = 64 * 1024  # bytes of one system call
+MAX_READ: Final = 131008  # bytes of one system call; glibc maps more than 128 kB anew each time
 MAX_LONG_READ: Final = 256 * 1024  # of one behind a read that was full: about what a socket holds
 MAX_EVENTS: Final = 64  # of one turn of the event loop
 # as numbers: the operators and the conversion of the enumerations cost as much as the system call

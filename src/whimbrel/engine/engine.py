@@ -85,7 +85,6 @@ class Engine:
         self.htaccess = HtaccessResolver(configuration, self.plans)
         self.is_general_only = os.environ.get(GENERAL_PATH) == "1"
         self.prepared = PreparedCache()
-        self.relays = RelayCache()
         self._directories: dict[int, tuple[list[Section], list[Section]]] = {}
         self.error_log = ErrorLog(configuration, runtime)
         self._seen_once = Doorkeeper(MAX_SEEN)
@@ -95,6 +94,7 @@ class Engine:
         announces = any(server.value(CoreServerConfig, "protocols") for server in servers)
         self.response_cache = ResponseCache(self.stat_cache, has_first=announces)
         self.shapes = self.response_cache.shapes
+        self.relays = RelayCache(self.shapes, self.response_cache.specs)
         self.turns = Turns()
         self.sync_waits = SyncWaits(runtime.search)
         self.error_pages: BoundedDict[tuple[int, str | None, str, int, str], bytes] = BoundedDict(MAX_PAGES)
@@ -306,7 +306,11 @@ class Engine:
         more.
         """
         r.deps.is_uncacheable = False  # which the handler has set
+        fields: Any = r.headers_in
+        accessed = set(fields.accessed) if fields.__class__ is TrackedHeaders else None
         r.plan.log_transaction.run(r)
+        if accessed is not None:
+            fields.accessed = accessed  # what only the log wanted to know did not make the response
         if not r.deps.is_uncacheable:
             self.relays.learn(r, response, self._log_writers(r.server))
         r.deps.is_uncacheable = True

@@ -177,3 +177,59 @@ class LazyEnv(dict[str, str]):
 
     def values(self) -> ValuesView[str]:  # type: ignore[override]
         return dict.values(self._with_id())
+
+
+class WatchedEnv(dict[str, str]):
+    """`Request.env` behind the handler, with variables that are the values of fields.
+
+    Attributes:
+        has_read: one of the variables *values*, or all variables, were read: the response may depend on them.
+    """
+
+    __slots__ = ("_values", "has_read")
+
+    def __init__(self, env: Mapping[str, str], values: frozenset[str]) -> None:
+        super().__init__(env)
+        self._values = values
+        self.has_read = False
+
+    def _note(self, name: object) -> None:
+        if name in self._values:
+            self.has_read = True
+
+    def get(self, name: str, default: object = None) -> Any:
+        self._note(name)
+        return dict.get(self, name, default)
+
+    def __getitem__(self, name: str) -> str:
+        self._note(name)
+        return dict.__getitem__(self, name)
+
+    def __contains__(self, name: object) -> bool:
+        self._note(name)
+        return dict.__contains__(self, name)
+
+    def pop(self, name: str, *default: object) -> Any:
+        self._note(name)
+        return dict.pop(self, name, *default)
+
+    # as a whole -----------------------------------------------------------------------------------
+    def __iter__(self) -> Iterator[str]:
+        self.has_read = True
+        return dict.__iter__(self)
+
+    def keys(self) -> KeysView[str]:  # type: ignore[override]
+        self.has_read = True
+        return dict.keys(self)
+
+    def items(self) -> ItemsView[str, str]:  # type: ignore[override]
+        self.has_read = True
+        return dict.items(self)
+
+    def values(self) -> ValuesView[str]:  # type: ignore[override]
+        self.has_read = True
+        return dict.values(self)
+
+    def copy(self) -> dict[str, str]:
+        self.has_read = True
+        return dict(dict.items(self))

@@ -8,12 +8,14 @@ general path handles. The general path then takes the exchange over: nothing is 
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from typing import TYPE_CHECKING, Final, Protocol
+from typing import TYPE_CHECKING, ClassVar, Final, Protocol
 
 if TYPE_CHECKING:
+    from whimbrel.engine.body import Source
     from whimbrel.engine.cache.entry import CachedResponse
     from whimbrel.engine.connection import Connection
     from whimbrel.engine.relay.cache import RelayEntry
+    from whimbrel.http.syntax.head_shape import SplitHead
 
 
 RELAYABLE: Final = "relayable"  # `Request.relay`: nothing before the handler forbids to relay equal requests
@@ -23,13 +25,14 @@ class RelayExchange(Protocol):
     """A request that was sent, and what has arrived of its answer.
 
     Attributes:
-        request: what was sent. `time`: when its head arrived, seconds since the epoch.
+        request: what was sent. `request_head`: its head; `time`: when that arrived, seconds since the epoch.
         reply: the response, set before `finish_relay` is called. `body`: its body.
         date: the Date field of the origin server, b"" if it has sent none; unset where `finish_relay` is
             given the bytes of the response.
     """
 
     request: RelayEntry
+    request_head: SplitHead
     time: float
     reply: CachedResponse
     body: bytes
@@ -65,15 +68,26 @@ class RelayClient(Protocol):
         date.
         """
 
+    def stream_relay(self, exchange: RelayExchange, body: Source) -> None:
+        """Send the head of `exchange.reply` to the client, and *body* in chunks."""
+
     def abandon_relay(self, exchange: RelayExchange) -> None:
         """Answer the request in the general way, which takes *exchange* over."""
 
 
 class Relay(ABC):
-    """The way of equal requests to a back end."""
+    """The way of equal requests to a back end.
+
+    Attributes:
+        fills_in: each request is sent with the values of its own head; else the heads are the same to the
+            byte.
+    """
 
     __slots__ = ()
+    fills_in: ClassVar[bool] = False
 
     @abstractmethod
-    def send(self, request: RelayEntry, client: RelayClient, now: float) -> RelayExchange | None:
-        """Send *request*, whose head arrived at *now*; None if the general path has to."""
+    def send(
+        self, request: RelayEntry, head: SplitHead, client: RelayClient, now: float
+    ) -> RelayExchange | None:
+        """Send *request*, whose *head* arrived at *now*; None if the general path has to."""

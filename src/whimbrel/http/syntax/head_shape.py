@@ -24,7 +24,7 @@ COMPILE_COST: Final = 24
 NAME_COST: Final = 2
 MAX_CREDITS: Final = MAX_SHAPES * (COMPILE_COST + 16 * NAME_COST)
 _TOKEN: Final = re.compile(rb"[-!#$%&'*+.^_`|~0-9A-Za-z]+").fullmatch
-_NAMES: Final = re.compile(rb"\r\n([^:\r\n]*)").findall
+field_names: Final = re.compile(rb"\r\n([^:\r\n]*)").findall
 # Request lines with a target in origin form, in three groups: up to the query, the query with its mark, the
 # rest. The line of HTTP/2 has more words (http/http2/protocol.py).
 _LINE: Final = rb"([A-Z]++ /[%b]*+)(\?[%b?]*+)?( HTTP/1\.[01])"
@@ -189,7 +189,7 @@ class HeadShapes:
         return None if match is None else (raw, match.groups(), shape, False)
 
     def _find(self, raw: bytes) -> HeadShape | None:
-        names = _NAMES(raw)[:-2]
+        names = field_names(raw)[:-2]
         is_http2 = raw[:1] == b"\0"
         key = b":".join((b"2" if is_http2 else b"1", *names))
         shape = self._shapes.get(key)

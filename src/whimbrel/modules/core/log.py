@@ -10,7 +10,7 @@ import os
 from whimbrel.base.errors import ConfigError
 from whimbrel.base.latin1 import to_bytes
 from whimbrel.base.static_typing import Final
-from whimbrel.catalogue.load import ModuleEntry, catalogue
+from whimbrel.catalogue.load import catalogue
 from whimbrel.config.configuration import Configuration
 from whimbrel.config.core_config import CoreDirConfig, CoreServerConfig
 from whimbrel.config.model import LogSink, Server
@@ -53,9 +53,9 @@ def set_log_level(cmd: Command, _none: None, words: list[str]) -> None:
         if not word:
             raise ConfigError(f"Module specifier '{module}' must be followed by a log level keyword")
         level = _level(word, f"{words[0]}: ")
-        row = _module(cmd, module, levels)
-        levels[row.identifier.removesuffix("_module")] = level
-        subject = f"module {row.source}"
+        identifier, source = _module(cmd, module)
+        levels[identifier.removesuffix("_module")] = level
+        subject = f"module {source}"
     conf.log_level = levels
     if not cmd.path:
         line = 3517 if colon else 3490
@@ -69,19 +69,27 @@ def _level(word: str, prefix: str) -> int:
     return level
 
 
-def _module(cmd: Command, name: str, levels: dict[str, int]) -> ModuleEntry:
-    """Return the loaded module called ``alias_module``, ``mod_alias.c`` or ``alias``; names are
-    case-sensitive.
+def _module(cmd: Command, name: str) -> tuple[str, str]:
+    """Return identifier and source of the loaded module called ``alias_module``, ``mod_alias.c`` or
+    ``alias``; names are case-sensitive.
     """
-    known = [row for row in catalogue("2.4").modules if cmd.loaded(row.identifier)]
-    exact = next((row for row in known if name in (row.identifier, row.source)), None)
-    if exact is not None:
-        return exact
+    from whimbrel.catalogue.third_party import products  # few configurations have the directive
+
+    known = [(row.identifier, row.source) for row in catalogue("2.4").modules]
+    known += [
+        (module.identifier, source)
+        for product in products()
+        for module in product.modules
+        for source in module.sources
+    ]
+    for names in known:
+        if name in names and cmd.loaded(names[0]):
+            return names
     cmd.warn(f"core.c(3507): Cannot find module '{name}', trying '{name}_module'", level="trace6")
-    by_short = next((row for row in known if row.identifier == f"{name}_module"), None)
-    if by_short is None:
-        raise ConfigError(f"Cannot find module {name}")
-    return by_short
+    for identifier, source in known:
+        if identifier == f"{name}_module" and cmd.loaded(identifier):
+            return identifier, source
+    raise ConfigError(f"Cannot find module {name}")
 
 
 def set_error_log_format(_cmd: Command, conf: CoreServerConfig, words: list[str]) -> None:

@@ -25,6 +25,7 @@ if TYPE_CHECKING:
     from whimbrel.engine.relay.relay import RelayClient
     from whimbrel.engine.request import Request
     from whimbrel.http.client.answer import AnswerReader
+    from whimbrel.http.syntax.head_shape import SplitHead
 
 # seconds after which the general path passes on what has arrived of an answer
 REST_WAIT: Final = 0.005
@@ -57,10 +58,18 @@ def may_relay(r: Request) -> bool:
     )
 
 
-def offer(r: Request, sent: tuple[Any, ...], answer: bytes, make: Callable[[], LearnedRelay]) -> None:
+def offer(
+    r: Request,
+    sent: tuple[Any, ...],
+    answer: bytes,
+    make: Callable[[], LearnedRelay],
+    *,
+    is_streamed: bool = False,
+) -> None:
     """Let *r* be relayed, if both what was *sent* and the *answer* came before.
 
-    *sent* identifies the bytes and the pool of their connection; *answer* is the key of the reply.
+    *sent* identifies the bytes and the pool of their connection; *answer* is the key of the reply;
+    *is_streamed*: see `RelayOffer`.
     """
     relays: BoundedDict[tuple[Any, ...], LearnedRelay] | None = r.plan.notes.get(NOTE)
     if relays is None:
@@ -70,7 +79,7 @@ def offer(r: Request, sent: tuple[Any, ...], answer: bytes, make: Callable[[], L
     if relay is None:
         relays[sent] = make()
     elif relay.seen.has_seen(hash(answer)):
-        r.relay = RelayOffer(relay, answer)
+        r.relay = RelayOffer(relay, answer, is_streamed)
 
 
 class BackendRelayExchange(RelayReader):
@@ -95,6 +104,7 @@ class BackendRelayExchange(RelayReader):
         "date",
         "reply",
         "request",
+        "request_head",
         "sent",
         "time",
     )
@@ -102,6 +112,7 @@ class BackendRelayExchange(RelayReader):
     reply: CachedResponse
     body: bytes
     date: bytes
+    request_head: SplitHead
     head = None
     done = False
     reusable = False
@@ -112,12 +123,14 @@ class BackendRelayExchange(RelayReader):
     def __init__(
         self,
         request: RelayEntry,
+        head: SplitHead,
         client: RelayClient,
         connection: BackendConnection | None,
         sent: bytes,
         now: float,
     ) -> None:
         self.request = request
+        self.request_head = head
         if connection is not None:
             self.connection = connection
         self.sent = sent

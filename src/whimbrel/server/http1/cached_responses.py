@@ -11,7 +11,7 @@ from functools import partial
 from typing import TYPE_CHECKING
 
 from whimbrel.engine.body import FileSegment
-from whimbrel.engine.cache.cached_file import CachedFileResponse
+from whimbrel.engine.cache.cached_head import CachedHeadResponse
 from whimbrel.engine.cache.entry import CachedResponse, Hit
 from whimbrel.engine.cache.index import ResponseCache
 from whimbrel.http.syntax.head_shape import SplitHead
@@ -48,7 +48,7 @@ class CachedResponder:
         """Answer nothing more."""
         self.index = ResponseCache().index("", 0)
         self.by_head = self.index.by_head
-        self.session.relayer.table = {}
+        self.session.relayer.disable()
 
     def answer(self, data: bytes) -> bytes:
         """Answer the complete heads at the front of *data*; return the rest, *data* itself if that is all."""
@@ -79,11 +79,14 @@ class CachedResponder:
                 return b"" if hit is not None and self._reply(hit) else data
             self.by_head = index.by_head
             cached = self.by_head.get(data)
-        if session.relayer.table and session.relayer.relay(data):
+        relayer = session.relayer
+        if relayer.table.by_head and relayer.relay(data):
             return b""
         # the usual case: one head and nothing else
         if cached is not None and cached.is_valid(connection, tick):
             return b"" if self._reply((cached, cached.log.own)) else data
+        if relayer.table.by_key and relayer.relay_filled(data):
+            return b""
         hit = index.find(connection, data, limits, tick)
         if hit is None:
             return data if data.find(b"\r\n\r\n") + 4 == len(data) else self._answer_pipelined(data)
@@ -260,8 +263,8 @@ class CachedResponder:
         session.head = session.input.parse(hit[1][0])
         sender.send_rest(self._file_response(hit, handle), fields, count)
 
-    def _file_response(self, hit: Hit, handle: int) -> CachedFileResponse:
+    def _file_response(self, hit: Hit, handle: int) -> CachedHeadResponse:
         """Return the response that sends the descriptor *handle*."""
         session = self.session
         part = FileSegment(handle, 0, hit[0].template.size)
-        return CachedFileResponse(hit, part, session.connection, session.service.now)
+        return CachedHeadResponse(hit, part, session.connection, session.service.now)

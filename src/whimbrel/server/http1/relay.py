@@ -4,11 +4,16 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from whimbrel.engine.cache.cached_head import CachedHeadResponse
+from whimbrel.engine.relay.cache import RelayTable
 from whimbrel.http.http1.response import LAST_CHUNK, chunk
+from whimbrel.http.syntax.head_shape import HeadShapes
 from whimbrel.server.http1.state import BEGIN, BUSY, LINGER
 from whimbrel.server.worker.accounting import account_relay
 
 if TYPE_CHECKING:
+    from whimbrel.engine.body import Source
+    from whimbrel.engine.relay.cache import RelayHit
     from whimbrel.engine.relay.relay import DeferredWriter, RelayExchange
     from whimbrel.server.http1.connection import Http1Connection
 
@@ -17,7 +22,7 @@ class Relayer:
     """Relays requests; a `RelayClient`.
 
     Attributes:
-        table: the heads that may be relayed
+        table: the requests that may be relayed
     """
 
     __slots__ = ("connection", "session", "table")
@@ -27,20 +32,38 @@ class Relayer:
         self.connection = session.connection
         self.table = session.service.engine.relays.table(self.connection)
 
+    def disable(self) -> None:
+        """Relay nothing more."""
+        self.table = RelayTable(HeadShapes())
+
     def relay(self, data: bytes) -> bool:
-        """Send the request whose head is *data* to its back end; return False if that is not possible."""
+        """Send the request whose head is *data* to its back end, if these bytes came before; return False if
+        that is not possible.
+        """
+        hit = self.table.by_head.get(data)
+        return hit is not None and self._send(hit)
+
+    def relay_filled(self, data: bytes) -> bool:
+        """Send the request whose head is *data* to its back end, if one with the same relevant fields came
+        before; return False if that is not possible.
+        """
+        table = self.table
+        hit = table.find(self.connection, data, self.session.listener.limits)
+        return hit is not None and self._send(hit)
+
+    def _send(self, hit: RelayHit) -> bool:
         session = self.session
         service = session.service
         connection = self.connection
-        request = self.table.get(data)
-        if request is None or not request.is_valid(connection, service.engine.plans, service.tick):
+        request, head = hit
+        if not request.is_valid(connection, service.engine.plans, service.tick):
             return False
         connection.is_draining = False
-        exchange = request.relay.send(request, self, service.now)
+        exchange = request.relay.send(request, head, self, service.now)
         if exchange is None:
             return False
         session.change(BEGIN)
-        session.last_raw = data
+        session.last_raw = head[0]
         session.task = exchange
         return True
 
@@ -66,6 +89,15 @@ class Relayer:
             session.answered()
             session.process()
 
+    def stream_relay(self, exchange: RelayExchange, body: Source) -> None:
+        """See RelayClient."""
+        session = self.session
+        session.last_raw = b""
+        session.head = session.input.parse(exchange.request_head[0])
+        session.sender.has_final_head = True
+        hit = (exchange.reply, exchange.request_head)
+        session.sender.stream(CachedHeadResponse(hit, body, self.connection, exchange.time))
+
     def _write_reply(self, exchange: RelayExchange) -> None:
         reply = exchange.reply
         body = exchange.body
@@ -83,8 +115,9 @@ class Relayer:
         is_gone = session.state is LINGER
         session.last_raw = b""
         session.task = None
-        session.input.buffer = exchange.request.raw + session.input.buffer
-        head = session.input.parse(exchange.request.raw)
+        raw = exchange.request_head[0]
+        session.input.buffer = raw + session.input.buffer
+        head = session.input.parse(raw)
         assert head is not None
         connection.exchange = exchange
         session.respond(head)

@@ -20,6 +20,7 @@ from typing import TYPE_CHECKING, Final
 
 from whimbrel.engine.body import JoinedSource, Part, SizedPart, Truncated, is_complete, size_of, sized
 from whimbrel.engine.cache.response_template import LARGE_THRESHOLD
+from whimbrel.engine.coroutines import Suspended, drive, run_until_suspended
 from whimbrel.engine.response import Framing, Response
 from whimbrel.http.http1.response import LAST_CHUNK, chunk, interim_bytes
 from whimbrel.http.semantics.headers import Pair
@@ -212,6 +213,23 @@ class Sender:
         session.task = session.service.loop.create_task(self._stream(response, head))
         if self.transport.is_closing():
             cancel(session.task, session.service.loop)
+
+    def stream(self, response: Response) -> None:
+        """Send a response whose one source waits for a back end alone: it needs no task, and what arrives is
+        written in the stack of its arrival.
+        """
+        session = self.session
+        session.deadline = FOREVER
+        service = session.service
+        work = run_until_suspended(
+            self._stream(response, response.head(service.date_of(response.received_at)))
+        )
+        if isinstance(work, Suspended):
+            session.task = drive(work, service.loop, self._streamed)
+
+    def _streamed(self, _result: None, problem: BaseException | None) -> None:
+        if problem is not None:
+            self.session.service.report(problem)
 
     async def _stream(self, response: Response, head: bytes) -> None:
         """Send a response body as it is produced; a failure closes the connection, so the client detects

@@ -73,7 +73,7 @@ def account_relay(service: WorkerState, connection: Connection, exchange: RelayE
         service.duration += seconds * 1000.0
     if not service.in_tick:
         service.count()
-    log.write(log.own, reply.template, connection, received)
+    log.write(exchange.request_head, reply.template, connection, received)
     connection.served += 1
 
 

@@ -12,12 +12,18 @@ from typing import Any
 import pytest
 from tests.support.proxy_server import Answer, ProxyServer, answering, run
 
+from whimbrel.engine.connection import Connection
+from whimbrel.engine.deps.key_spec import KeySpec
 from whimbrel.engine.engine import GENERAL_PATH
-from whimbrel.engine.relay.cache import MAX_HEAD, MAX_REPLIES, MAX_REQUESTS, RelayEntry
+from whimbrel.engine.relay.cache import MAX_HEAD, MAX_KEYS, MAX_REPLIES, MAX_REQUESTS, RelayEntry, RelayTable
+from whimbrel.engine.relay.cache import MAX_SEEN as MAX_SEEN_HEADS
+from whimbrel.http.syntax.head import HeadLimits
+from whimbrel.http.syntax.head_shape import HeadShapes, SplitHead
 from whimbrel.modules.support.backend_relay import MAX_PARTIAL, REST_WAIT
 from whimbrel.server.http1.relay import Relayer
 
 ANSWER = b"HTTP/1.1 200 OK\r\nContent-Type: text/plain\r\nContent-Length: 2\r\n\r\nok"
+LIMITS = HeadLimits()
 LOG = 'LogFormat "%h %r %>s %b" short\nCustomLog short short\n'
 PASS = "ProxyPass / http://127.0.0.1:@PORT@/\n"
 
@@ -29,7 +35,7 @@ def relayed(monkeypatch: pytest.MonkeyPatch) -> Iterator[list[bytes]]:
     send = Relayer.finish_relay
 
     def counted(self: Relayer, exchange: Any, response: bytes) -> None:
-        heads.append(exchange.request.raw)
+        heads.append(exchange.request_head[0])
         send(self, exchange, response)
 
     monkeypatch.setattr(Relayer, "finish_relay", counted)
@@ -71,7 +77,8 @@ def logged(server: ProxyServer) -> list[bytes]:
 
 
 def entries(server: ProxyServer) -> list[RelayEntry]:
-    return [entry for table in server.engine.relays._tables.values() for entry in table.values()]
+    tables = server.engine.relays._tables.values()
+    return [entry for table in tables for entry, _head in table.by_head.values()]
 
 
 def test_a_request_that_came_before_is_relayed_and_logged_alike(tmp_path: Path, relayed: list[bytes]) -> None:
@@ -348,9 +355,69 @@ def test_the_tables_have_the_bounds_of_the_documentation(tmp_path: Path) -> None
             async with Client(server) as client:
                 for _ in range(5):
                     await client.get(f"/{path}")
-        longest = max(len(entry.raw) for entry in entries(server))
+        tables = server.engine.relays._tables.values()
+        longest = max(len(raw) for table in tables for raw in table.by_head)
         return len(entries(server)), longest
 
     count, longest = run(tmp_path, answering(ANSWER), use, LOG + PASS)
     assert 0 < count <= MAX_REQUESTS
     assert longest < MAX_HEAD
+
+
+def head_for(shapes: HeadShapes, path: str, *fields: str) -> SplitHead:
+    """Return a head in pieces."""
+    text = "\r\n".join([f"GET /{path} HTTP/1.1", "Host: front", *fields, "", ""])
+    split = shapes.split(text.encode())
+    assert split is not None
+    return split
+
+
+def test_requests_are_found_by_shape_and_relevant_fields() -> None:
+    shapes = HeadShapes()
+    table = RelayTable(shapes)
+    client = Connection("192.0.2.1", 1, "127.0.0.1", 80)
+    spec = KeySpec(frozenset(("x-read",)), number=1)
+    entry: Any = object()
+    table.put(spec, head_for(shapes, "x?q", "X-Read: 1", "Cookie: a"), "192.0.2.1", entry)
+
+    def find(path: str, *fields: str, limits: HeadLimits = LIMITS) -> object:
+        hit = table.find(client, head_for(shapes, path, *fields)[0], limits)
+        return None if hit is None else hit[0]
+
+    assert find("x?q", "X-Read: 1", "Cookie: another") is entry
+    assert find("x?q", "X-Read: 1", "Cookie:") is entry
+    assert find("x?q", "X-Read: 2", "Cookie: a") is None
+    assert find("x?other", "X-Read: 1", "Cookie: a") is None
+    assert find("x", "X-Read: 1", "Cookie: a") is None
+    assert find("x?q", "Cookie: a", "X-Read: 1") is None
+    assert find("x?q", "X-Read: 1") is None
+    assert find("x?q", "X-Read: 1", "Cookie: a", "X: y") is None
+    assert find("x?q", "X-Read: 1", "Cookie: " + "a" * MAX_HEAD) is None
+    assert find("x?q", "X-Read: 1", "Cookie: a", limits=HeadLimits(fields=2)) is None
+    assert table.by_head == {}
+    for _ in range(2):
+        assert find("x?q", "X-Read: 1", "Cookie: twice") is entry
+    assert len(table.by_head) == 1
+    for data in (b"", b"GET /x?q HTTP/1.1\r\n", head_for(shapes, "x?q", "X-Read: 1", "Cookie: a")[0] * 2):
+        assert table.find(client, data, HeadLimits()) is None
+    table.clear()
+    assert find("x?q", "X-Read: 1", "Cookie: another") is None
+
+
+def test_the_tables_by_key_have_bounds() -> None:
+    assert MAX_KEYS == 512
+    assert MAX_SEEN_HEADS == 1024
+    shapes = HeadShapes()
+    table = RelayTable(shapes)
+    client = Connection("192.0.2.1", 1, "127.0.0.1", 80)
+    spec = KeySpec(frozenset(), number=1)
+    entry: Any = object()
+    for number in range(MAX_KEYS * 3):
+        head = head_for(shapes, str(number), "Cookie: a")
+        table.put(spec, head, "192.0.2.1", entry)
+        for _ in range(2):
+            table.find(client, head[0], HeadLimits())
+        assert len(table.by_key) <= MAX_KEYS
+        assert len(table.by_head) <= MAX_REQUESTS
+        assert len(table._lines) <= MAX_KEYS
+        assert len(table._seen) <= MAX_SEEN_HEADS

@@ -56,6 +56,10 @@ def test_refused_by_22(tmp_path: Path) -> None:
     ("lines", "levels"),
     [
         (
+            "LoadModule wsgi_module m/mod_wsgi.so\nLogLevel info wsgi:debug\nLogLevel mod_wsgi.c:trace1",
+            {"": "info", "wsgi": "trace1"},
+        ),
+        (
             "LogLevel info env:debug core.c:trace1 mod_env.c:warn",
             {"": "info", "env": "warn", "core": "trace1"},
         ),

@@ -11,6 +11,7 @@ if TYPE_CHECKING:
     from whimbrel.backends.connection import BackendConnection
     from whimbrel.engine.relay.cache import RelayEntry
     from whimbrel.engine.relay.relay import RelayClient
+    from whimbrel.http.syntax.head_shape import SplitHead
     from whimbrel.modules.proxy.mod_proxy.backend import Endpoint, WorkerBackend
     from whimbrel.modules.proxy.mod_proxy.scheme import ProxyCall
     from whimbrel.modules.proxy.mod_proxy.worker_state import ProxyWorkerState
@@ -46,13 +47,14 @@ class ProxyRelayExchange(BackendRelayExchange):
     def __init__(
         self,
         request: RelayEntry,
+        head: SplitHead,
         client: RelayClient,
         connection: BackendConnection,
         state: ProxyWorkerState,
         sent: bytes,
         now: float,
     ) -> None:
-        super().__init__(request, client, connection, sent, now)
+        super().__init__(request, head, client, connection, sent, now)
         self.state = state
 
     def pass_on(self, response: bytes, *, is_reusable: bool) -> None:

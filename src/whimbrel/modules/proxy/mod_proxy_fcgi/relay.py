@@ -14,6 +14,7 @@ from whimbrel.modules.support.backend_relay import MAX_SENT, offer
 if TYPE_CHECKING:
     from whimbrel.engine.relay.cache import RelayEntry
     from whimbrel.engine.relay.relay import RelayClient
+    from whimbrel.http.syntax.head_shape import SplitHead
     from whimbrel.modules.proxy.mod_proxy.program_exchange import ProgramExchange
 
 # Fields with which more than the head decides about the response: the clock, files, the status.
@@ -91,7 +92,9 @@ class FcgiRelay(ProxyRelay):
         self._path = address if isinstance(address, str) else ""
         self._keeps = keeps
 
-    def send(self, request: RelayEntry, client: RelayClient, now: float) -> FcgiRelayExchange | None:
+    def send(
+        self, request: RelayEntry, head: SplitHead, client: RelayClient, now: float
+    ) -> FcgiRelayExchange | None:
         """See Relay.send."""
         port = b"%d" % client.connection.client_port
         if len(port) != self._digits or not self._state.is_usable:
@@ -103,7 +106,7 @@ class FcgiRelay(ProxyRelay):
                 return None
         before, after = self._parts
         data = before + port + after
-        exchange = FcgiRelayExchange(request, client, connection, self._state, data, now)
+        exchange = FcgiRelayExchange(request, head, client, connection, self._state, data, now)
         exchange.keeps = self._keeps
         connection.relay(exchange, data, self._timeout)
         connection.write_gathered()

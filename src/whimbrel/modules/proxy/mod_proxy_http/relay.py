@@ -15,6 +15,7 @@ from whimbrel.modules.support.backend_relay import MAX_PARTIAL, MAX_SENT, offer
 if TYPE_CHECKING:
     from whimbrel.engine.relay.cache import RelayEntry
     from whimbrel.engine.relay.relay import RelayClient
+    from whimbrel.http.syntax.head_shape import SplitHead
     from whimbrel.modules.proxy.mod_proxy_http.exchange import Exchange
 
 MAX_HEAD: Final = 2048  # bytes of the head of an answer that is recognized
@@ -144,7 +145,9 @@ class HttpRelay(ProxyRelay):
         self._tls = exchange.tls
         self._dates = LastDate()
 
-    def send(self, request: RelayEntry, client: RelayClient, now: float) -> HttpRelayExchange | None:
+    def send(
+        self, request: RelayEntry, head: SplitHead, client: RelayClient, now: float
+    ) -> HttpRelayExchange | None:
         """See Relay.send.
 
         The request is sent at the end of the tick. Events of the tick that come before then show an idle
@@ -154,7 +157,7 @@ class HttpRelay(ProxyRelay):
         if connection is None:
             return None
         data = self._request
-        exchange = HttpRelayExchange(request, client, connection, self._state, data, now)
+        exchange = HttpRelayExchange(request, head, client, connection, self._state, data, now)
         exchange.dates = self._dates
         connection.relay(exchange, data, self._timeout)
         client.gather(connection)

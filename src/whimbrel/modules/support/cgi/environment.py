@@ -161,6 +161,12 @@ def _header_vars(r: Request) -> dict[str, str]:
     return out
 
 
+def field_variable(r: Request, name: str) -> str:
+    """Return the variable that has the value of the field *name*, "" without one."""
+    underscores = r.plan.dialect.underscore_headers
+    return _variable_of(name, underscores, r.dir_config(CoreDirConfig).cgi_pass_auth)
+
+
 def _variable_of(name: str, underscores: bool, with_credentials: bool) -> str:
     """Return the variable of a field, "" without one; *underscores* stand for what a name does not have."""
     low = name.lower()

@@ -18,6 +18,8 @@ from whimbrel.modules.core.filters_by_type import set_content_type
 from whimbrel.modules.support.cgi.script_head import MAX_HEAD, ScriptHead
 from whimbrel.modules.support.fastcgi_request import FastcgiBody, FastcgiRequest
 from whimbrel.modules.wsgi.mod_wsgi.records import (
+    CUT,
+    LEVELS,
     MESSAGES,
     MODULE,
     SUCCEEDED,
@@ -25,15 +27,13 @@ from whimbrel.modules.wsgi.mod_wsgi.records import (
     begin,
     variable_records,
 )
-from whimbrel.modules.wsgi.mod_wsgi.relay import WsgiOnePieceReader, WsgiRelayExchange
+from whimbrel.modules.wsgi.mod_wsgi.relay import WsgiRelayExchange, WsgiRelayReader
 from whimbrel.registry.phases import OK, HookStatus
 
 if TYPE_CHECKING:
     from whimbrel.http.semantics.headers import Headers
 
-LEVELS: Final = {"e": "error", "i": "info", "d": "debug", "c": "crit"}
 MAX_LINE: Final = 32768  # bytes of a field; header-buffer-size sets another
-CUT: Final = 599  # the response must not end in good order
 
 
 class WsgiHead(ScriptHead):
@@ -200,7 +200,7 @@ class WsgiExchange(FastcgiRequest):
         self.variables = variables
         self.has_body = has_body
         self.relay = relay
-        self.reader = WsgiOnePieceReader(min(max_line or MAX_LINE, MAX_HEAD))
+        self.reader = WsgiRelayReader(min(max_line or MAX_LINE, MAX_HEAD))
 
     def make_reader(self) -> WsgiReader:
         """See FastcgiRequest."""

@@ -16,6 +16,7 @@ from whimbrel.engine.log.error_log_format import log_id
 from whimbrel.engine.relay.relay import RELAYABLE
 from whimbrel.http.client.answer import TIMEOUT, BackendError
 from whimbrel.http.http1.chunked import BodyError
+from whimbrel.http.syntax.head_shape import field_names
 from whimbrel.modules.support.cgi.script import redirect_to
 from whimbrel.modules.support.fastcgi_request import log_refusal
 from whimbrel.modules.support.processes.manager import ProcessManager
@@ -54,7 +55,7 @@ if TYPE_CHECKING:
 NAMES: Final = (HANDLER, "application/x-httpd-wsgi")
 HANDLER_CALLABLE: Final = "handle_request"
 RESOURCE: Final = "%{RESOURCE}"
-MAX_HEADS: Final = 1024  # hashes of heads that came once
+MAX_HEADS: Final = 1024  # hashes of request lines and field names that came once
 _NO_OPTIONS: Final[Mapping[str, str]] = {}
 
 
@@ -315,9 +316,13 @@ class WsgiHandler:
             except BodyError as problem:
                 log_refusal(r, problem)
                 return problem.status
-            if status == OK and r.relay is RELAYABLE and self._heads.has_seen(hash(r.head.raw)):
+            if status == OK and r.relay is RELAYABLE and self._has_seen(r):
                 offer_relay(r, place, variables, timeout, exchange.reader)
             return await self._finish(r, target, status)
+
+    def _has_seen(self, r: Request) -> bool:
+        """Return True if a request with the line and the field names of *r* came before."""
+        return self._heads.has_seen(hash((r.untracked_line, *field_names(r.head.raw))))
 
     def _limit(self, target: WsgiTarget) -> float:
         """Return the seconds of silence that a process may keep; embedded applications have no limit."""

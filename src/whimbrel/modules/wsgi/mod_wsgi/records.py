@@ -30,6 +30,8 @@ STDOUT: Final = 6
 KEEP_FLAG: Final = 1
 ACCEPT_FLAG: Final = 2
 SUCCEEDED: Final = 200
+CUT: Final = 599  # the outcome of a response that must not end in good order
+LEVELS: Final = {"e": "error", "i": "info", "d": "debug", "c": "crit"}  # of LOG records
 HEADER: Final = struct.Struct(">BBHHBx")
 _BEGINNING: Final = struct.Struct(">HB5x")
 _ENDING: Final = struct.Struct(">IBB2x")
@@ -103,6 +105,19 @@ def output_key(data: bytes) -> tuple[bytes, bytes, bool] | None:
     if ended != _KEEPING and ended != _CLOSING:
         return None
     return data[_START:stop], data[stop:end], ended == _KEEPING
+
+
+def beginning_key(data: bytes) -> bytes | None:
+    """Return the head of an answer that begins with a record of output which has all of the head; None for
+    every other.
+    """
+    if len(data) < _START:
+        return None
+    version, kind, request, size, padding = HEADER.unpack_from(data)
+    if (version, kind, request, padding) != (1, STDOUT, 1, 0):
+        return None
+    stop = data.find(b"\r\n\r\n", _START, min(_START + MAX_KNOWN_HEAD, _START + size)) + 4
+    return data[_START:stop] if stop >= 4 else None
 
 
 class WsgiReader(FastcgiReader):

@@ -1,4 +1,9 @@
-"""Relays to the processes of applications: an answer is known by the head of the application's response."""
+"""Relays to the processes of applications: an answer is known by the head of the application's response.
+
+Requests are known by what the phases read of them. The other fields are filled into the variables, each in
+the place of its value (pattern.py). A response without Content-Length is sent in chunks as it arrives
+(stream.py).
+"""
 
 from __future__ import annotations
 
@@ -8,7 +13,9 @@ from time import time
 from typing import TYPE_CHECKING, Final
 
 from whimbrel.backends.fastcgi import END_STDIN, FastcgiRole
+from whimbrel.engine.env import WatchedEnv
 from whimbrel.engine.log.error_log_format import log_id
+from whimbrel.engine.relay.cache import RelayOffer
 from whimbrel.modules.support.backend_relay import (
     MAX_SENT,
     BackendRelayExchange,
@@ -17,48 +24,61 @@ from whimbrel.modules.support.backend_relay import (
     offer,
 )
 from whimbrel.modules.wsgi.mod_wsgi.connect import pool_to
+from whimbrel.modules.wsgi.mod_wsgi.pattern import VariablePattern, variable_pattern
 from whimbrel.modules.wsgi.mod_wsgi.records import (
     END_PARAMS,
     HEADER,
     PARAMS,
     WsgiReader,
     begin,
+    beginning_key,
     output_key,
 )
+from whimbrel.modules.wsgi.mod_wsgi.stream import RelayedBody
 
 if TYPE_CHECKING:
     from whimbrel.backends.connection import BackendConnection
     from whimbrel.engine.relay.cache import RelayEntry
     from whimbrel.engine.relay.relay import RelayClient
     from whimbrel.engine.request import Request
+    from whimbrel.http.syntax.head_shape import SplitHead
     from whimbrel.modules.wsgi.mod_wsgi.processes import WsgiPlace
 
-# Fields with which more than the head decides about the response: the clock, files, the status.
+# Fields with which more than the head decides about the response: the clock, files, the status. With ETag,
+# the conditions of the request are relevant fields.
 _OWN_RULES: Final = re.compile(
-    rb"(?i)^(?:date|expires|last-modified|etag|location|warning|vary|content-range"
+    rb"(?i)^(?:date|expires|last-modified|location|warning|content-range"
     rb"|transfer-encoding|connection|keep-alive|upgrade|te|trailer)[ \t]*:|\r(?!\n)|\n\n|\0",
     re.M,
 ).search
 _STATUS: Final = b"Status: 200 OK\r\n"
 _LENGTH: Final = re.compile(rb"(?i)\ncontent-length: *[0-9]+\r\n").search
-_PORT: Final = re.compile(rb"\0REMOTE_PORT\0([0-9]+)(?=\0)")
 _BEGIN: Final = begin(FastcgiRole.RESPONDER, has_body=False)
 _END: Final = END_PARAMS + END_STDIN
-Parts = tuple[bytes, bytes]
 
 
-class WsgiOnePieceReader(WsgiReader):
-    """A reader that keeps an answer which arrives in one piece: `received`, b"" for every other."""
+class WsgiRelayReader(WsgiReader):
+    """A reader that keeps what shows whether an answer may be relayed the next time.
 
-    __slots__ = ("received",)
+    Attributes:
+        received: an answer that arrived in one piece, b"" for every other; None before the first bytes.
+        streamed: the head of an answer that began with it, b"" for every other.
+    """
+
+    __slots__ = ("received", "streamed")
 
     def __init__(self, max_line: int) -> None:
         super().__init__(max_line)
         self.received: bytes | None = None
+        self.streamed = b""
 
     def feed(self, data: bytes) -> None:
         """See AnswerReader."""
-        self.received = data if self.received is None else b""
+        if self.received is None:
+            self.received = data
+            self.streamed = beginning_key(data) or b""
+        else:
+            self.received = b""
         super().feed(data)
 
 
@@ -66,14 +86,13 @@ class WsgiRelayExchange(BackendRelayExchange):
     """The exchange with a process; a `QueuedRequest` until it has a connection.
 
     Attributes:
-        key: the path of the socket, and the parts of `WsgiRelay`.
-        timeout: seconds that the process may be silent.
+        variables: those that depend only on the request. `relay`: its way.
         has_started: the request was sent.
     """
 
-    __slots__ = ("has_started", "key", "timeout")
-    key: tuple[str, bytes, bytes]
-    timeout: float
+    __slots__ = ("has_started", "relay", "variables")
+    relay: WsgiRelay
+    variables: bytes
     has_started: bool
 
     def is_waiting(self) -> bool:
@@ -87,7 +106,7 @@ class WsgiRelayExchange(BackendRelayExchange):
             return
         self.connection = connection
         self.has_started = True
-        connection.relay(self, self.sent, self.timeout)
+        connection.relay(self, self.sent, self.relay.timeout)
         connection.write_gathered()  # at once: it goes to a thread of its own
 
     def close(self) -> None:
@@ -100,10 +119,15 @@ class WsgiRelayExchange(BackendRelayExchange):
         """See BackendRelayExchange."""
         found = output_key(data)
         if found is None:
-            return False
+            return self._begins_stream(data)
         head, body, keeps = found
         reply = self.request.replies.get(head)
-        if reply is None or reply.template.size != len(body):
+        if reply is None:
+            return False
+        if reply.template.is_chunked:
+            if not body:
+                return False
+        elif reply.template.size != len(body):
             return False
         self.body = body
         self.reply = reply
@@ -111,46 +135,69 @@ class WsgiRelayExchange(BackendRelayExchange):
         self.pass_on(b"", is_reusable=keeps)
         return True
 
+    def _begins_stream(self, data: bytes) -> bool:
+        """Send what follows a known head to the client as it arrives; return False for every other answer."""
+        head = beginning_key(data)
+        reply = None if head is None else self.request.replies.get(head)
+        client = self._client
+        if reply is None or client is None or not reply.template.is_chunked:
+            return False
+        self._client = None
+        self.reply = reply
+        self.relay.stream(self, client, data)
+        return True
+
 
 class WsgiRelay(LearnedRelay):
-    """A request to an application: the variables around the client's port, the only ones that differ by
-    connection; those that each request has of its own follow.
+    """A request to an application: the pattern of the variables, into which those of each request are filled;
+    those that no other request has follow.
+
+    Attributes:
+        path: of the socket. `timeout`: seconds that the process may be silent.
     """
 
-    __slots__ = ("_is_embedded", "_parts", "_path", "_pool", "_timeout")
+    __slots__ = ("_fill", "_group", "_max_line", "_pattern", "_pool", "path", "timeout")
+    fills_in = True
 
     def __init__(
-        self, r: Request, place: WsgiPlace, parts: Parts, timeout: float, *, is_embedded: bool
+        self, r: Request, place: WsgiPlace, pattern: VariablePattern, timeout: float, max_line: int
     ) -> None:
         super().__init__()
         self._pool = pool_to(r.engine, place.path, place.capacity)
-        self._path = place.path
-        self._parts = parts
-        self._timeout = timeout
-        self._is_embedded = is_embedded
+        self.path = place.path
+        self._pattern = pattern.text
+        self._fill = pattern.fill
+        self.timeout = timeout
+        self._group = r.env["mod_wsgi.process_group"]
+        self._max_line = max_line
 
-    def send(self, request: RelayEntry, client: RelayClient, now: float) -> WsgiRelayExchange | None:
+    def send(
+        self, request: RelayEntry, head: SplitHead, client: RelayClient, now: float
+    ) -> WsgiRelayExchange | None:
         """See Relay.send."""
         connection = self._pool.take()
         if connection is None and not self._pool.is_full():
             return None
-        before, after = self._parts
-        content = b"%b%d%b%b" % (
-            before,
-            client.connection.client_port,
-            after,
-            own_variables(now, log_id(), is_embedded=self._is_embedded),
-        )
-        data = b"%b%b%b%b" % (_BEGIN, HEADER.pack(1, PARAMS, 1, len(content), 0), content, _END)
-        exchange = WsgiRelayExchange(request, client, connection, data, now)
-        exchange.key = (self._path, before, after)
-        exchange.timeout = self._timeout
+        peer = client.connection
+        variables = self._fill(self._pattern, head[1], peer.client_text, b"%d" % peer.client_port)
+        own = own_variables(now, log_id(), is_embedded=not self._group)
+        size = HEADER.pack(1, PARAMS, 1, len(variables) + len(own), 0)
+        data = b"%b%b%b%b%b" % (_BEGIN, size, variables, own, _END)
+        exchange = WsgiRelayExchange(request, head, client, connection, data, now)
+        exchange.relay = self
+        exchange.variables = variables
         exchange.has_started = False
         if connection is not None:
             exchange.start(connection)
         elif not self._pool.enqueue(exchange):
             return None
         return exchange
+
+    def stream(self, exchange: WsgiRelayExchange, client: RelayClient, data: bytes) -> None:
+        """Send the answer that begins with *data* to *client* as it arrives."""
+        reader = WsgiReader(self._max_line)
+        exchange.connection.read_by(reader, data, None)
+        client.stream_relay(exchange, RelayedBody(exchange, client.connection, self._group))
 
 
 def own_variables(
@@ -175,30 +222,36 @@ def own_variables(
 
 
 def offer_relay(
-    r: Request, place: WsgiPlace, variables: bytes, timeout: float, reader: WsgiOnePieceReader
+    r: Request, place: WsgiPlace, variables: bytes, timeout: float, reader: WsgiRelayReader
 ) -> None:
-    """Let *r* be relayed to the processes at *place*, if the answer that *reader* has read came before.
+    """Let requests like *r* be relayed to the processes at *place*, if the answer that *reader* has read came
+    before.
 
-    *variables* are those that depend only on the head of *r*, its client and the settings.
+    *variables* are those that depend only on the request and the settings.
     """
-    if not may_relay(r) or len(variables) > MAX_SENT or r.env.__class__ is not dict or not reader.received:
+    if not may_relay(r) or len(variables) > MAX_SENT or r.env.__class__ is not dict:
         return
-    found = output_key(reader.received)
-    parts = around_port(variables)
-    if found is None or parts is None:
+    found = output_key(reader.received or b"")
+    head = reader.streamed if found is None else found[0]
+    if not head.startswith(_STATUS) or _OWN_RULES(head) is not None:
         return
-    head = found[0]
-    if not head.startswith(_STATUS) or _LENGTH(head) is None or _OWN_RULES(head) is not None:
+    is_streamed = _LENGTH(head) is None
+    if is_streamed and not r.engine.error_log.is_default(r.server):
         return
-    is_embedded = not r.env["mod_wsgi.process_group"]
-    make = partial(WsgiRelay, r, place, parts, timeout, is_embedded=is_embedded)
-    offer(r, (place.path, *parts), head, make)
+    if found is None and not is_streamed or is_streamed and found is not None and not found[1]:
+        return
+    pattern = variable_pattern(r, variables)
+    if pattern is None:
+        return
+    make = partial(WsgiRelay, r, place, pattern, timeout, reader.max_line)
+    offer(r, (place.path, pattern.text, pattern.holes, pattern.shape), head, make, is_streamed=is_streamed)
+    if isinstance(r.relay, RelayOffer):
+        r.env = WatchedEnv(r.env, pattern.variables)
 
 
 def is_same(relay: WsgiRelayExchange, path: str, variables: bytes) -> bool:
     """Return True if *relay* has sent *variables* to the socket at *path*."""
-    parts = around_port(variables)
-    return parts is not None and relay.key == (path, *parts)
+    return relay.relay.path == path and relay.variables == variables
 
 
 def taken_relay(r: Request) -> WsgiRelayExchange | None:
@@ -209,13 +262,3 @@ def taken_relay(r: Request) -> WsgiRelayExchange | None:
     r.connection.exchange = None
     r.time = relay.time
     return relay
-
-
-def around_port(variables: bytes) -> Parts | None:
-    """Return the bytes around the client's port; None if they may have it elsewhere too."""
-    found = _PORT.findall(variables)
-    if len(found) != 1 or variables.count(b"REMOTE_PORT") != 1:
-        return None
-    match = _PORT.search(variables)
-    assert match is not None
-    return variables[: match.start(1)], variables[match.end(1) :]

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Any, Final
 
 from whimbrel.base.net import Networks, numeric_address
 from whimbrel.base.numbers import lower
@@ -41,7 +41,12 @@ class VariableBuilder:
     async def build(self, r: Request, *, pass_authorization: bool) -> None:
         """Set the variables in `Request.env`."""
         await add_cgi_vars(r, is_first=True)
+        fields: Any = r.headers_in
+        all_fields_used = getattr(fields, "all_fields_used", True)
         add_common_vars(r)
+        if self.conf.proxy_headers is None and not all_fields_used:
+            # the application gets the values, and nothing else depends on them: `variable_pattern`
+            fields.all_fields_used = False
         env = r.env
         if r.method == "HEAD" and self._is_mapped(r):
             env["REQUEST_METHOD"] = "GET"

@@ -35,7 +35,11 @@ LEVELS = {"error": b"e", "info": b"i", "debug": b"d", "crit": b"c"}
 MAX_LINE = 8192  # bytes of a line in the log
 MAX_PARAMS = 4 << 20  # bytes of the variables of a request
 BLOCK = 65536
-MAX_HELD = 49152  # bytes of output that are held back; a piece of at most 16384 bytes may come on top
+# Bytes and pieces of output that are held back; a piece of at most 16384 bytes may come on top. All of it
+# fits into a Unix socket, whose buffer has 208 kB by default, so the application goes on at once.
+MAX_HELD = 114688
+MAX_PIECES = 512
+FEW = 32  # pieces that cost less in one system call than joined
 GATHERED = 8  # records of a long output in one system call
 
 
@@ -109,8 +113,10 @@ class Channel:
         self.is_gone = False
         # output that is held back, under the lock: pieces, and records that the server has not taken
         self._lock = threading.Lock()
-        self._held: list[bytes] = []
+        self._held: list[bytes] = []  # records: the place for a header, then pieces
         self._held_size = 0
+        self._header_at = 0  # of the last record, whose header is not set
+        self._record_size = 0
         self._unsent = b""
         self._problem: OSError | None = None  # of the thread that flushes
 
@@ -193,22 +199,39 @@ class Channel:
     def hold(self, data: bytes, writer: object) -> None:
         """Send output of *writer*, together with what follows soon; raises ClientGone."""
         with self._lock:
-            self._check_writer(writer)
-            if self.is_gone or self._problem is not None:
+            if writer is not self.writer or self.is_gone or self._problem is not None:
+                self._check_writer(writer)
                 self._check()
-            self._held.append(data)
-            self._held_size += len(data)
-            if self._held_size >= MAX_HELD:
+            size = len(data)
+            held = self._held
+            record_size = self._record_size + size
+            if not held or record_size > MAX_CONTENT:
+                self._begin_record()
+                record_size = size
+            self._record_size = record_size
+            held.append(data)
+            self._held_size += size
+            if self._held_size >= MAX_HELD or len(held) >= MAX_PIECES:
                 self._write(b"")
-            elif len(self._held) == 1:
-                FLUSHER.add(self)
+
+    def _begin_record(self) -> None:
+        held = self._held
+        if held:
+            self._end_record()
+        else:
+            FLUSHER.add(self)
+        self._header_at = len(held)
+        held.append(b"")
+
+    def _end_record(self) -> None:
+        self._held[self._header_at] = HEADER.pack(1, STDOUT, 1, self._record_size, 0)
 
     def flush_now(self) -> bool:
         """Send what is held, as far as that does not wait; return False if something is left."""
         if not self._lock.acquire(False):
             return False
         try:
-            data = self._taken()
+            data = b"".join(self._taken())
             if self.is_gone or not data:
                 return True
             try:
@@ -230,20 +253,26 @@ class Channel:
         if problem is not None:
             self._fail(problem)
 
-    def _taken(self) -> bytes:
+    def _taken(self) -> list[Piece]:
         """Return what was held back, which is then no longer."""
-        data, self._unsent = self._unsent, b""
+        pieces: list[Piece] = []
+        if self._unsent:
+            pieces.append(self._unsent)
+            self._unsent = b""
         if self._held:
-            data = b"".join([data, HEADER.pack(1, STDOUT, 1, self._held_size, 0), *self._held])
+            self._end_record()
+            pieces += self._held
             self._held.clear()
             self._held_size = 0
-        return data
+        return pieces
 
     def _write(self, data: bytes) -> None:
-        if self._held or self._unsent:
-            data = self._taken() + data
         try:
-            self.connection.sendall(data)
+            if self._held or self._unsent:
+                pieces = [*self._taken(), data] if data else self._taken()
+                send_pieces(self.connection, pieces if len(pieces) <= FEW else [b"".join(pieces)])
+            else:
+                self.connection.sendall(data)
         except OSError as problem:
             self._fail(problem)
 
@@ -258,7 +287,7 @@ class Channel:
         with self._lock:
             self._check_writer(writer)
             self._check()
-            self._send_output(self._taken() + before, memoryview(data))
+            self._send_output(b"".join([*self._taken(), before]), memoryview(data))
 
     def _send_output(self, before: bytes, view: memoryview) -> None:
         pieces: list[Piece] = [before] if before else []

@@ -98,7 +98,7 @@ def test_another_length_of_the_port_is_sent_by_the_general_path() -> None:
     )
     own = FcgiRelay(exchange, (b"a", b"b"), keeps=False)
     client: Any = SimpleNamespace(connection=SimpleNamespace(client_port=47110))
-    assert own.send(cast(Any, None), client, 0.0) is None
+    assert own.send(cast(Any, None), cast(Any, None), client, 0.0) is None
     for number in range(MAX_SEEN * 2):
         own.seen.has_seen(number)
     assert len(own.seen) <= MAX_SEEN

@@ -7,13 +7,16 @@ import socket
 import threading
 import time
 from collections.abc import Iterator
+from unittest import mock
 
 import pytest
 
+from whimbrel.modules.wsgi.mod_wsgi_process import records as records_module
 from whimbrel.modules.wsgi.mod_wsgi_process.gathering import Flusher
 from whimbrel.modules.wsgi.mod_wsgi_process.records import (
     LOG,
     MAX_HELD,
+    MAX_PIECES,
     STDOUT,
     Channel,
     ClientGone,
@@ -31,6 +34,12 @@ def pair() -> Iterator[Pair]:
     ours.settimeout(10)
     with ours, theirs:
         yield ours, Channel(theirs)
+
+
+def hold(channel: Channel, data: bytes) -> None:
+    """Hold *data* without the thread that sends it."""
+    with mock.patch.object(records_module, "FLUSHER", autospec=True):
+        channel.hold(data, None)
 
 
 def read_all(ours: socket.socket) -> tuple[bytes, list[bytes]]:
@@ -60,7 +69,7 @@ def test_what_is_held_arrives_in_order(pair: Pair, seed: int) -> None:
     wanted = b""
     lines = 0
     for _ in range(200):
-        data = bytes([dice.randrange(256)]) * dice.choice((1, 100, 9000, 16384))
+        data = bytes([dice.randrange(256)]) * dice.choice((1, 100, 8192, 9000, 16384))
         way = dice.randrange(6)
         if way == 0:
             channel.send(records(STDOUT, data))
@@ -89,10 +98,27 @@ def test_a_piece_goes_out_although_nothing_follows(pair: Pair) -> None:
 
 def test_what_is_held_has_a_bound(pair: Pair) -> None:
     ours, channel = pair
-    for _ in range(3):
-        channel.hold(b"x" * (MAX_HELD // 3), None)
+    size = MAX_HELD // 7
+    for number in range(7):
+        assert channel._held_size == number * size
+        channel.hold(bytes([number]) * size, None)
     assert channel._held == []
-    assert Channel(ours).next_record() == (STDOUT, b"x" * MAX_HELD)
+    received = Channel(ours)
+    data = b""
+    while len(data) < MAX_HELD:
+        kind, content = received.next_record()
+        assert kind == STDOUT
+        data += content
+    assert data == b"".join([bytes([number]) * size for number in range(7)])
+
+
+def test_the_number_of_pieces_that_are_held_has_a_bound(pair: Pair) -> None:
+    ours, channel = pair
+    count = MAX_PIECES - 1  # one place is for the header of the record
+    for _ in range(count):
+        channel.hold(b"x", None)
+    assert channel._held == []
+    assert Channel(ours).next_record() == (STDOUT, b"x" * count)
 
 
 def test_a_server_that_reads_nothing_holds_up_no_other_one(pair: Pair) -> None:
@@ -106,13 +132,10 @@ def test_a_server_that_reads_nothing_holds_up_no_other_one(pair: Pair) -> None:
                 other.send(b"x" * 65536)
         other.setblocking(True)
         blocked = Channel(other)
-        blocked._held.append(b"y")
-        blocked._held_size = 1
         begun = time.monotonic()
-        flusher.add(blocked)
-        channel._held.append(b"z")
-        channel._held_size = 1
-        flusher.add(channel)
+        for each, data in ((blocked, b"y"), (channel, b"z")):
+            hold(each, data)
+            flusher.add(each)
         assert Channel(ours).next_record() == (STDOUT, b"z")
         assert time.monotonic() - begun < 5
         while True:  # the thread tries again meanwhile
@@ -125,8 +148,7 @@ def test_a_server_that_reads_nothing_holds_up_no_other_one(pair: Pair) -> None:
 def test_a_failure_is_reported_by_the_next_piece(pair: Pair) -> None:
     ours, channel = pair
     ours.close()
-    channel._held.append(b"x")
-    channel._held_size = 1
+    hold(channel, b"x")
     assert channel.flush_now()
     with pytest.raises(ClientGone, match="failed to write response data: Broken pipe"):
         channel.hold(b"y", None)

@@ -10,7 +10,7 @@ from tests.support.engine import build_engine
 from tests.support.site import MTIME
 
 from whimbrel.engine.body import FileSegment
-from whimbrel.engine.cache.cached_file import CachedFileResponse
+from whimbrel.engine.cache.cached_head import CachedHeadResponse
 from whimbrel.engine.cache.entry import Hit
 from whimbrel.engine.cache.fd_cache import open_if_unchanged
 from whimbrel.engine.engine import Engine
@@ -96,7 +96,7 @@ def test_what_went_out_is_logged(tmp_path: Path) -> None:
     handle = open_if_unchanged(*template.file)
     assert handle >= 0
     part = FileSegment(handle, 0, template.size)
-    again = CachedFileResponse(hit, part, connection(), serving.runtime.now())
+    again = CachedHeadResponse(hit, part, connection(), serving.runtime.now())
     head = again.head(b"Sat, 21 Nov 2026 12:00:00 GMT")
     again.on_sent(1000)
     os.close(part.handle)

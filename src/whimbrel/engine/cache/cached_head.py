@@ -1,15 +1,15 @@
-"""Reply from the response cache whose body is a file."""
+"""Cached response whose body is elsewhere: a file, or what an application streams."""
 
 from __future__ import annotations
 
-from whimbrel.engine.body import FileSegment
+from whimbrel.engine.body import Part
 from whimbrel.engine.cache.entry import Hit
 from whimbrel.engine.connection import Connection
-from whimbrel.engine.response import Response
+from whimbrel.engine.response import Framing, Response
 
 
-class CachedFileResponse(Response):
-    """A cached response as the protocols send it: a `Response` whose body is the file.
+class CachedHeadResponse(Response):
+    """A cached response as the protocols send it: a `Response` whose body is *part*.
 
     *now* is the time of the request.
     """
@@ -19,13 +19,16 @@ class CachedFileResponse(Response):
     def __init__(
         self,
         hit: Hit,
-        part: FileSegment,
+        part: Part,
         connection: Connection,
         now: float,
     ) -> None:
         cached = hit[0]
         template = cached.template
-        super().__init__(cached.request, template.prefix, template.suffix, [part], close=template.close)
+        framing = Framing.CHUNKED if template.is_chunked else Framing.LENGTH
+        super().__init__(
+            cached.request, template.prefix, template.suffix, [part], close=template.close, framing=framing
+        )
         self._hit = hit
         self._connection = connection
         self._now = now
@@ -38,4 +41,6 @@ class CachedFileResponse(Response):
     def on_sent(self, count: int, more: int = 0) -> None:
         """Write the log lines; see Response.on_sent."""
         cached, head = self._hit
-        cached.log.write(head, cached.template, self._connection, self._now, count, more)
+        template = cached.template
+        # `HitLog.write` counts the framing of the template
+        cached.log.write(head, template, self._connection, self._now, count, more - template.framing)
