@@ -29,6 +29,7 @@ from whimbrel.upgrade.access_control.sections import (
     Chain,
     Inventory,
     find_sections,
+    to_access_lines,
     to_access_lines_24,
 )
 from whimbrel.upgrade.access_control.shared_lines import disagreeing
@@ -399,6 +400,7 @@ def _analyze(
             for unit in variants.units
             if variants.base[unit] in both
         },
+        aliases=to_access_lines(tree.named("<authnprovideralias", "<authzprovideralias")),
     )
     placements = Placements(decisions, ServedRequests(tree.root, inventory, bounds))
     solved = Solver(

@@ -68,6 +68,7 @@ class ChainDecisions:
         *,
         area: AccessSection | None = None,
         written: Mapping[AccessSection, Lines] | None = None,
+        aliases: Lines = (),
     ) -> None:
         self.chains = chains
         self.area = area
@@ -83,14 +84,15 @@ class ChainDecisions:
             if any("auth" in name for name in modules)
             else tuple(dict.fromkeys([*modules, *_DEFAULT_MODULES_22, *implied_modules]))
         )
+        environment_22 = AccessEnvironment(modules=self.modules_22, root=root, readable=readable)
+        environment_24 = AccessEnvironment(
+            modules=_modules_24([*modules, *implied_modules]),
+            root=root,
+            readable=readable,
+            aliases=(native.ALIAS,),
+        )
         self.cache = DecisionCache(
-            AccessEnvironment(modules=self.modules_22, root=root, readable=readable),
-            AccessEnvironment(
-                modules=_modules_24([*modules, *implied_modules]),
-                root=root,
-                readable=readable,
-                aliases=(native.ALIAS,),
-            ),
+            environment_22.with_aliases(aliases, V22), environment_24.with_aliases(aliases, V24)
         )
         self.removed_names = GONE | (
             {"authbasicauthoritative"}
