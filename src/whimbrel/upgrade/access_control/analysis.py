@@ -83,6 +83,7 @@ class AccessAnalysis:
     equivalents: dict[AccessSection, tuple[AccessSection, EquivalentHost]]
     placements: Placements
     _replacements: dict[AccessSection, Replacement] = field(default_factory=dict)
+    _undecided: dict[AccessSection, Chain | None] = field(default_factory=dict)
     _examples: dict[AccessSection, Counterexample | None] = field(default_factory=dict)
 
     def edits(
@@ -159,6 +160,17 @@ class AccessAnalysis:
         for chain in every:
             for host in next((of_first[unit] for unit in chain.sections if unit in of_first), ()):
                 yield chain_of(host, chain)
+
+    def undecided(self, section: AccessSection) -> Chain | None:
+        """Return a chain that ends with the section and whose decision by 2.2 is unknown."""
+        first, equivalent = self.equivalents.get(section, (section, None))
+        if first not in self._undecided:
+            self._undecided[first] = next(
+                (chain for chain in self.chains_ending_at(first) if self.decisions.before_22(chain) is None),
+                None,
+            )
+        chain = self._undecided[first]
+        return chain if chain is None or equivalent is None else chain_of(equivalent, chain)
 
     def served_by_22(self, unit: AccessSection) -> tuple[Chain, str] | None:
         """Return a chain that ends with a guard, and a client that 2.2 admitted there."""

@@ -6,6 +6,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import Final
 
+from whimbrel.access.chains import PREFIX
 from whimbrel.access.decide import AccessEnvironment
 from whimbrel.access.decision import AccessDecision, AccessVerdict, Counterexample
 from whimbrel.access.layers import AccessLayer, AccessLine
@@ -239,12 +240,12 @@ class ChainDecisions:
             for at, section in enumerate(chain.sections[:-1]):
                 chains_found = ends[section]
                 sections = chain.sections[: at + 1]
-                if (not chains_found or chains_found[0].url == "(prefix)") and sections not in seen:
+                if (not chains_found or chains_found[0].is_prefix) and sections not in seen:
                     seen.add(sections)
                     chains_found.append(
                         Chain(
                             sections,
-                            "(prefix)",
+                            PREFIX,
                             chain.path,
                             False,
                             tuple((u, o) for u, o in chain.overrides if u in sections),

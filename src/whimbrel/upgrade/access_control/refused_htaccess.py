@@ -111,8 +111,8 @@ def _server_of(tree: ConfigTree) -> Configuration | None:
     lines += [f"LoadModule {line.args}" for line in loaded]
     known = {line.words()[0] for line in loaded if line.words()}
     rows = {row.identifier: row for row in catalogue(V22.name).modules if not row.is_static}
-    built_in = [name for name in tree.modules if name in rows and name not in known]
-    lines += [f"LoadModule {name} modules/{rows[name].file}.so" for name in built_in if rows[name].kind != "mpm"]
+    built_in = [rows[name] for name in tree.modules if name in rows and name not in known]
+    lines += [f"LoadModule {row.identifier} modules/{row.file}.so" for row in built_in if row.kind != "mpm"]
     main = to_bytes("\n".join(lines) + "\n")
     return load(LoadOptions(server_root=tree.root, file=MAIN, overlay={MAIN: main}), V22)[0]
 
