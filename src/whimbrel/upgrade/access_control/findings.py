@@ -152,8 +152,12 @@ def _stays(tree: ConfigTree, number: str, unit: AccessSection, reason: str) -> F
 
 
 def key_of(unit: AccessSection) -> tuple[object, ...]:
-    """Return a key of the section that survives edits around it."""
-    outer = key_of(unit.outer) if unit.outer is not None else ()
+    """Return a key of the section that survives edits around it, those of its outer section included."""
+    outer: list[tuple[object, ...]] = []
+    around = unit.outer
+    while around is not None:
+        outer.append((around.kind, around.pattern, around.directory))
+        around = around.outer
     return (
         "access control",
         unit.file.path,
@@ -161,7 +165,7 @@ def key_of(unit: AccessSection) -> tuple[object, ...]:
         unit.pattern,
         unit.directory,
         tuple(line.args for line in unit.lines),
-        outer,
+        *outer,
     )
 
 
