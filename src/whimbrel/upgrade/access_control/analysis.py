@@ -8,9 +8,9 @@ from functools import cache
 from typing import Final
 
 from whimbrel.access.chains import Bounds, ServedRequests, find_chains
-from whimbrel.access.decision import Counterexample
+from whimbrel.access.decision import AccessVerdict, Counterexample
 from whimbrel.access.sections import absolute_path
-from whimbrel.base.dialect import V24
+from whimbrel.base.dialect import V22, V24
 from whimbrel.base.errors import SourceLocation
 from whimbrel.base.lazy_dataclasses import dataclass, field
 from whimbrel.config.execute import is_directory
@@ -19,7 +19,7 @@ from whimbrel.upgrade.access_control import native
 from whimbrel.upgrade.access_control.chain_decisions import ChainDecisions
 from whimbrel.upgrade.access_control.conditional_edits import of_conditional
 from whimbrel.upgrade.access_control.edits import rendered, section_edits
-from whimbrel.upgrade.access_control.effective import flatten_directives
+from whimbrel.upgrade.access_control.effective import RECORD, flatten_directives, has_directive
 from whimbrel.upgrade.access_control.fragment_context import password_area, surrounded, unmapped
 from whimbrel.upgrade.access_control.native import ALIAS, ERROR_500
 from whimbrel.upgrade.access_control.placements import Placements
@@ -161,6 +161,27 @@ class AccessAnalysis:
             for host in next((of_first[unit] for unit in chain.sections if unit in of_first), ()):
                 yield chain_of(host, chain)
 
+    def replaced(self, section: AccessSection) -> AccessSection | None:
+        """Return the outer section whose Order, Allow and Deny those of the section replaced in 2.2, with the
+        result that more clients were admitted; None if there is none."""
+        first = self.equivalents.get(section, (section,))[0]
+        cache = self.decisions.cache
+        for chain in self.chains_ending_at(first):
+            *outer, last = chain.sections
+            lists = [unit for unit in outer if has_directive(self.decisions.lines[unit], RECORD)]
+            with_section = self.decisions.before_22(chain)
+            if not lists or last is not first or with_section is None:
+                continue
+            without = cache.decision(
+                V22.name, [self.decisions.layer_of(unit, self.decisions.lines[unit]) for unit in outer]
+            )
+            if without is None:
+                continue
+            example = cache.difference(without, with_section)
+            if example is not None and example.after == AccessVerdict.GRANTED:
+                return lists[-1]
+        return None
+
     def undecided(self, section: AccessSection) -> Chain | None:
         """Return a chain that ends with the section and whose decision by 2.2 is unknown."""
         first, equivalent = self.equivalents.get(section, (section, None))
@@ -195,8 +216,8 @@ class AccessAnalysis:
         if not form:
             return "Require"
         lines = [_cut(line.strip()) for line in rendered(form, unit)]
-        shown = "; ".join(lines[:_SHOWN])
-        return f"`{shown}`" if len(lines) <= _SHOWN else f"`{shown}; ...` ({len(lines)} lines)"
+        shown = ", ".join(f"`{line}`" for line in lines[:_SHOWN])
+        return shown if len(lines) <= _SHOWN else f"{shown}, ... ({len(lines)} lines)"
 
     def example_place(self, section: AccessSection) -> SourceLocation | None:
         """Return the place of the section that the example client belongs to, if it is one of an equivalent

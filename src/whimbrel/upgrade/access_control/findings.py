@@ -392,7 +392,7 @@ def _solved_finding(
             edits,
             evidence,
         )
-    remark = _remark(analysis, section)
+    remark = _remark(tree, analysis, section)
     unchanged = of_section(tree, analysis, section)
     return Finding(
         number,
@@ -550,12 +550,14 @@ def _listed(names: list[str], word: str) -> str:
     return f" {word} ".join(filter(None, (", ".join(names[:-1]), names[-1])))
 
 
-def _remark(analysis: AccessAnalysis, section: AccessSection) -> str:
-    """Return the line that had no effect in 2.2 and that the new text leaves out, "" for none."""
+def _remark(tree: ConfigTree, analysis: AccessAnalysis, section: AccessSection) -> str:
+    """Return the line that had no effect in 2.2 and that the new text leaves out, "" for none; with the outer
+    section that its section replaced, if that admits fewer clients."""
     lines = analysis.decisions.lines[section]
     plan = analysis.plans[section]
     after = list(flatten_directives(plan.control))
     requires = [_normalized(line.args) for line in after if line.name == "require"]
+    is_constant = False
     if has_directive(lines, RECORD | {"satisfy"}):
         is_constant = bool(requires) and set(requires) <= {"all granted", "all denied"}
         void = [_as_text(line) for line in flatten_directives(lines) if is_constant and _has_clients(line)]
@@ -569,7 +571,14 @@ def _remark(analysis: AccessAnalysis, section: AccessSection) -> str:
         if unknown:
             return f"no module of httpd 2.2 knows `Require {unknown[0].strip()}`"
         void = [f"Require {args.strip()}" for args in _without_effect(lines, plan.control)]
-    return f"`{void[0]}` had no effect here in 2.2" if void else ""
+    if not void:
+        return ""
+    remark = f"`{void[0]}` had no effect here in 2.2"
+    replaced = analysis.replaced(section) if is_constant else None
+    if replaced is None:
+        return remark
+    where = f"{replaced.place.path.removeprefix(tree.root + '/')}:{replaced.place.line}"
+    return f"{remark}: its section replaced that of {where}, which admits fewer clients"
 
 
 def _has_clients(line: EffectiveDirective) -> bool:
