@@ -105,9 +105,10 @@ def _not_verified(result: UpgradeResult, why: str, *, matters: bool = True) -> s
     """Add to the scope of *result* that its answers were not compared; return the sentence. Lines that 2.4
     refuses are findings already."""
     consequence = "the answers of both versions were not compared"
-    item = UnknownItem(UnknownKind.NOT_EXERCISED, None, why, consequence, matters=matters)
+    text = f"not verified: {why}"
+    item = UnknownItem(UnknownKind.NOT_EXERCISED, None, text, consequence, matters=matters)
     result.scope = result.scope.with_items([item])
-    return f"not verified: {why}"
+    return text
 
 
 def _unexercised(comparison: Comparison) -> Iterator[UnknownItem]:
