@@ -137,6 +137,7 @@ upgrade-check: .venv/run.stamp
 
 upgrade-access: .venv/dev.stamp
 	$(BIN)/python -m tests.upgrade.conditional_access $(ACCESS)
+	$(BIN)/python -m tests.upgrade.nested_sections
 
 starts: .venv/dev.stamp
 	$(BIN)/python -m tests.differential.start_runs $(STARTS)

@@ -27,6 +27,8 @@ from whimbrel.base.latin1 import to_text as as_text
 from whimbrel.base.lazy_dataclasses import dataclass, field
 from whimbrel.config.model import LOCATION_KINDS, SectionKind
 
+PREFIX: Final = "(prefix)"
+"""The URL path of a chain that is the beginning of others."""
 _NEUTRAL: Final = "other"
 _MAX_FILES: Final = 4000
 """The maximum number of existing directories and files below one directory."""
@@ -63,6 +65,11 @@ class SectionChain(Generic[S]):
     overrides: tuple[tuple[S, Override], ...] = ()
     given: str = ""
     aliases: tuple[str, ...] = ()
+
+    @property
+    def is_prefix(self) -> bool:
+        """Return True for the beginning of other chains, which no witness has alone."""
+        return self.url == PREFIX
 
     @property
     def last(self) -> S:

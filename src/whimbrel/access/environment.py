@@ -9,7 +9,7 @@ from typing import Any, Final
 from whimbrel.access.layers import ALIASES, AccessLayer, AccessLine
 from whimbrel.base.dialect import Dialect
 from whimbrel.base.errors import ConfigError, SourceLocation, StartError
-from whimbrel.base.lazy_dataclasses import dataclass, field
+from whimbrel.base.lazy_dataclasses import dataclass, field, replace
 from whimbrel.config import model
 from whimbrel.config.configuration import Configuration
 from whimbrel.config.execute import IN_MAIN_FILE, IN_SECTION, CommandContext
@@ -68,6 +68,18 @@ class AccessEnvironment:
             settings_found = ModuleSettings(self, dialect)
             self._settings[dialect.name] = settings_found
         return settings_found
+
+    def with_aliases(self, aliases: Sequence[AccessLine], dialect: Dialect) -> AccessEnvironment:
+        """Return the environment with those of *aliases* that the server of *dialect* admits as well."""
+        accepted = self
+        for alias in aliases:
+            extended = replace(accepted, aliases=(*accepted.aliases, alias))
+            try:
+                extended.settings(dialect)
+            except ConfigError:
+                continue
+            accepted = extended
+        return accepted
 
 
 @dataclass(frozen=True)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Iterator
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from typing import Any, Final
 
 from whimbrel.base.counts import count_noun
@@ -38,7 +38,7 @@ def text_lines(scope: KnowledgeScope, directory: str = "", findings: Collection[
     deciding = sum(item.matters for item in items)
     found = len(scope.items) - len(items)
     if items:
-        head = f"not known: {deciding} that may matter, {len(items) - deciding} that no answer depends on"
+        head = f"not known: {deciding} that may matter, {of_no_answer(items)}"
         yield f"{head}; {found} more among the findings" if found else head
     else:
         yield f"not known: {count_noun(found, 'place')} among the findings"
@@ -48,6 +48,16 @@ def text_lines(scope: KnowledgeScope, directory: str = "", findings: Collection[
     }
     if remedies:
         yield f"  to know it: {'; '.join(remedies)}"
+
+
+def of_no_answer(items: Sequence[UnknownItem]) -> str:
+    """Return the number of items that do not matter: those that no request reached, and the others."""
+    others = [item for item in items if not item.matters]
+    unreached = sum(item.kind is UnknownKind.NOT_EXERCISED for item in others)
+    counts = [f"{unreached} that no request decided"] if unreached else []
+    if len(others) > unreached or not unreached:
+        counts.append(f"{len(others) - unreached} that no answer depends on")
+    return ", ".join(counts)
 
 
 def _items(items: list[UnknownItem], directory: str) -> Iterator[str]:

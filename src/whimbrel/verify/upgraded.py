@@ -68,7 +68,9 @@ def verify_upgrade(
     old, new = load_sides((options, upgraded), (V22.name, V24.name), ("2.2", "2.4"))
     for side in (old, new):
         if not side.is_loaded:
-            text = side.errors[0].text.splitlines()[-1]
+            error = side.errors[0]
+            where = f"{error.place.path}:{error.place.line}: " if error.place is not None else ""
+            text = where + error.text.splitlines()[-1].removeprefix(where)
             return _not_verified(
                 result, f"under {side.name} the configuration does not load here: {text}", matters=side is old
             )
@@ -105,8 +107,8 @@ def _is_ended(comparison: Comparison, report_progress: ReportProgress) -> bool:
 def _not_verified(result: UpgradeResult, why: str, *, matters: bool = True) -> str:
     """Add to the scope of *result* that its answers were not compared; return the sentence. Lines that 2.4
     refuses are findings already."""
-    text = f"not verified: {why}"
     consequence = "the answers of both versions were not compared"
+    text = f"not verified: {why}"
     item = UnknownItem(UnknownKind.NOT_EXERCISED, None, text, consequence, matters=matters)
     result.scope = result.scope.with_items([item])
     return text
@@ -140,16 +142,20 @@ def _sentence(comparison: Comparison, unconfirmed: int, access: int) -> str:
     if comparison.source.is_cut and not limits:
         limits.append("not every request that can be derived was asked")
     if verification.not_decided:
-        limits.append(f"{len(verification.not_decided)} not decided")
+        limits.append(
+            f"{count_noun(len(verification.not_decided), 'line or chain', 'lines or chains')} not decided"
+        )
     cut = f" ({'; '.join(limits)})" if limits else ""
     found = "no answer contradicts a safe change"
     if unconfirmed:
-        found = f"answers contradict {count_noun(unconfirmed, 'change')}, to review"
+        need = "needs" if unconfirmed == 1 else "need"
+        found = f"{count_noun(unconfirmed, 'change')} with other answers than those of 2.2 {need} review"
     text = (
         f"verified with {count_noun(verification.probes, 'request')} and "
         f"{count_noun(verification.chains, 'chain')} of sections{cut}: {found}"
     )
-    return f"{text}, {count_noun(access, 'difference')} of access" if access else text
+    verb = "is" if access == 1 else "are"
+    return f"{text}; {count_noun(access, 'difference')} {verb} about access" if access else text
 
 
 def _scopes_of(lines: SideLines) -> Scopes:
@@ -258,10 +264,10 @@ def _is_noted(example: Example, notes: Container[str]) -> bool:
 
 def _evidence(group: DifferenceGroup) -> str:
     example = group.examples[0]
-    text = f"not confirmed: {example.probe}: {example.difference}"
+    text = f"differs: {example.probe}: {example.difference}"
     return text if len(text) <= MAX_EVIDENCE else text[: MAX_EVIDENCE - 3] + "..."
 
 
 def _same_as(finding: Finding) -> str:
     place: SourceLocation = finding.place
-    return f"not confirmed: the difference of {finding.rule} in line {place.line}"
+    return f"differs: see {finding.rule} at {place.path}:{place.line}"

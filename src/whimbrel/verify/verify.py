@@ -127,9 +127,14 @@ class Comparison:
         self._groups: dict[object, DifferenceGroup] = {}
         self._reasons: dict[str, None] = {}
         self._coverage: Coverage | None = None
+        self.source.prefer(self._is_redirected)
         for side in (old, new):
             for place in sorted(side.loaded.declared_names.get(SCRIPTS, ())):
                 self._undecided(f"{side.name}: {place}: answers depend on a script, which is not run", None)
+
+    def _is_redirected(self, probe: Probe) -> bool:
+        """Return True if a side answers the request by a redirect."""
+        return any(300 <= self._answered(side, probe)[0].status < 400 for side in (self.old, self.new))
 
     def run(self, more: Iterable[Probe], report_progress: ReportProgress) -> None:
         """Ask all probes, and name the differing lines that none of them exercised."""

@@ -65,7 +65,7 @@ def test_branches_that_decide_otherwise_need_review(
     tmp_path: Path, order: str, word: str, risk: Risk
 ) -> None:
     text, result = verified(tmp_path, BRANCHES.format(order=order, word=word))
-    assert text.endswith("no answer contradicts a safe change, 1 difference of access")
+    assert text.endswith("no answer contradicts a safe change; 1 difference is about access")
     (found,) = [finding for finding in result.findings if finding.rule == DIFFERENCE]
     assert (found.risk, found.needs_review, found.place.path) == (
         risk,
@@ -86,7 +86,7 @@ def test_a_difference_that_a_finding_is_about_has_no_other_finding(tmp_path: Pat
     below = PRIVATE.replace("Deny from all", "Allow from all")
     conf = BRANCHES.format(order="allow,deny\nAllow from all", word="denied") + below
     text, result = verified(tmp_path, conf)
-    assert text.endswith("no answer contradicts a safe change, 1 difference of access")
+    assert text.endswith("no answer contradicts a safe change; 1 difference is about access")
     found = {finding.rule: finding for finding in result.findings if finding.needs_review}
     assert found.keys() == {"C20", DIFFERENCE}
     assert found[DIFFERENCE].place.line < found["C20"].place.line
@@ -216,9 +216,9 @@ def test_a_difference_is_shown_once(tmp_path: Path) -> None:
     group = DifferenceGroup("response", Cause((), ()), [example], 1)
     lowered = lower_unconfirmed(plain, dict.fromkeys(places, group))
     assert [one.safety for one in lowered] == [Safety.REVIEW, Safety.REVIEW]
-    assert lowered[0].evidence.startswith("not confirmed: GET http://") and len(lowered[0].evidence) == 200
+    assert lowered[0].evidence.startswith("differs: GET http://") and len(lowered[0].evidence) == 200
     assert lowered[1].evidence == (
-        f"not confirmed: the difference of {plain[0].rule} in line {plain[0].place.line}"
+        f"differs: see {plain[0].rule} at {plain[0].place.path}:{plain[0].place.line}"
     )
 
 

@@ -22,10 +22,16 @@ BEGIN = "verified with 7 requests and 3 chains of sections"
     ("is_cut", "limits", "undecided", "counts", "words"),
     [
         (False, [], 0, (0, 0), ": no answer contradicts a safe change"),
-        (False, [], 0, (1, 0), ": answers contradict 1 change, to review"),
-        (False, [], 0, (2, 0), ": answers contradict 2 changes, to review"),
-        (False, [], 0, (0, 1), ": no answer contradicts a safe change, 1 difference of access"),
-        (False, [], 0, (2, 2), ": answers contradict 2 changes, to review, 2 differences of access"),
+        (False, [], 0, (1, 0), ": 1 change with other answers than those of 2.2 needs review"),
+        (False, [], 0, (2, 0), ": 2 changes with other answers than those of 2.2 need review"),
+        (False, [], 0, (0, 1), ": no answer contradicts a safe change; 1 difference is about access"),
+        (
+            False,
+            [],
+            0,
+            (2, 2),
+            ": 2 changes with other answers than those of 2.2 need review; 2 differences are about access",
+        ),
         (
             True,
             [],
@@ -34,7 +40,13 @@ BEGIN = "verified with 7 requests and 3 chains of sections"
             " (not every request that can be derived was asked): no answer contradicts a safe change",
         ),
         (True, ["stopped"], 0, (0, 0), " (stopped): no answer contradicts a safe change"),
-        (False, ["stopped"], 2, (0, 0), " (stopped; 2 not decided): no answer contradicts a safe change"),
+        (
+            False,
+            ["stopped"],
+            2,
+            (0, 0),
+            " (stopped; 2 lines or chains not decided): no answer contradicts a safe change",
+        ),
     ],
 )
 def test_the_sentence(

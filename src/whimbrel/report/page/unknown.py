@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Final
 
-from whimbrel.report.knowledge import ordered, place_of
+from whimbrel.report.knowledge import of_no_answer, ordered, place_of
 from whimbrel.report.page.model import UNDECIDED, Card, Cell, ReportTable
 from whimbrel.report.page.texts import number, page_text
 from whimbrel.upgrade.knowledge.scope import KnowledgeScope, UnknownItem
@@ -49,7 +49,7 @@ def unknown_tables(
             ANCHOR,
             note + (f" JSON has {number(more)} more." if more else ""),
             tuple(others[:MAX_ROWS]),
-            f"{number(len(others))} that no answer depends on",
+            of_no_answer(items),
         ),
     )
 

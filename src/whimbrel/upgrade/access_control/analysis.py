@@ -8,9 +8,9 @@ from functools import cache
 from typing import Final
 
 from whimbrel.access.chains import Bounds, ServedRequests, find_chains
-from whimbrel.access.decision import Counterexample
+from whimbrel.access.decision import AccessVerdict, Counterexample
 from whimbrel.access.sections import absolute_path
-from whimbrel.base.dialect import V24
+from whimbrel.base.dialect import V22, V24
 from whimbrel.base.errors import SourceLocation
 from whimbrel.base.lazy_dataclasses import dataclass, field
 from whimbrel.config.execute import is_directory
@@ -19,7 +19,7 @@ from whimbrel.upgrade.access_control import native
 from whimbrel.upgrade.access_control.chain_decisions import ChainDecisions
 from whimbrel.upgrade.access_control.conditional_edits import of_conditional
 from whimbrel.upgrade.access_control.edits import rendered, section_edits
-from whimbrel.upgrade.access_control.effective import flatten_directives
+from whimbrel.upgrade.access_control.effective import RECORD, flatten_directives, has_directive
 from whimbrel.upgrade.access_control.fragment_context import password_area, surrounded, unmapped
 from whimbrel.upgrade.access_control.native import ALIAS, ERROR_500
 from whimbrel.upgrade.access_control.placements import Placements
@@ -29,6 +29,7 @@ from whimbrel.upgrade.access_control.sections import (
     Chain,
     Inventory,
     find_sections,
+    to_access_lines,
     to_access_lines_24,
 )
 from whimbrel.upgrade.access_control.shared_lines import disagreeing
@@ -82,6 +83,7 @@ class AccessAnalysis:
     equivalents: dict[AccessSection, tuple[AccessSection, EquivalentHost]]
     placements: Placements
     _replacements: dict[AccessSection, Replacement] = field(default_factory=dict)
+    _undecided: dict[AccessSection, Chain | None] = field(default_factory=dict)
     _examples: dict[AccessSection, Counterexample | None] = field(default_factory=dict)
 
     def edits(
@@ -159,6 +161,38 @@ class AccessAnalysis:
             for host in next((of_first[unit] for unit in chain.sections if unit in of_first), ()):
                 yield chain_of(host, chain)
 
+    def replaced(self, section: AccessSection) -> AccessSection | None:
+        """Return the outer section whose Order, Allow and Deny those of the section replaced in 2.2, with the
+        result that more clients were admitted; None if there is none."""
+        first = self.equivalents.get(section, (section,))[0]
+        cache = self.decisions.cache
+        for chain in self.chains_ending_at(first):
+            *outer, last = chain.sections
+            lists = [unit for unit in outer if has_directive(self.decisions.lines[unit], RECORD)]
+            with_section = self.decisions.before_22(chain)
+            if not lists or last is not first or with_section is None:
+                continue
+            without = cache.decision(
+                V22.name, [self.decisions.layer_of(unit, self.decisions.lines[unit]) for unit in outer]
+            )
+            if without is None:
+                continue
+            example = cache.difference(without, with_section)
+            if example is not None and example.after == AccessVerdict.GRANTED:
+                return lists[-1]
+        return None
+
+    def undecided(self, section: AccessSection) -> Chain | None:
+        """Return a chain that ends with the section and whose decision by 2.2 is unknown."""
+        first, equivalent = self.equivalents.get(section, (section, None))
+        if first not in self._undecided:
+            self._undecided[first] = next(
+                (chain for chain in self.chains_ending_at(first) if self.decisions.before_22(chain) is None),
+                None,
+            )
+        chain = self._undecided[first]
+        return chain if chain is None or equivalent is None else chain_of(equivalent, chain)
+
     def served_by_22(self, unit: AccessSection) -> tuple[Chain, str] | None:
         """Return a chain that ends with a guard, and a client that 2.2 admitted there."""
         decisions = self.decisions.cache
@@ -182,8 +216,8 @@ class AccessAnalysis:
         if not form:
             return "Require"
         lines = [_cut(line.strip()) for line in rendered(form, unit)]
-        shown = "; ".join(lines[:_SHOWN])
-        return f"`{shown}`" if len(lines) <= _SHOWN else f"`{shown}; ...` ({len(lines)} lines)"
+        shown = ", ".join(f"`{line}`" for line in lines[:_SHOWN])
+        return shown if len(lines) <= _SHOWN else f"{shown}, ... ({len(lines)} lines)"
 
     def example_place(self, section: AccessSection) -> SourceLocation | None:
         """Return the place of the section that the example client belongs to, if it is one of an equivalent
@@ -399,6 +433,7 @@ def _analyze(
             for unit in variants.units
             if variants.base[unit] in both
         },
+        aliases=to_access_lines(tree.named("<authnprovideralias", "<authzprovideralias")),
     )
     placements = Placements(decisions, ServedRequests(tree.root, inventory, bounds))
     solved = Solver(

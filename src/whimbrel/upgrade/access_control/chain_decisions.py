@@ -6,6 +6,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import Final
 
+from whimbrel.access.chains import PREFIX
 from whimbrel.access.decide import AccessEnvironment
 from whimbrel.access.decision import AccessDecision, AccessVerdict, Counterexample
 from whimbrel.access.layers import AccessLayer, AccessLine
@@ -68,6 +69,7 @@ class ChainDecisions:
         *,
         area: AccessSection | None = None,
         written: Mapping[AccessSection, Lines] | None = None,
+        aliases: Lines = (),
     ) -> None:
         self.chains = chains
         self.area = area
@@ -83,14 +85,15 @@ class ChainDecisions:
             if any("auth" in name for name in modules)
             else tuple(dict.fromkeys([*modules, *_DEFAULT_MODULES_22, *implied_modules]))
         )
+        environment_22 = AccessEnvironment(modules=self.modules_22, root=root, readable=readable)
+        environment_24 = AccessEnvironment(
+            modules=_modules_24([*modules, *implied_modules]),
+            root=root,
+            readable=readable,
+            aliases=(native.ALIAS,),
+        )
         self.cache = DecisionCache(
-            AccessEnvironment(modules=self.modules_22, root=root, readable=readable),
-            AccessEnvironment(
-                modules=_modules_24([*modules, *implied_modules]),
-                root=root,
-                readable=readable,
-                aliases=(native.ALIAS,),
-            ),
+            environment_22.with_aliases(aliases, V22), environment_24.with_aliases(aliases, V24)
         )
         self.removed_names = GONE | (
             {"authbasicauthoritative"}
@@ -237,12 +240,12 @@ class ChainDecisions:
             for at, section in enumerate(chain.sections[:-1]):
                 chains_found = ends[section]
                 sections = chain.sections[: at + 1]
-                if (not chains_found or chains_found[0].url == "(prefix)") and sections not in seen:
+                if (not chains_found or chains_found[0].is_prefix) and sections not in seen:
                     seen.add(sections)
                     chains_found.append(
                         Chain(
                             sections,
-                            "(prefix)",
+                            PREFIX,
                             chain.path,
                             False,
                             tuple((u, o) for u, o in chain.overrides if u in sections),

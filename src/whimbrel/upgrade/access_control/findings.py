@@ -6,7 +6,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Final
 
-from whimbrel.access.decision import AccessVerdict
+from whimbrel.access.decision import AccessVerdict, Counterexample
 from whimbrel.base.errors import SourceLocation
 from whimbrel.base.lazy_dataclasses import replace
 from whimbrel.catalogue import catalogue
@@ -46,6 +46,8 @@ from whimbrel.upgrade.source.access_compat import access_compat, needs_access_co
 from whimbrel.upgrade.source.config_tree import ConfigTree
 from whimbrel.upgrade.source.walk import walk
 
+UNCHANGED: Final = "nobody gains or loses access"
+"""What is true of a section if every chain that ends with it was compared exactly."""
 _KNOWN_REQUIRES: Final = frozenset({"user", "valid-user", "group", "file-owner", "file-group"})
 
 
@@ -150,8 +152,12 @@ def _stays(tree: ConfigTree, number: str, unit: AccessSection, reason: str) -> F
 
 
 def key_of(unit: AccessSection) -> tuple[object, ...]:
-    """Return a key of the section that survives edits around it."""
-    outer = key_of(unit.outer) if unit.outer is not None else ()
+    """Return a key of the section that survives edits around it, those of its outer section included."""
+    outer: list[tuple[object, ...]] = []
+    around = unit.outer
+    while around is not None:
+        outer.append((around.kind, around.pattern, around.directory))
+        around = around.outer
     return (
         "access control",
         unit.file.path,
@@ -159,7 +165,7 @@ def key_of(unit: AccessSection) -> tuple[object, ...]:
         unit.pattern,
         unit.directory,
         tuple(line.args for line in unit.lines),
-        outer,
+        *outer,
     )
 
 
@@ -285,7 +291,7 @@ def section_finding(
         and section.file.path in refused_files(tree)
     ):
         return None  # X22 reports the whole file
-    if plan.failing:
+    if plan.failing or (_open_requests(plan) and not section.is_page):
         return _failing_finding(tree, analysis, section, number, edits)
     if not edits:
         return _compat_note(tree, analysis, section, number)
@@ -301,10 +307,12 @@ def _failing_finding(
 ) -> Finding:
     """Return the finding about a section for which no text decides as 2.2 did."""
     plan = analysis.plans[section]
+    wrong = plan.failing or _open_requests(plan)
+    before = "" if plan.failing else "if such a request is ever made: "
     evidence = "\n".join(
-        _evidence(chain, str(example) if example else "") for chain, example in plan.failing[:3]
+        before + _evidence(chain, str(example) if example else "") for chain, example in wrong[:3]
     ) + _example_origin(analysis, section)
-    opens = any(example is not None and example.after == AccessVerdict.GRANTED for _, example in plan.failing)
+    opens = any(example is not None and example.after == AccessVerdict.GRANTED for _, example in wrong)
     return Finding(
         number,
         section.place,
@@ -317,6 +325,13 @@ def _failing_finding(
     )
 
 
+def _open_requests(plan: SectionPlan) -> list[tuple[Chain, Counterexample | None]]:
+    """Return the requests without a file that the new text decides otherwise than 2.2, with a client."""
+    return [
+        (chain, example) for chain, example in plan.possible if example is not None and not chain.is_prefix
+    ]
+
+
 def _solved_finding(
     tree: ConfigTree,
     analysis: AccessAnalysis,
@@ -326,10 +341,10 @@ def _solved_finding(
 ) -> Finding:
     """Return the finding about a section whose new text decides as 2.2 did."""
     plan = analysis.plans[section]
+    others = _open_requests(plan)
     evidence = "\n".join(
-        "if such a request is ever made: " + _evidence(chain, str(example or ""))
-        for chain, example in plan.possible[:2]
-    ) + _example_origin(analysis, section) * bool(plan.possible)
+        "if such a request is ever made: " + _evidence(chain, str(example)) for chain, example in others[:2]
+    ) + _example_origin(analysis, section) * bool(others)
     served = analysis.served_by_22(section) if is_guard(section) else None
     if served is not None:
         return Finding(
@@ -362,16 +377,28 @@ def _solved_finding(
         )
     note = (
         "; other sections apply to URLs below it too and may require a password"
-        if section.is_page and plan.possible
+        if section.is_page and others
         else ""
     )
-    remark = _remark(analysis, section)
+    undecided = analysis.undecided(section)
+    if undecided is not None:
+        return Finding(
+            number,
+            section.place,
+            f"{_message(tree, analysis, section)}; who is admitted was not decided at {_where(undecided)}",
+            "check who is admitted there: the lines about access are not known in full",
+            Risk.CHANGES,
+            Safety.REVIEW,
+            edits,
+            evidence,
+        )
+    remark = _remark(tree, analysis, section)
     unchanged = of_section(tree, analysis, section)
     return Finding(
         number,
         section.place,
         _message(tree, analysis, section) + note + (f"; {remark}" if remark else ""),
-        _advice(plan),
+        _advice(plan, "the page itself is admitted as before" if others else UNCHANGED),
         unchanged.risk,
         Safety.SAFE,
         edits,
@@ -479,8 +506,12 @@ def _example_origin(analysis: AccessAnalysis, section: AccessSection) -> str:
     return f"\n(with the addresses and names of the equivalent section {where})"
 
 
+def _where(chain: Chain) -> str:
+    return (chain.url or chain.path) + (f" ({chain.given})" if chain.given else "")
+
+
 def _evidence(chain: Chain, example: str) -> str:
-    where = (chain.url or chain.path) + (f" ({chain.given})" if chain.given else "")
+    where = _where(chain)
     return f"{where}: {example}" if example else f"{where}: 2.4 would not start"
 
 
@@ -519,12 +550,14 @@ def _listed(names: list[str], word: str) -> str:
     return f" {word} ".join(filter(None, (", ".join(names[:-1]), names[-1])))
 
 
-def _remark(analysis: AccessAnalysis, section: AccessSection) -> str:
-    """Return the line that had no effect in 2.2 and that the new text leaves out, "" for none."""
+def _remark(tree: ConfigTree, analysis: AccessAnalysis, section: AccessSection) -> str:
+    """Return the line that had no effect in 2.2 and that the new text leaves out, "" for none; with the outer
+    section that its section replaced, if that admits fewer clients."""
     lines = analysis.decisions.lines[section]
     plan = analysis.plans[section]
     after = list(flatten_directives(plan.control))
     requires = [_normalized(line.args) for line in after if line.name == "require"]
+    is_constant = False
     if has_directive(lines, RECORD | {"satisfy"}):
         is_constant = bool(requires) and set(requires) <= {"all granted", "all denied"}
         void = [_as_text(line) for line in flatten_directives(lines) if is_constant and _has_clients(line)]
@@ -538,7 +571,14 @@ def _remark(analysis: AccessAnalysis, section: AccessSection) -> str:
         if unknown:
             return f"no module of httpd 2.2 knows `Require {unknown[0].strip()}`"
         void = [f"Require {args.strip()}" for args in _without_effect(lines, plan.control)]
-    return f"`{void[0]}` had no effect here in 2.2" if void else ""
+    if not void:
+        return ""
+    remark = f"`{void[0]}` had no effect here in 2.2"
+    replaced = analysis.replaced(section) if is_constant else None
+    if replaced is None:
+        return remark
+    where = f"{replaced.place.path.removeprefix(tree.root + '/')}:{replaced.place.line}"
+    return f"{remark}: its section replaced that of {where}, which admits fewer clients"
 
 
 def _has_clients(line: EffectiveDirective) -> bool:
@@ -570,8 +610,8 @@ def _without_effect(lines: Lines, after: Lines) -> list[str]:
     return [args for args in gone if args.split()[0].lower() not in left]
 
 
-def _advice(plan: SectionPlan) -> str:
+def _advice(plan: SectionPlan, admitted: str) -> str:
     """Return who gains or loses access by a text that decides as 2.2 did."""
     if any(ERROR_500.text == directive.args for directive in flatten_directives(plan.control)):
-        return "nobody gains or loses access; users that no module decides about get 500, as from 2.2"
-    return "nobody gains or loses access" + ", but for the requests below" * bool(plan.possible)
+        return f"{admitted}; users that no module decides about get 500, as from 2.2"
+    return admitted

@@ -77,6 +77,8 @@ class Placements:
             prefix: str | None = directory_of(holder).rstrip("/")
             if section.kind is not SectionKind.DIRECTORY_MATCH:
                 prefix = url_prefix(holder, chain.path, chain.url)
+                if is_one_path(section) and section.pattern.startswith(f"{prefix or ''}/"):
+                    prefix = section.pattern.rstrip("/")  # the whole section is below the directory
             if prefix and prefix not in by_server.setdefault(server, []):
                 by_server[server].append(prefix)
         return by_server
@@ -91,7 +93,7 @@ class Placements:
 
         Requests at which another section decides last are left to `wrong`. *replacements* contains *added*.
         """
-        if section.kind is SectionKind.LOCATION and section.regex is None and not section.fnmatch:
+        if is_one_path(section):
             if not all(section.matches(repeat.prefix) for repeat in added):
                 return False
         for server, chain in self._requests_of(section, added):
@@ -151,6 +153,11 @@ class Placements:
             return _applies_as_assumed(section, replacements[section].repeats, server, chain), None
         differs, example = self.decisions.differs(chain, replacements, applies)
         return not differs, example
+
+
+def is_one_path(section: AccessSection) -> bool:
+    """Return True for a <Location> whose argument is a path, not a pattern."""
+    return section.kind is SectionKind.LOCATION and section.regex is None and not section.fnmatch
 
 
 def _applies(server: Statement | None, chain: Chain, section: AccessSection, repeat: Repetition) -> bool:

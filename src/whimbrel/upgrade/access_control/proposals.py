@@ -43,7 +43,7 @@ class Proposals:
     def replacements_of(
         self, section: AccessSection, replacements: dict[AccessSection, Replacement], base: Lines | None
     ) -> Iterator[Replacement]:
-        """Yield candidate replacements of the section; *replacements* are those of the sections around it."""
+        """Yield candidates for the lines of the section; *replacements* are those of its outer sections."""
         seen: set[Lines] = set()
         for control in self._candidates(section, replacements, base):
             if control not in seen:
@@ -51,12 +51,27 @@ class Proposals:
                 yield Replacement(control)
             if len(seen) == _MAX_REPLACEMENTS:
                 break
+
+    def repeated(
+        self, section: AccessSection, replacements: dict[AccessSection, Replacement]
+    ) -> Iterator[Replacement]:
+        """Yield the section with repetitions: those that all requests need, then those of certain requests.
+
+        httpd reads a repetition whatever the conditions around the directory's own section are, so sections
+        under conditions have none.
+        """
+        ends = self.decisions.chains_by_end.get(section, [])
         if (
-            section not in self.decisions.failing_sections
-            and can_repeat(section)
-            and section in self.decisions.lines
+            section in self.decisions.failing_sections
+            or not can_repeat(section)
+            or section not in self.decisions.lines
+            or any(chain.given for chain in ends)
         ):
-            yield from self._repeated(section, replacements)
+            return
+        named = [chain for chain in ends if not chain.is_prefix]
+        certain = [chain for chain in ends if chain.is_certain]
+        for chains in (named, certain) if 0 < len(certain) < len(named) else (certain or ends,):
+            yield from self._repeated(section, replacements, chains)
 
     def _candidates(
         self, section: AccessSection, replacements: dict[AccessSection, Replacement], base: Lines | None
@@ -160,20 +175,13 @@ class Proposals:
         )
 
     def _repeated(
-        self, section: AccessSection, replacements: dict[AccessSection, Replacement]
+        self,
+        section: AccessSection,
+        replacements: dict[AccessSection, Replacement],
+        requests: Sequence[Chain],
     ) -> Iterator[Replacement]:
-        """Yield the section with a separate decision for each directory in which it decides differently.
-
-        httpd reads a repetition whatever the conditions around the directory's own section are, so sections
-        under conditions have none.
-        """
-        if any(chain.given for chain in self.decisions.chains_by_end[section]):
-            return
-        groups = group_by_directory(
-            section,
-            [chain for chain in self.decisions.chains_by_end[section] if chain.is_certain]
-            or self.decisions.chains_by_end[section],
-        )
+        """Yield the section with a separate decision for each directory in which it decides differently."""
+        groups = group_by_directory(section, requests)
         if len(groups) < 2:
             return
         replacement: Replacement | None = None

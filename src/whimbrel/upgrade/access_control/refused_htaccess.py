@@ -13,14 +13,16 @@ from typing import Final
 from whimbrel.access.chains import admitted_overrides
 from whimbrel.access.sections import Override
 from whimbrel.base.dialect import V22, V24, Dialect
+from whimbrel.base.latin1 import to_bytes
 from whimbrel.catalogue import DirectiveEntry, catalogue
 from whimbrel.config.configuration import Configuration
 from whimbrel.config.model import SectionKind
+from whimbrel.config.options import LoadOptions
 from whimbrel.directives.spec import Context
 from whimbrel.upgrade.access_control.analysis import AccessAnalysis, analyze_access, persistent_cache
 from whimbrel.upgrade.access_control.sections import AccessSection
-from whimbrel.upgrade.check.loading import parse_htaccess
-from whimbrel.upgrade.check.server_with_all import configuration_with_all
+from whimbrel.upgrade.check.loading import load, parse_htaccess
+from whimbrel.upgrade.check.server_with_all import MAIN, UNUSED_PORT, configuration_with_all
 from whimbrel.upgrade.model import Finding, Risk, Safety
 from whimbrel.upgrade.source.config_tree import ConfigTree, Statement
 from whimbrel.upgrade.source.queries import is_24_config, is_branch
@@ -59,7 +61,7 @@ def htaccess_findings(tree: ConfigTree) -> Iterator[Finding]:
         for section in analysis.inventory.sections
         if section.kind is SectionKind.HTACCESS and section in overrides
     ]
-    refused_22 = _refused_by_22(tree, analysis, {section: _bits(overrides[section]) for section in sections})
+    refused_22 = _refused_by_22(tree, {section: _bits(overrides[section]) for section in sections})
     for section in sections:
         line_22 = refused_22.get(section.file.path)
         finding = (
@@ -75,9 +77,7 @@ def _bits(override: Override) -> int:
     return int(Context.OR_ALL) if override is None else sum(int(_BITS[name]) for name in override)
 
 
-def _refused_by_22(
-    tree: ConfigTree, analysis: AccessAnalysis, sections: Mapping[AccessSection, int]
-) -> Mapping[str, _Line]:
+def _refused_by_22(tree: ConfigTree, sections: Mapping[AccessSection, int]) -> Mapping[str, _Line]:
     """Return the first line that 2.2 refuses of each file, computed before the first edit; *sections* have
     the bits of their overrides."""
     persistent = persistent_cache(tree)
@@ -88,8 +88,7 @@ def _refused_by_22(
     persistent[_REFUSED] = refused
     if not sections or is_24_config(tree):
         return refused
-    environment = analysis.decisions.cache.environment_22
-    own = environment.settings(V22).configuration if tree.has("loadmodule") else None
+    own = _server_of(tree) if tree.has("loadmodule") else None
     parsed: dict[tuple[bytes, int], _Line | None] = {}
     for section, bits in sections.items():
         key = (section.file.document.bytes, bits)
@@ -104,6 +103,20 @@ def _refused_by_22(
     return refused
 
 
+def _server_of(tree: ConfigTree) -> Configuration | None:
+    """Return a server of 2.2 with the modules of *tree*, those of other origin included; None if it does not
+    load."""
+    lines = ["ServerName localhost", f"Listen {UNUSED_PORT}"]
+    loaded = [line for line in tree.named("loadmodule") if line.in_22 is not False]
+    lines += [f"LoadModule {line.args}" for line in loaded]
+    known = {line.words()[0] for line in loaded if line.words()}
+    rows = {row.identifier: row for row in catalogue(V22.name).modules if not row.is_static}
+    built_in = [rows[name] for name in tree.modules if name in rows and name not in known]
+    lines += [f"LoadModule {row.identifier} modules/{row.file}.so" for row in built_in if row.kind != "mpm"]
+    main = to_bytes("\n".join(lines) + "\n")
+    return load(LoadOptions(server_root=tree.root, file=MAIN, overlay={MAIN: main}), V22)[0]
+
+
 def _refused_line(
     section: AccessSection, bits: int, configuration: Configuration | None, dialect: Dialect
 ) -> _Line | None:
@@ -114,6 +127,8 @@ def _refused_line(
     problem = parse_htaccess(configuration, file.path, file.document.bytes, bits, dialect)
     if problem is None or problem.place is None:
         return None
+    if problem.name and configuration.foreign_modules and not catalogue(dialect.name).find(problem.name):
+        return None  # it may belong to one of these modules
     number = problem.place.line
     statement = next((line for line in walk(file.statements) if line.node.number == number), None)
     return (statement.name, statement.args) if statement is not None else None

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from typing import Final
 
 from whimbrel.access.decision import Counterexample
@@ -26,7 +26,7 @@ _BASES: Final[tuple[Lines, ...]] = ((), (_GRANTED,), _DENIED)
 They are none, the line that an AuthType further inside needs, or the lines that a Satisfy Any further inside
 needs.
 """
-_MAX_POSSIBLE: Final = 8
+_MAX_POSSIBLE: Final = 64
 _MAX_FURTHER: Final = 12
 """The maximum number of further candidates once one is right for all certain chains."""
 
@@ -186,9 +186,26 @@ class Solver:
     def _best_plan(
         self, section: AccessSection, replacements: dict[AccessSection, Replacement], base: Lines | None
     ) -> SectionPlan:
-        best: SectionPlan | None = None
+        candidates = self.proposals.replacements_of(section, replacements, base)
+        best = self._best_of(section, candidates, replacements, None)
+        if best is None or not _is_final(section, best):
+            best = self._best_of(section, self.proposals.repeated(section, replacements), replacements, best)
+        return best or SectionPlan(
+            Replacement(self.decisions.control_lines[section]),
+            [(chain, None) for chain in self.decisions.chains_by_end[section]],
+        )
+
+    def _best_of(
+        self,
+        section: AccessSection,
+        candidates: Iterator[Replacement],
+        replacements: dict[AccessSection, Replacement],
+        best: SectionPlan | None,
+    ) -> SectionPlan | None:
+        """Return the best of *best* and the plans of *candidates*; few of them are tried once a plan is right
+        for all certain chains."""
         more = _MAX_FURTHER
-        for replacement in self.proposals.replacements_of(section, replacements, base):
+        for replacement in candidates:
             if best is not None and not best.failing:
                 more -= 1
                 if not more:
@@ -196,14 +213,11 @@ class Solver:
             plan = self._evaluate(section, replacement, replacements, best)
             if plan is None:
                 continue
-            if not plan.failing and (not plan.possible or section.is_page):
+            if _is_final(section, plan):
                 return plan
             if best is None or _weight(plan) < _weight(best):
                 best = plan
-        return best or SectionPlan(
-            Replacement(self.decisions.control_lines[section]),
-            [(chain, None) for chain in self.decisions.chains_by_end[section]],
-        )
+        return best
 
     def _evaluate(
         self,
@@ -255,6 +269,11 @@ def _visit(
         else:
             active.add(following)
             stack.append((following, iter(before[following])))
+
+
+def _is_final(section: AccessSection, plan: SectionPlan) -> bool:
+    """Return True if no plan is better; the URLs of a page of a handler have no files."""
+    return not plan.failing and (not plan.possible or section.is_page)
 
 
 def _weight(plan: SectionPlan) -> tuple[int, int]:

@@ -17,7 +17,7 @@ MAIN: Final = "/whimbrel-all-modules.conf"
 """The path of its main file, which exists in the overlay alone."""
 _FOREIGN: Final = {"php": "libphp", "fcgid": "mod_fcgid", "fastcgi": "mod_fastcgi", "wsgi": "mod_wsgi"}
 """Modules of other origin that are known, with the names of their files."""
-_UNUSED_PORT: Final = 65534
+UNUSED_PORT: Final = 65534
 """A port that no file alone listens on: a second Listen of one port is an error."""
 
 
@@ -29,7 +29,7 @@ def configuration_with_all(dialect: Dialect) -> Configuration | None:
 
 def server_with_all(catalogue: Catalogue, left_out: frozenset[str], names: frozenset[str]) -> LoadOptions:
     """Return a server that has all modules but *left_out*, and in which *names* are defined."""
-    lines = ["ServerName localhost", f"Listen {_UNUSED_PORT}"]
+    lines = ["ServerName localhost", f"Listen {UNUSED_PORT}"]
     lines += [f"LoadModule {name}_module modules/{file}.so" for name, file in _FOREIGN.items()]
     for module in sorted(catalogue.modules, key=lambda module: bool(module.needs)):
         is_of_mpm = module.kind == "mpm" and module.identifier != "mpm_event_module"

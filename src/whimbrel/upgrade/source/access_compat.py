@@ -81,6 +81,9 @@ def _needing(tree: ConfigTree) -> Iterator[Statement]:
     return filter(needs_access_compat, tree.named(*DIRECTIVES, include_inactive=True))
 
 
+_NO_START: Final = "2.4 does not start with these lines"
+
+
 def _sentence(state: AccessCompat, lines: list[Statement], *, are_read: bool) -> str:
     """Return what 2.4 does with *lines*; *are_read*: no file with LoadModule lines was left out."""
     if state.is_loaded:
@@ -88,10 +91,11 @@ def _sentence(state: AccessCompat, lines: list[Statement], *, are_read: bool) ->
     effects = {
         "each request below a .htaccess file that has them gets 500"
         if line.file.role is Role.HTACCESS
-        else "2.4 does not start with these lines"
+        else _NO_START
         for line in lines
     }
-    effect = " and ".join(sorted(effects))
+    # no request reaches a .htaccess file before the server starts
+    effect = "; once they are corrected, ".join(sorted(effects, key=lambda text: text != _NO_START))
     if state.is_loaded is False:
         return f"mod_access_compat: no line loads it for 2.4, so {_NAMES} do not work: {effect}"
     why = "no LoadModule line is here" if are_read else "files with LoadModule lines were not read"

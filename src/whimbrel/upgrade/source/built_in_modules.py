@@ -56,8 +56,8 @@ CONFIGURE_OPTION: Final = re.compile(
     r"([\"']?)--(enable|disable|with|without)-([\w-]+)(?:=([^\"'\\\s]*|[^\"']*))?\1"
 )
 """One option of a `configure` command line."""
-OF_24: Final = "none, since the text loads modules that only 2.4 has"
-OF_DEFAULT: Final = "none, since the text loads modules that httpd's own build has compiled in"
+OF_24: Final = "not asked: the text loads modules that only 2.4 has"
+OF_DEFAULT: Final = "core, http, so and one MPM, as the text loads what httpd's own build has compiled in"
 LISTED: Final = "the list that was given"
 OTHER: Final = "--built-in FILE for another"
 _ALL: Final = ("all", "most", "few", "reallyall")

@@ -31,7 +31,7 @@ from whimbrel.upgrade.knowledge.scope import UnknownItem, UnknownKind
 from whimbrel.upgrade.model import InputContext, UpgradeOptions
 from whimbrel.upgrade.source.access_compat import access_compat_sentence
 from whimbrel.upgrade.source.branches import Branches, Maybe, maybe_and
-from whimbrel.upgrade.source.built_in_modules import built_in_modules
+from whimbrel.upgrade.source.built_in_modules import OF_24, built_in_modules
 from whimbrel.upgrade.source.config_tree import BuiltIn, ConfigTree, Role, SourceFile, Statement
 from whimbrel.upgrade.source.htaccess import SearchedDirectories, htaccess_files
 from whimbrel.upgrade.source.templates import TEMPLATE, TEMPLATE_LINE, marked_lines
@@ -235,10 +235,9 @@ def described(tree: ConfigTree) -> tuple[str, ...]:
     more = f" and {count - 1} more file{'s' * (count > 2)}" if count > 1 else ""
     if tree.context is not InputContext.SERVER:
         return (f"input: {tree.context.value}: {first}{more}; {UNKNOWN}",)
-    lines = [
-        f"input: {tree.context.value}: {first}{more}",
-        f"modules compiled into the 2.2 server: {tree.built_in.text}",
-    ]
+    lines = [f"input: {tree.context.value}: {first}{more}"]
+    if tree.built_in.origin != OF_24:
+        lines.append(f"modules compiled into the 2.2 server: {tree.built_in.text}")
     if lone:
         others = f" and {len(lone) - 1} more" if len(lone) > 1 else ""
         lines.append(f"input: {InputContext.FRAGMENT.value}: {lone[0].path}{others}; no Include reads it")

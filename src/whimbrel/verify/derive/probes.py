@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from itertools import chain, islice, zip_longest
 from typing import Final, TypeVar
 
@@ -32,6 +32,9 @@ _MAX_OWN: Final = 1000
 """Candidates of the sections of one server, beyond its share."""
 _MAX_PLACES: Final = 4
 """Addresses with their ports that are asked with wrong Host fields."""
+_REDIRECTS: Final = frozenset(
+    ("redirect", "redirectmatch", "redirectpermanent", "redirecttemp", "rewriterule")
+)
 _METHODS: Final = ("HEAD", "POST", "OPTIONS", "TRACE", "PUT", "FROB")
 _VISIBLE: Final = frozenset(map(chr, range(0x21, 0x7F)))
 
@@ -63,6 +66,18 @@ class ProbeSource:
         if not self._known_groups:
             self._known_groups = self._groups()
         return self._known_groups
+
+    def prefer(self, is_redirected: Callable[[Probe], bool]) -> None:
+        """Put the ways whose requests are answered before those that only redirect, as to the main name of
+        a host; *is_redirected* asks one request."""
+        redirecting = _REDIRECTS.intersection(
+            line.name for lines in self.sides for scope in lines.scopes for line in scope.lines
+        )
+        for routes in self.groups() if redirecting else ():
+            first = next((r for r in routes if not is_redirected(r.probe(f"/{NEUTRAL}"))), None)
+            if first is not None and first is not routes[0]:
+                routes.remove(first)
+                routes.insert(0, first)
 
     def group_equal_hosts(self) -> int:
         """Let one host answer for hosts that are equal to it, and return the number of the others.
@@ -186,7 +201,7 @@ class ProbeSource:
             if candidate.is_exact and not candidate.facts.is_empty:
                 exact.append(candidate)
             targets.setdefault(_clean(candidate.target))
-        for target in targets:
+        for target in chain(targets, map(_clean, islice(self._guarded_names(sources), share // 2))):
             yield first.probe(target)
         for route in routes:
             yield from map(route.probe, ("/", *route.targets))
@@ -238,6 +253,14 @@ class ProbeSource:
     def _candidates(sources: Sources, *, only_own: bool) -> Iterator[TargetCandidate]:
         found = [targets.of_scopes(own if only_own else shared) for targets, own, shared in sources]
         yield from _alternating(found)
+
+    @staticmethod
+    def _guarded_names(sources: Sources) -> Iterator[str]:
+        """Yield names of <Files> sections about access in the directories of other sections about access:
+        sections that no existing file brings together decide about one that may come."""
+        yield from _alternating(
+            [targets.of_guarded_names([*own, *shared]) for targets, own, shared in sources]
+        )
 
     @staticmethod
     def _with_facts(

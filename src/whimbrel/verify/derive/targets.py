@@ -8,8 +8,10 @@ import os
 import re
 from collections import Counter
 from collections.abc import Iterable, Iterator
+from itertools import islice
 from typing import Final
 
+from whimbrel.access.layers import is_access_directive
 from whimbrel.access.samples import regex_samples, wildcard_samples
 from whimbrel.base.latin1 import to_bytes, to_text
 from whimbrel.base.lazy_dataclasses import dataclass
@@ -86,6 +88,23 @@ class Targets:
                     found += facts_of_line(line)
             for facts in distinct(found):
                 yield facts, bases
+
+    def of_guarded_names(self, scopes: Iterable[LineScope]) -> Iterator[str]:
+        """Yield the names of <Files> sections about access below each directory with lines about access."""
+        names: dict[str, None] = {}
+        bases: dict[str, None] = {}
+        for scope in scopes:
+            if not any(is_access_directive(line.name) for line in scope.lines):
+                continue
+            if scope.kind in _FILES:
+                is_regex = scope.kind == "filesmatch" or scope.args.lstrip().startswith("~")
+                argument = ConfigLine("", scope.args, "", 0, scope).words()[-1:]
+                texts = (text for word in argument for text in _texts(word, is_regex, by_segment=False))
+                names.update(dict.fromkeys(text.rpartition("/")[2] for text in texts))
+            elif scope.kind in ("directory", "directorymatch", "htaccess"):
+                bases.update(dict.fromkeys(islice(self.bases(scope), _MAX_SAMPLES)))
+        for base in bases:
+            yield from (f"{base.rstrip('/')}/{escape_uri(name)}" for name in names if name)
 
     # sections ---------------------------------------------------------------------------------------
     def bases(self, scope: LineScope | None) -> Iterator[str]:

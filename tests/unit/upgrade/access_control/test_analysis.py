@@ -42,7 +42,7 @@ def test_a_section_that_differs_from_folder_to_folder_is_repeated(tmp_path: Path
     )
     laid(tmp_path, {"htdocs/a/x.html": "", "htdocs/b/x.html": ""})
     after = text_after(tmp_path, conf)
-    assert after.count("<Files x.html>") == 2
+    assert after.count("<Files x.html>") == 3  # in a, in b, and for a file of this name that may come
     assert "<Files x.html>" in after.partition("<Directory")[2].rpartition("</Directory>")[0]
 
 

@@ -81,3 +81,12 @@ def test_containers_that_the_upgrade_wrote_are_no_finding(tmp_path: Path) -> Non
 def test_containers_in_a_server_of_24_are_no_finding(tmp_path: Path) -> None:
     modules = "LoadModule authz_core_module modules/mod_authz_core.so\n"
     assert not list(htaccess_findings(site(tmp_path, "All", CONTAINER, modules)))
+
+
+@pytest.mark.parametrize("file", ["libphp5", "mod_unknown"])
+def test_a_line_of_a_module_of_other_origin_is_not_refused(tmp_path: Path, file: str) -> None:
+    """2.2 with PHP reads php_flag; whose directive an unknown name is only the unknown module shows."""
+    name = "php5" if file == "libphp5" else "unknown"
+    line = "php_flag display_errors on" if name == "php5" else "UnknownThing on"
+    modules = f"LoadModule {name}_module modules/{file}.so\n"
+    assert not list(htaccess_findings(site(tmp_path, "All", line + "\n", modules)))

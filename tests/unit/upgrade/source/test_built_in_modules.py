@@ -89,7 +89,7 @@ def test_configure_lines(text: str, modules: set[str]) -> None:
         ),
         (
             "LoadModule authz_core_module modules/mod_authz_core.so\n",
-            "none, since the text loads modules that only 2.4 has",
+            "not asked: the text loads modules that only 2.4 has",
         ),
     ],
 )

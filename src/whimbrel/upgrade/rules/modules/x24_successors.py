@@ -79,7 +79,7 @@ def _directives(tree: ConfigTree) -> Iterator[Finding]:
                 yield Finding(
                     "X24",
                     line.place,
-                    f"{line.node.name} is a directive of {known.name}: 2.4 accepts it only with that module",
+                    f"a directive of {known.name}: 2.4 accepts it only with that module",
                     f"use the successor: {known.successor}",
                     Risk.COSMETIC,
                 )

@@ -1,0 +1,91 @@
+"""Requests for files that do not exist yet: sections meet there that no present file brings together."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from tests.unit.upgrade.access_texts import MODULES, USER
+from tests.unit.upgrade.config_trees import config_tree
+
+from whimbrel.upgrade.check.fixpoint import upgrade
+from whimbrel.upgrade.model import Risk
+
+DENIED = "Order allow,deny\nDeny from all\n"
+ANY = f"{USER}Require user bob\nOrder deny,allow\nDeny from all\nAllow from 10.1\nSatisfy Any\n"
+HEAD = f"{MODULES}DocumentRoot ROOT/htdocs\n<Directory ROOT/htdocs>\nAllowOverride All\n</Directory>\n"
+PATTERN = '<FilesMatch "\\.(bak|sql)$">\n%s</FilesMatch>\n'
+
+
+def test_a_satisfy_any_below_keeps_its_users_for_a_file_that_may_come(tmp_path: Path) -> None:
+    """2.2 admits bob to private/x.bak; with `Require all denied` in force there 2.4 answers 403."""
+    files: dict[str, str | bytes] = {
+        "conf/httpd.conf": HEAD,
+        "htdocs/.htaccess": PATTERN % DENIED,
+        "htdocs/private/.htaccess": ANY,
+        "htdocs/dump.sql": "",
+    }
+    result = upgrade(config_tree(tmp_path, files))
+    inner = result.files[f"{tmp_path}/htdocs/private/.htaccess"].decode()
+    assert inner.partition("<FilesMatch")[2].split("\n")[1].strip() == "Require user bob"
+    assert "Require all denied" in result.files[f"{tmp_path}/htdocs/.htaccess"].decode()
+
+
+def test_a_page_for_addresses_keeps_the_password_of_a_host_with_a_provider_alias(tmp_path: Path) -> None:
+    """2.2 merges the Order of the page with the Require of the directory: an address and a password."""
+    conf = (
+        "LoadModule authn_alias_module modules/mod_authn_alias.so\n"
+        + "NameVirtualHost *:80\n"
+        + HEAD.replace("AllowOverride All", "Order allow,deny\nAllow from all\nDeny from env=bad_robot")
+        + "<Location /server-status>\nOrder deny,allow\nDeny from all\nAllow from 10.1\n</Location>\n"
+        + "<AuthnProviderAlias file partners>\nAuthUserFile conf/partners\n</AuthnProviderAlias>\n"
+        + "<VirtualHost *:80>\nServerName a.example\nDocumentRoot ROOT/htdocs\n</VirtualHost>\n"
+        + "<VirtualHost *:80>\nServerName p.example\nDocumentRoot ROOT/partner\n<Directory ROOT/partner>\n"
+        + "AuthType Basic\nAuthName p\nAuthBasicProvider partners\nRequire valid-user\n"
+        + "Order allow,deny\nAllow from all\n</Directory>\n</VirtualHost>\n"
+    )
+    tree = config_tree(tmp_path, {"conf/httpd.conf": conf, "htdocs/x": "", "partner/x": ""})
+    text = upgrade(tree).files[f"{tmp_path}/conf/httpd.conf"].decode()
+    main, _, host = text.rpartition("<VirtualHost")
+    page = main.partition("<Location /server-status>")[2].partition("</Location>")[0]
+    assert page.split("\n")[1:-1] == ["Require ip 10.1"]
+    again = host.partition('<Location "/server-status">')[2].partition("</Location>")[0].split("\n")
+    assert [line.strip() for line in again if line.strip()] == [
+        "<RequireAll>",
+        "Require ip 10.1",
+        "Require valid-user",
+        "</RequireAll>",
+    ]
+
+
+def test_a_request_without_a_right_text_is_a_finding_whatever_is_edited_around_it(tmp_path: Path) -> None:
+    """The .htaccess file serves two hosts, so it cannot hold what the section of one host needs there."""
+    host = "<VirtualHost *:80>\nServerName %s.example\nDocumentRoot ROOT/htdocs\n%s</VirtualHost>\n"
+    section = (
+        f"<Directory ROOT/htdocs/z>\n{USER}Require group staff\nOrder allow,deny\nAllow from 10.2\n"
+        + PATTERN % f"{USER}Require valid-user\n"
+        + "</Directory>\n"
+    )
+    files: dict[str, str | bytes] = {
+        "conf/httpd.conf": HEAD + host % ("a", section) + host % ("b", ""),
+        "htdocs/z/.htaccess": "Order allow,deny\nAllow from 10.2\n",
+        "htdocs/z/a/.htaccess": ANY,
+    }
+    result = upgrade(config_tree(tmp_path, files))
+    marked = [finding for finding in result.needs_review if finding.risk is Risk.CLOSES]
+    assert any("if such a request is ever made: /z/a/" in finding.evidence for finding in marked)
+    assert not any("nobody gains" in finding.advice for finding in marked)
+
+
+def test_a_line_without_effect_names_the_section_that_it_replaced(tmp_path: Path) -> None:
+    """`Allow from env=x` replaces the outer Deny from all in 2.2: everybody is admitted."""
+    outer = "<Directory ROOT/htdocs/s>\nOrder deny,allow\nDeny from all\nAllow from 10.1\n</Directory>\n"
+    files: dict[str, str | bytes] = {
+        "conf/httpd.conf": HEAD + outer,
+        "htdocs/s/.htaccess": "Allow from env=x\n",
+    }
+    remarks = [finding.remark for finding in upgrade(config_tree(tmp_path, files)).findings if finding.remark]
+    line = (MODULES + HEAD.removeprefix(MODULES)).count("\n") + 1
+    assert remarks == [
+        "`Allow from env=x` had no effect here in 2.2: its section replaced that of "
+        f"conf/httpd.conf:{line}, which admits fewer clients"
+    ]
