@@ -171,6 +171,7 @@ def _replay(
     from whimbrel.replay.summary import Summary
     from whimbrel.replay.tally import Tally
     from whimbrel.replay.work import LoadFailure, Replayer, ReplayWork
+    from whimbrel.verify.loading import as_copy
 
     try:
         files = logs_of(logs, is_rotated=rotated)
@@ -184,6 +185,8 @@ def _replay(
         )
     new_side = _side(new[0], new[1], defines)
     old_side = _side(old[0], old[1], defines) if old[0] is not None else new_side
+    new_side = replace(new_side, options=as_copy(old_side.options, new_side.options))
+    old_side = replace(old_side, options=as_copy(old_side.options, old_side.options))
     names = f"{old_side.name} ({old_side.dialect})", f"{new_side.name} ({new_side.dialect})"
     now = time.time()
     with ProgressBar() as bar:

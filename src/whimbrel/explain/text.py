@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from collections import Counter
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Final
 
 from whimbrel.base.lazy_dataclasses import dataclass
@@ -59,11 +59,17 @@ class OutputStyle:
     Attributes:
         root: the server root; paths below it are shown relative to it.
         width: columns of the terminal.
+        overlays: of each side, the texts that it has in the place of files.
     """
 
     root: str = ""
     width: int = UNBOUNDED
     is_colored: bool = False
+    overlays: tuple[Mapping[str, bytes], ...] = ()
+
+    def sources(self, number: int = 0) -> SourceLines:
+        """Return the lines of the files of side *number*."""
+        return SourceLines(self.overlays[number] if number < len(self.overlays) else None)
 
 
 def place_of(line: Origin, root: str = "") -> str:
@@ -94,7 +100,7 @@ def short_lines(
     last_rows: Iterable[TextRow] = (),
 ) -> Iterator[str]:
     """Yield the answer, its cause, the main steps, *last_rows*, and what is not known about them."""
-    sources = SourceLines()
+    sources = style.sources()
     yield from _head(explanation, style)
     yield from row_lines(_cause_rows("because", explanation, sources, style.root), style, CAUSE_WIDTH)
     yield from _doubt(scope, style)
@@ -104,7 +110,8 @@ def short_lines(
         yield ""
         yield from row_lines(rows, style)
     other = "2.4" if explanation.dialect == "2.2" else "2.2"
-    yield from _hint(f"-v shows every step; --diff {other} compares", style)
+    hint = f"-v shows every step; --diff {other} compares"
+    yield from _hint(f"--dialect {other} answers as {other}" if explanation.errors else hint, style)
 
 
 def notice_lines(notice: str, style: OutputStyle) -> list[str]:
@@ -369,8 +376,10 @@ def difference_lines(
     *parts*: what differs in the responses themselves.
     """
     old, new = sides
-    sources = SourceLines()
-    causes = [list(_cause_rows("because", side, sources, style.root)) for side in sides]
+    causes = [
+        list(_cause_rows("because", side, style.sources(number), style.root))
+        for number, side in enumerate(sides)
+    ]
     if have_equal_answers(old, new, changes) and not parts:
         yield from _equal_head(old, names, changes, style)
         yield from _doubt(scope, style)
