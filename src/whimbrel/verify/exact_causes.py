@@ -35,6 +35,8 @@ LinePair = tuple[ConfigLine | None, ConfigLine | None]
 """A line of each side that is removed together; None where a side has none."""
 
 
+_OF_LOADING: Final = frozenset(("typesconfig", "loadmodule", "listen", "serverroot", "user", "group"))
+"""Directives without which a configuration may not load."""
 _SWITCHES: Final = frozenset(("rewriteengine", "rewritebase", "expiresactive", "options"))
 """Directives without which others do nothing: those others are tried before them."""
 
@@ -256,7 +258,7 @@ def _says_value(pair: LinePair, difference: Difference) -> bool:
 
 
 def _is_removable(line: ConfigLine) -> bool:
-    return not line.spelled.startswith("<")
+    return not line.spelled.startswith("<") and line.name not in _OF_LOADING
 
 
 def _is_switch(pair: LinePair) -> bool:

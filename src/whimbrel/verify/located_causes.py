@@ -17,6 +17,7 @@ from whimbrel.verify.deciding_lines import deciding_lines
 from whimbrel.verify.default_reasons import default_reason
 from whimbrel.verify.difference import Difference, compare
 from whimbrel.verify.exact_causes import ExactCauses
+from whimbrel.verify.known_changes import REASONS, known_change
 from whimbrel.verify.probe import Probe
 from whimbrel.verify.side import Side
 from whimbrel.verify.text_differences import MAX_LINES
@@ -30,10 +31,13 @@ UNCHECKED: Final = (
 
 @dataclass(frozen=True, slots=True)
 class LocatedCause:
-    """The lines that a difference of responses comes from, or the reason why none is named."""
+    """The lines that a difference of responses comes from, or the reason why none is named; *rule*: the one
+    that calls it cosmetic.
+    """
 
     lines: Cause
     reason: str = ""
+    rule: str = ""
 
 
 class LocatedCauses:
@@ -103,6 +107,9 @@ class LocatedCauses:
         cause = found.lines
         if cause.roots:
             return ("root", cause.roots), found
+        rule = known_change(difference, answers, cause)
+        if rule:
+            return rule, LocatedCause(cause, REASONS[rule], rule)
         if cause.old or cause.new:
             return ("response", cause), found
         old, new = (_about(difference, deciding_lines(lines.side, probe)) for lines in self.lines)

@@ -46,6 +46,8 @@ from whimbrel.verify.verification import DifferenceGroup, Example, NotDecided, V
 MAX_SECONDS: Final = 30.0
 """Processor time for the requests of all hosts, where the user gives no number of requests: that of programs
 counts, too. Each host has an equal part of it, and what those before it have left."""
+MAX_NAMED: Final = 5
+"""Hosts that a sentence names."""
 _FLUSHED: Final = 250
 """Hosts after which plans are dropped."""
 _MANY: Final = 100
@@ -75,6 +77,7 @@ def verify(
     *limit* bounds the probes of all servers together; *more* are asked beside the derived ones.
     """
     result = VerifyResult((old.name, new.name), (old.errors, new.errors))
+    result.dialects = (old.dialect.name, new.dialect.name)
     if not (old.is_loaded and new.is_loaded):
         result.scope = old.scope.merge_version(new.scope)
         return result
@@ -148,10 +151,10 @@ class Comparison:
         self.finish(TIME_ENDED if cut else self.unreached)
         self.result.has_ended = bool(self.result.not_decided) and (bool(cut) or self.source.is_limited)
         if cut:
-            hosts = f"{cut} of {len(groups)} hosts" if len(groups) > 1 else "the host"
+            hosts = f"{len(cut)} of {len(groups)} hosts ({_named(cut)})" if len(groups) > 1 else "the host"
             self.result.limits.append(
                 f"the requests of {hosts} ended after their part of {MAX_SECONDS:.0f} s of processor time; "
-                "--limit N asks N requests in any time"
+                "--limit N sends N requests, however long they take"
             )
         if self.source.is_cut:
             self.result.limits.append("not every request that can be derived was asked")
@@ -159,8 +162,10 @@ class Comparison:
             {scope.path for lines in self.lines for scope in lines.scopes if scope.path}
         )
 
-    def _probe_all(self, groups: list[list[Entrance]], began: float, report_progress: ReportProgress) -> int:
-        """Ask the probes of all hosts; return the number of hosts whose part of the time ended before.
+    def _probe_all(
+        self, groups: list[list[Entrance]], began: float, report_progress: ReportProgress
+    ) -> list[str]:
+        """Ask the probes of all hosts; return the names of those whose part of the time ended before.
 
         *began*: the processor time from which `MAX_SECONDS` count.
         """
@@ -169,13 +174,13 @@ class Comparison:
         left = began + MAX_SECONDS - now
         leaders = sum(not self.source.is_follower(routes) for routes in groups)
         begun = 0
-        cut = 0
+        cut: list[str] = []
         for number, routes in enumerate(groups):
             begun += not self.source.is_follower(routes)
             ends = now + left * begun / max(1, leaders)
             for count, probe in enumerate(self.source.of_group(routes)):
                 if self.is_timed and count and processor_time() > ends:
-                    cut += 1
+                    cut.append(probe.host)
                     break
                 if has_many:
                     report_progress("hosts", number, len(groups))
@@ -253,7 +258,7 @@ class Comparison:
     def found(self) -> list[DifferenceGroup]:
         """Return the differences found so far, those about access first."""
         groups = self._groups.values()
-        return sorted(groups, key=lambda group: (group.kind != "access", not group.opens, not group.closes))
+        return sorted(groups, key=_order_of)
 
     def _forget(self) -> None:
         """Drop the plans of hosts that are done: of ten thousand they take a gigabyte."""
@@ -402,7 +407,7 @@ class Comparison:
         if group is None:
             if len(self._groups) >= MAX_GROUPS:
                 return
-            group = DifferenceGroup("response", cause.lines, reason=cause.reason)
+            group = DifferenceGroup("response", cause.lines, reason=cause.reason, rule=cause.rule)
             texts = [[line.text for line in row] for row in (cause.lines.old, cause.lines.new)]
             group.is_of_versions = (
                 self.located.is_of_versions and not cause.reason and bool(texts[0]) and texts[0] == texts[1]
@@ -474,12 +479,23 @@ class Comparison:
         return distinct(found)[:_MAX_FACTS]
 
 
+def _order_of(group: DifferenceGroup) -> tuple[bool, ...]:
+    """Return the key of sorting: access first, what opens before what closes, cosmetic changes last."""
+    return (group.kind != "access", not group.opens, not group.closes, bool(group.rule))
+
+
 def _separate(difference: Difference) -> list[Difference]:
     """Return the parts of *difference* one by one, a body with the encoding that it follows from."""
     encoding = [part for part in difference.parts if part.name == "content-encoding"]
     following = [part for part in difference.parts if part.name == "body"] if encoding else []
     others = [Difference((part,)) for part in difference.parts if part not in (*encoding, *following)]
     return [*others, Difference((*encoding, *following))] if encoding else others
+
+
+def _named(hosts: list[str]) -> str:
+    """Return the first names of *hosts*."""
+    more = f" and {len(hosts) - MAX_NAMED} more" if len(hosts) > MAX_NAMED else ""
+    return ", ".join(hosts[:MAX_NAMED]) + more
 
 
 def settable_variables(sides: Iterable[SideLines]) -> frozenset[str]:

@@ -71,12 +71,9 @@ def side_without(side: Side, lines: Iterable[ConfigLine]) -> Side | None:
         except OSError:
             return None
     now = side.runtime.time
-    if not options.is_elsewhere:
-        found = Side.load(options, side.dialect, name=side.name, now=now)
-        if found.is_loaded:
-            return found
-    # without TypesConfig the default file is wanted, which may be missing
-    return load_side(options, side.dialect, name=side.name, origins=False, now=now)
+    if options.is_elsewhere:
+        return load_side(options, side.dialect, name=side.name, origins=False, now=now)
+    return Side.load(options, side.dialect, name=side.name, now=now)
 
 
 def without_line(data: bytes, number: int) -> bytes:
