@@ -188,6 +188,7 @@ def _replay(
     new_side = replace(new_side, options=as_copy(old_side.options, new_side.options))
     old_side = replace(old_side, options=as_copy(old_side.options, old_side.options))
     names = f"{old_side.name} ({old_side.dialect})", f"{new_side.name} ({new_side.dialect})"
+    dialects = old_side.dialect, new_side.dialect
     now = time.time()
     with ProgressBar() as bar:
         bar.on_step("loading both configurations", 0, 0)
@@ -197,9 +198,10 @@ def _replay(
             work = replace(_with_formats(work, loaded, log_format), with_hours=with_hours)
             replayer = Replayer(work, loaded)
         except LoadFailure as failure:
-            return Summary(*names, tuple(files), Tally(), failure.errors)
+            return Summary(*names, tuple(files), Tally(), failure.errors, dialects=dialects)
         tally = _run(work, replayer, files, jobs, cluster, bar.byte_counter("replaying", size_of(files)))
-    return Summary(*names, tuple(files), tally, sides=_scope(loaded))
+    roots = tuple(side.options.server_root for side in loaded)
+    return Summary(*names, tuple(files), tally, sides=_scope(loaded), dialects=dialects, roots=roots)
 
 
 def _scope(sides: tuple[Side, Side]) -> KnowledgeScope:

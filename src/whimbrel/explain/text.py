@@ -11,6 +11,7 @@ from whimbrel.base.lazy_dataclasses import dataclass
 from whimbrel.base.terminal_text import UNBOUNDED, columns_of, padded, paint, shown, wrapped
 from whimbrel.config.origins import Origin
 from whimbrel.engine.explain.deciding_rules import is_negated
+from whimbrel.engine.explain.decisions import DECLINES
 from whimbrel.explain.cause import admitting_lines, cause_of, choosing_lines, deciding_block, handler_lines
 from whimbrel.explain.changes import ChangedStep, innermost
 from whimbrel.explain.response_differences import part_texts
@@ -213,6 +214,17 @@ def _row(label: str, line: Origin, sources: SourceLines, root: str) -> TextRow:
     return TextRow(label, text, place) if text else TextRow(label, place)
 
 
+def error_page_line(explanation: RequestExplanation, redirect: ExplanationStep) -> Origin | None:
+    """Return the ErrorDocument line that names the target of an internal redirect, None for other ones."""
+    target = redirect.what.partition(" ")[2]
+    for step in explanation.steps:
+        for line in step.lines[:1] if step.kind == "response" else ():
+            words = line.text.split(None, 2)
+            if words[0].lower() == "errordocument" and words[-1].strip('"').partition("?")[0] == target:
+                return line
+    return None
+
+
 def _rewriting_rows(explanation: RequestExplanation, sources: SourceLines, root: str) -> Iterator[TextRow]:
     """Yield the rules that gave the request another path, and the internal redirects, each once, in their
     order.
@@ -220,7 +232,12 @@ def _rewriting_rows(explanation: RequestExplanation, sources: SourceLines, root:
     rows = []
     for step in explanation.steps:
         if step.kind == "redirect":
-            rows.append(TextRow("redirected to", step.what))
+            page = error_page_line(explanation, step)
+            rows.append(
+                TextRow("redirected to", step.what)
+                if page is None
+                else TextRow("error page", step.what, place_of(page, root))
+            )
         for inner in step.children if step.kind == "redirect" else (step,):
             rows += [
                 TextRow(
@@ -287,7 +304,8 @@ def _access_rows(block: Iterable[ExplanationStep], sources: SourceLines, root: s
         for step in top.all():
             has_result = step.result != "applies" or step.what.startswith("Require")
             negated |= {id(inner) for inner in step.children if id(step) in negated}
-            if step.children or step is top or step.result == "not asked" or not has_result:
+            decides = step.result not in ("not asked", DECLINES)  # a hook that declines does nothing
+            if step.children or step is top or not decides or not has_result:
                 continue
             for line in step.lines[:1]:
                 row = _row("", line, sources, root)

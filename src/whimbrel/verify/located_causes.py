@@ -51,6 +51,10 @@ class LocatedCauses:
         self.types = TypeReasons(self.causes)
         self.exact_causes = ExactCauses(self.causes, self.difference)
 
+    def start_again(self) -> None:
+        """Forget what was found out, with what it took of the budgets."""
+        self.exact_causes = ExactCauses(self.causes, self.difference)
+
     def forget(self) -> None:
         """Drop what belongs to plans that are about to be dropped."""
         self.causes.forget()
@@ -156,6 +160,14 @@ class LocatedCauses:
         if len(root) < 2 or root not in answer.file:
             return answer
         return replace(answer, file=answer.file.replace(root, ""))
+
+
+def separate(difference: Difference) -> list[Difference]:
+    """Return the parts of *difference* one by one, a body with the encoding that it follows from."""
+    encoding = [part for part in difference.parts if part.name == "content-encoding"]
+    following = [part for part in difference.parts if part.name == "body"] if encoding else []
+    others = [Difference((part,)) for part in difference.parts if part not in (*encoding, *following)]
+    return [*others, Difference((*encoding, *following))] if encoding else others
 
 
 def _of_versions(difference: Difference) -> str:

@@ -31,7 +31,7 @@ from whimbrel.verify.derive.probes import ProbeSource
 from whimbrel.verify.derive.targets import Targets
 from whimbrel.verify.difference import Difference, FieldDifference, compare
 from whimbrel.verify.digest_user import DIGEST, OLD_DIGEST
-from whimbrel.verify.located_causes import LocatedCause, LocatedCauses
+from whimbrel.verify.located_causes import LocatedCause, LocatedCauses, separate
 from whimbrel.verify.missing_directories import assume_directories
 from whimbrel.verify.patterns.checks import MAX_PAIRS, PatternChecks
 from whimbrel.verify.patterns.conditions import PatternSpace
@@ -391,7 +391,7 @@ class Comparison:
         is_one = has_status or difference.names[0] == "file" or self.located.host_cause(old, new) is not None
         if self.located.is_of_versions and not is_one:
             # each may have another cause, unless all follow from the file or the host
-            parts = _separate(difference)
+            parts = separate(difference)
         found: dict[object, tuple[LocatedCause, list[Difference]]] = {}
         for part in parts:
             key, cause = self.located.located(
@@ -482,14 +482,6 @@ class Comparison:
 def _order_of(group: DifferenceGroup) -> tuple[bool, ...]:
     """Return the key of sorting: access first, what opens before what closes, cosmetic changes last."""
     return (group.kind != "access", not group.opens, not group.closes, bool(group.rule))
-
-
-def _separate(difference: Difference) -> list[Difference]:
-    """Return the parts of *difference* one by one, a body with the encoding that it follows from."""
-    encoding = [part for part in difference.parts if part.name == "content-encoding"]
-    following = [part for part in difference.parts if part.name == "body"] if encoding else []
-    others = [Difference((part,)) for part in difference.parts if part not in (*encoding, *following)]
-    return [*others, Difference((*encoding, *following))] if encoding else others
 
 
 def _named(hosts: list[str]) -> str:

@@ -7,8 +7,12 @@ from pathlib import Path
 import pytest
 from tests.unit.verify.sites import make_root, side
 
+from whimbrel.verify.config_lines import SideLines
 from whimbrel.verify.coverage.without_line import RemovalBudget
+from whimbrel.verify.difference import compare
 from whimbrel.verify.exact_causes import ExactCauses
+from whimbrel.verify.located_causes import LocatedCauses
+from whimbrel.verify.probe import Probe
 from whimbrel.verify.verification import DifferenceGroup
 from whimbrel.verify.verify import verify
 
@@ -25,6 +29,7 @@ FileETag INode MTime Size
 Header set Content-Type "text/plain" "expr=-z %{CONTENT_TYPE}"
 RequestReadTimeout header=0 body=0
 """
+REPORT = Probe("/private/", "REPORT", host="localhost:8080", port=8080)
 CHARSET = "AddDefaultCharset UTF-8\n"
 DEFLATE = "AddOutputFilterByType DEFLATE text/html\n"
 MODULES = ("authz_core", "authz_host", "mime", "dir", "headers", "deflate", "filter", "rewrite", "alias")
@@ -92,3 +97,37 @@ def test_without_a_budget_the_lines_that_the_texts_show_are_named(
     found = groups(tmp_path, CHARSET, "")
     assert causes(found, "content-type") == [(["AddDefaultCharset UTF-8"], [])]
     assert not any(group.reason.startswith("no line") for group in found)
+
+
+def test_no_file_of_types_hides_a_line(tmp_path: Path) -> None:
+    """Without TypesConfig no server loads here: it stays while all other lines are removed."""
+    modules = "dav", "dav_fs"
+    dav = "DavLockDB logs/lock\n<Location /private>\nDav On\n</Location>\nDefaultType text/plain\n"
+    make_root(tmp_path)
+    sides = (
+        side(tmp_path, "old", OLD + dav, "2.2", "reqtimeout", *MODULES_22, *modules),
+        side(
+            tmp_path,
+            "new",
+            NEW + dav.replace("DefaultType text/plain\n", ""),
+            "2.4",
+            "reqtimeout",
+            *MODULES,
+            *modules,
+        ),
+    )
+    difference = compare(*(one.answer(REPORT) for one in sides))
+    assert difference is not None and difference.names == ("status",)
+    located = LocatedCauses((SideLines(sides[0]), SideLines(sides[1])))
+    answers = sides[0].answer(REPORT), sides[1].answer(REPORT)
+    _, found = located.located(REPORT, difference, answers, (None, None), has_equal_access=True)
+    named = {line.text for line in (*found.lines.old, *found.lines.new)}
+    assert "DefaultType text/plain" not in named
+
+
+def test_small_bodies_are_a_cosmetic_change_and_come_last(tmp_path: Path) -> None:
+    found = groups(tmp_path, CHARSET + DEFLATE, DEFLATE)
+    assert [group.rule for group in found if group.rule] == ["C30"]
+    assert found[-1].rule == "C30" and found[-1].cause.old
+    names = {name for one in found[-1].examples for name in one.difference.names}
+    assert names <= {"vary", "content-encoding", "body"}
