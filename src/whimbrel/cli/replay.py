@@ -20,6 +20,7 @@ from whimbrel.base.extras import not_installed
 from whimbrel.base.latin1 import from_system
 from whimbrel.base.printable import file_problem, printable
 from whimbrel.cli.help import HelpCommand, epilog
+from whimbrel.cli.next_commands import after_replay
 from whimbrel.cli.options import (
     EXIT_FINDINGS,
     EXIT_OK,
@@ -145,7 +146,7 @@ def replay(
     except UsageError as problem:
         typer.echo(problem.message, err=True)
         raise typer.Exit(EXIT_USAGE) from None
-    _print(summary, shape, may_page=not no_pager)
+    _print(summary, shape, after_replay(summary, old, new), may_page=not no_pager)
     write_fragment_hints([old, new], "whimbrel replay LOG... --new DIRECTORY")
     if summary.errors or summary.tally.changes:
         raise typer.Exit(EXIT_FINDINGS)
@@ -265,7 +266,7 @@ def _run(
         raise UsageError(f"a log cannot be read: {problem}") from None
 
 
-def _print(summary: Summary, shape: ReplayFormat, *, may_page: bool) -> None:
+def _print(summary: Summary, shape: ReplayFormat, following: str, *, may_page: bool) -> None:
     if shape is ReplayFormat.json:
         text = json.dumps(summary.as_dict(), indent=1) + "\n"
     elif shape is ReplayFormat.html:
@@ -275,6 +276,6 @@ def _print(summary: Summary, shape: ReplayFormat, *, may_page: bool) -> None:
     else:
         from whimbrel.replay.text import text_of
 
-        write_text(printable(text_of(summary)), may_page=may_page)
+        write_text(printable(text_of(summary) + following), may_page=may_page)
         return
     sys.stdout.write(text)
