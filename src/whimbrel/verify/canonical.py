@@ -56,7 +56,7 @@ _DEFAULTS: Final[Mapping[str, Mapping[str, str]]] = {
         "options": "all",
         "requestreadtimeout": "body=0 header=0",
         "ssilegacyexprparser": "on",
-        "ssloptions": "",
+        "ssloptions": f"+{_LEGACY_NAMES}",
         "sslcarevocationcheck": "chain no_crl_for_cert_ok",
         "sslproxycarevocationcheck": "chain no_crl_for_cert_ok",
         "sslproxycheckpeercn": "off",
@@ -91,7 +91,8 @@ def canonical(line: ConfigLine, dialect: Dialect) -> Form:
         if [word.lower() for word in words[:2]] == ["set", "content-type"]:
             return "defaulttype", (words[2],)
     if name == "ssloptions" and not dialect.tls_start_22:
-        words = [word for word in words if word.lstrip("+").lower() != _LEGACY_NAMES]
+        others = [word for word in words if word.lstrip("+").lower() != _LEGACY_NAMES]
+        words = others or words
     if name == "filterprovider" and len(words) == 4:
         condition = expression(words[2], words[3])
         words = words if condition is None else [*words[:2], condition]
