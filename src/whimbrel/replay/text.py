@@ -22,7 +22,9 @@ def _lines(summary: Summary) -> Iterator[str]:
     yield f"old: {summary.old}"
     yield f"new: {summary.new}"
     yield from summary.errors
+    ready = [sentence] if (sentence := readiness_of_replay(summary)) else []
     if summary.errors:
+        yield from ready
         return
     yield f"{tally.lines} lines of {', '.join(summary.logs)}: {tally.requests} requests"
     yield from _skipped(summary)
@@ -37,9 +39,7 @@ def _lines(summary: Summary) -> Iterator[str]:
         yield from _change(key, change, summary.roots)
     yield ""
     yield from _log(summary)
-    ready = readiness_of_replay(summary)
-    if ready:
-        yield ready
+    yield from ready
 
 
 def _skipped(summary: Summary) -> Iterator[str]:

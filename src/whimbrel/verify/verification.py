@@ -148,7 +148,6 @@ class VerifyResult:
     """
 
     names: tuple[str, str] = ("old", "new")
-    dialects: tuple[str, str] = ("", "")
     errors: tuple[tuple[LoadError, ...], tuple[LoadError, ...]] = ((), ())
     groups: list[DifferenceGroup] = field(default_factory=list)
     not_decided: list[NotDecided] = field(default_factory=list)
@@ -159,6 +158,7 @@ class VerifyResult:
     files: list[str] = field(default_factory=list)
     no_start: str = ""
     has_ended: bool = False
+    dialects: tuple[str, str] = ("", "")
 
     @property
     def verdict(self) -> Verdict:
