@@ -54,7 +54,7 @@ class ChangeCauses:
     def next_piece(self) -> None:
         """Forget the causes."""
         if self._located is not None:
-            self._located.start_again()
+            self._located.reset()
         self._known.clear()
         self._explained = 0
 

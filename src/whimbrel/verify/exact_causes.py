@@ -27,8 +27,8 @@ OF_CHECKS: Final = RemovalBudget(requests=100, loaded=40_000)
 MAX_DECISIVE: Final = 4
 """Sets of lines that decided a difference, which are tried first for others."""
 MAX_WITHOUT: Final = 16
-"""Sides without lines that are kept, if they have at most MAX_KEPT lines."""
-MAX_KEPT: Final = 4000
+"""Sides without lines that are kept, if they have at most MAX_STORED lines."""
+MAX_STORED: Final = 4000
 _OF_MAPPING: Final = frozenset(("status", "location", "file", "handler", "demands on the back end"))
 """Parts of answers that lines decide without which nothing may be served."""
 LinePair = tuple[ConfigLine | None, ConfigLine | None]
@@ -78,7 +78,7 @@ class ExactCauses:
         self._counts = [sum(1 for _ in lines_of(lines.scopes)) for lines in causes.sides]
         self._known: dict[object, list[LinePair]] = {}
         self._decisive: BoundedDict[tuple[LinePair, ...], None] = BoundedDict(MAX_DECISIVE)
-        self._kept: set[tuple[int, tuple[ConfigLine, ...]]] = set()
+        self._stored: set[tuple[int, tuple[ConfigLine, ...]]] = set()
         self._without: BoundedDict[tuple[int, tuple[ConfigLine, ...]], Side] = BoundedDict(MAX_WITHOUT)
 
     def cause(
@@ -134,7 +134,7 @@ class ExactCauses:
 
     def _holds(self, probe: Probe, difference: Difference, pairs: list[LinePair]) -> bool:
         """Return True if *difference* vanishes without *pairs*, too; of large sides that is assumed."""
-        return not pairs or max(self._counts) > MAX_KEPT or self._vanishes(probe, difference, pairs)
+        return not pairs or max(self._counts) > MAX_STORED or self._vanishes(probe, difference, pairs)
 
     def _of_pairs(self, pairs: list[LinePair]) -> Cause:
         old, new = (list(_row(pairs, number)) for number in (0, 1))
@@ -151,7 +151,7 @@ class ExactCauses:
             return []
         found = self._of_decisive(probe, difference, pairs)
         self._decisive[tuple(found)] = None
-        self._kept.update((number, _row(found, number)) for number in (0, 1))
+        self._stored.update((number, _row(found, number)) for number in (0, 1))
         return found
 
     def _of_decisive(self, probe: Probe, difference: Difference, pairs: list[LinePair]) -> list[LinePair]:
@@ -217,7 +217,7 @@ class ExactCauses:
             if other is None or not other.is_loaded:
                 return None
             other.probing.assume_as(side.probing)
-            if key in self._kept and self._counts[number] <= MAX_KEPT:
+            if key in self._stored and self._counts[number] <= MAX_STORED:
                 self._without[key] = other
         return other.answer(probe)
 

@@ -51,7 +51,7 @@ class LocatedCauses:
         self.types = TypeReasons(self.causes)
         self.exact_causes = ExactCauses(self.causes, self.difference)
 
-    def start_again(self) -> None:
+    def reset(self) -> None:
         """Forget what was found out, with what it took of the budgets."""
         self.exact_causes = ExactCauses(self.causes, self.difference)
 
