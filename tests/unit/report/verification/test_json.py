@@ -31,7 +31,18 @@ def keys(value: object) -> set[str]:
 def test_the_keys_of_the_document() -> None:
     top = found()
     assert list(top) == [
-        *("verdict", "old", "new", "errors", "no_start", "chains", "requests", "limits", "knowledge"),
+        *(
+            "verdict",
+            "ready",
+            "old",
+            "new",
+            "errors",
+            "no_start",
+            "chains",
+            "requests",
+            "limits",
+            "knowledge",
+        ),
         *("differences", "not_decided"),
     ]
     assert list(top["differences"][0]) == [
