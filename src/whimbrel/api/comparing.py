@@ -8,7 +8,7 @@ from whimbrel.api.named_files import NamedInput
 from whimbrel.api.verdicts import Difference, Verdict
 from whimbrel.config.options import LoadOptions
 from whimbrel.report.verification.entries import risk_of
-from whimbrel.verify.loading import load_sides, with_copied_htaccess, with_files_of_old
+from whimbrel.verify.loading import as_copy, load_sides
 from whimbrel.verify.verification import DifferenceGroup, VerifyResult
 from whimbrel.verify.verify import ReportProgress, verify
 
@@ -39,8 +39,7 @@ def compare_options(
     """Return the comparison of two configurations under two dialects."""
     old, new = options
     names = f"old ({dialects[0]})", f"new ({dialects[1]})"
-    copied = with_files_of_old(old, with_copied_htaccess(old, new))
-    sides = load_sides((old, copied), dialects, names)
+    sides = load_sides((as_copy(old, old), as_copy(old, new)), dialects, names)
     return verify(*sides, report_progress=report_progress, limit=limit)
 
 

@@ -200,7 +200,8 @@ class DifferenceDocument(Document):
     risk: Risk
     count: int
     assumed: bool
-    reason: str = Field("", description="why answers differ where no line decides it")
+    reason: str = Field("", description="why answers differ where no line decides it, or what is known of it")
+    rule: str = Field("", description="the rule of check that calls the change cosmetic; empty for none")
     cause: LinesOfSides
     lines: LinesOfSides
     examples: list[ExampleDocument]
@@ -217,6 +218,7 @@ class VerifyDocument(Document):
     """whimbrel verify --format json"""
 
     verdict: Literal["same", "different", "does not load", "not decided"]
+    ready: str = Field(description="whether NEW may serve under 2.4; empty unless OLD is read as 2.2")
     old: str
     new: str
     errors: dict[str, list[str]]
@@ -313,6 +315,8 @@ class ReplayChange(Document):
     """A change of the answers to logged requests."""
 
     what: str
+    reason: str = Field("", description="why answers change where no line decides it, or what is known of it")
+    rule: str = Field("", description="the rule of check that calls the change cosmetic; empty for none")
     requests: int
     old_lines: list[PlacedLine]
     new_lines: list[PlacedLine]
@@ -359,6 +363,7 @@ class ReplayDocument(Document):
     lines: int
     requests: int
     changed: int
+    ready: str = Field(description="whether NEW may serve under 2.4; empty unless OLD is read as 2.2")
     knowledge: Knowledge
     not_run: int
     missing_files: int

@@ -10,7 +10,7 @@ import json
 import os
 from collections.abc import Iterable, Iterator
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 import typer
 
@@ -36,11 +36,14 @@ if TYPE_CHECKING:
     from whimbrel.explain.logged_answers import LoggedOutcome
     from whimbrel.explain.request_description import RequestDescription
     from whimbrel.explain.step import RequestExplanation
+    from whimbrel.replay.log_format import LineFormat
     from whimbrel.upgrade.knowledge.scope import KnowledgeScope
     from whimbrel.verify.probe import Probe
     from whimbrel.verify.side import Side
 
 DIALECTS = ("2.2", "2.4", "guide")
+MAX_HOSTS: Final = 6
+"""Virtual hosts that a message names."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -93,15 +96,25 @@ def explain_request(
     """Print the explanation; return the exit code.  Raises UsageError."""
     from whimbrel.api.loaded_site import LoadedSite
     from whimbrel.explain.cause import cause_of
-    from whimbrel.explain.version_notice import version_notice
+    from whimbrel.explain.version_notice import is_of_22, version_notice
     from whimbrel.report.knowledge import as_json as as_json_scope
-    from whimbrel.verify.loading import load_side
+    from whimbrel.verify.loading import as_copy, load_side
 
     if choice.dialect not in DIALECTS:
         raise UsageError(f"--dialect {choice.dialect}: not one of {', '.join(DIALECTS)}")
     options = choice.options()
+    other_options, other_dialect = _other_side(choice, options, diff)
+    if is_reversed(choice.dialect, other_dialect):
+        other_options = as_copy(options, other_options)
+        options = as_copy(options, options)
+    else:
+        options = as_copy(other_options, options)
+        other_options = as_copy(other_options, other_options)
     new = load_side(options, choice.dialect)
-    other = _other_side(choice, options, diff) if diff else new
+    is_logged = bool(request.access_line or request.error_line)
+    if choice.is_default and is_logged and not diff and is_of_22(new):
+        new = load_side(options, V22.name)  # a log has the answers of the server that wrote it
+    other = load_side(other_options, other_dialect) if diff else new
     probe, logged = _probe(new if new.is_loaded else other, request)
     if not diff:
         site = LoadedSite(new)
@@ -117,11 +130,11 @@ def explain_request(
         else:
             notice = version_notice(new, options.server_root) if choice.is_default else ""
             notices = list(filter(None, (notice, about_log)))
-            _print_one(explanation, scope, options.server_root, output, notices, logged.code)
+            _print_one(explanation, scope, options, output, notices, logged.code)
         if explanation.errors:
             return EXIT_FINDINGS
         return EXIT_REVIEW if explanation.status is None else scope.exit_code(EXIT_OK)
-    sides = (new, other) if is_reversed(new, other) else (other, new)
+    sides = (new, other) if is_reversed(choice.dialect, other_dialect) else (other, new)
     return _print_both(*sides, probe, logged, output)
 
 
@@ -141,25 +154,23 @@ def _explained(
     return explanation, scope, notice_of(logged, probes[shown], explained[0][0], explanation)
 
 
-def is_reversed(new: Side, other: Side) -> bool:
+def is_reversed(dialect: str, other: str) -> bool:
     """Return True if the side of --diff is the new one: the other one alone answers as 2.2."""
-    return new.dialect is V22 and other.dialect is not V22
+    return dialect == V22.name != other
 
 
-def _other_side(choice: ConfigurationChoice, options: LoadOptions, diff: str) -> Side:
-    """Return the side of --diff: another dialect, or a main file or directory."""
-    from whimbrel.verify.loading import load_side
-
-    if diff in DIALECTS:
-        return load_side(options, diff)
+def _other_side(choice: ConfigurationChoice, options: LoadOptions, diff: str) -> tuple[LoadOptions, str]:
+    """Return what is read for --diff, and its dialect: another dialect, or a main file or directory. Without
+    --diff it is the same configuration.
+    """
+    if diff in DIALECTS or not diff:
+        return options, diff or choice.dialect
     path, _, dialect = (
         diff.rpartition("@") if diff.endswith(tuple(f"@{d}" for d in DIALECTS)) else (diff, "", "")
     )
     below = Path(options.server_root, path)  # as -f, which is relative to -d
-    return load_side(
-        choice.options(below if below.exists() and not Path(path).exists() else Path(path)),
-        dialect or choice.dialect,
-    )
+    named = below if below.exists() and not Path(path).exists() else Path(path)
+    return choice.options(named), dialect or choice.dialect
 
 
 def _names(old: Side, new: Side) -> tuple[str, str]:
@@ -173,7 +184,7 @@ def _names(old: Side, new: Side) -> tuple[str, str]:
 def _print_one(
     explanation: RequestExplanation,
     scope: KnowledgeScope,
-    root: str,
+    options: LoadOptions,
     output: OutputChoice,
     notices: Iterable[str],
     code: str,
@@ -182,7 +193,8 @@ def _print_one(
     from whimbrel.explain.text import OutputStyle, TextRow, notice_lines, short_lines
     from whimbrel.upgrade.documents.explain import meaning_of
 
-    style = OutputStyle(root, terminal_width(), is_colored(ColorMode.auto))
+    root = options.server_root
+    style = OutputStyle(root, terminal_width(), is_colored(ColorMode.auto), (options.overlay,))
     first = [line for notice in notices for line in notice_lines(notice, style)]
     if not output.is_verbose:
         meaning = meaning_of(code)
@@ -234,7 +246,8 @@ def _print_both(old: Side, new: Side, probe: Probe, logged: LoggedOutcome, outpu
         typer.echo(json.dumps(document, indent=1))
     else:
         root = new.options.server_root
-        style = OutputStyle(root, terminal_width(), is_colored(ColorMode.auto))
+        overlays = tuple(side.options.overlay for side in (old, new))
+        style = OutputStyle(root, terminal_width(), is_colored(ColorMode.auto), overlays)
         if output.is_verbose:
             from whimbrel.explain.trees import rendered, side_by_side
 
@@ -288,6 +301,20 @@ def _probe(side: Side, request: RequestChoice) -> tuple[Probe, LoggedOutcome]:
         raise UsageError(str(problem)) from None
 
 
+def _host_of_format(side: Side, form: LineFormat) -> str:
+    """Return the only virtual host that logs in *form*, "" without virtual hosts; raises UsageError."""
+    from whimbrel.replay.configured_formats import hosts_of_format
+
+    hosts = hosts_of_format(side, form)
+    if len(hosts) > 1:
+        named = ", ".join(hosts[:MAX_HOSTS]) + (", ..." if len(hosts) > MAX_HOSTS else "")
+        raise UsageError(
+            f"the line names no host, and {len(hosts)} virtual hosts log in its format ({named}); "
+            f"add the one that logged it: --host {hosts[0]}"
+        )
+    return "".join(hosts)
+
+
 def _of_access_line(side: Side, request: RequestChoice) -> tuple[RequestDescription, int]:
     """Return the request of an access line with its status, 0 if the format has none."""
     from whimbrel.replay.configured_formats import formats_of
@@ -299,11 +326,13 @@ def _of_access_line(side: Side, request: RequestChoice) -> tuple[RequestDescript
     except ValueError as problem:
         raise UsageError(f"--log-format: {problem}") from None
     logged = form.parse(line) if form is not None else None
-    if logged is None:
+    if form is None or logged is None:
         named = f"not the format {request.log_format} of --log-format"
         others = "none of the formats of the configuration; name its format with --log-format"
         raise UsageError(f"--access-log-line: the line has {named if request.log_format else others}")
     described = request.described
+    if not (logged.host or described.host) and logged.target.startswith("/"):
+        described = replace(described, host=_host_of_format(side, form))
     port = f":{logged.port}" if logged.port not in (0, 80, 443) else ""
     is_tls = described.tls or logged.port == 443
     is_named = bool(logged.host) and not described.host and logged.target.startswith("/")

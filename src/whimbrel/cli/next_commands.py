@@ -24,6 +24,7 @@ if TYPE_CHECKING:
 
     from whimbrel.cli.arguments import Arguments
     from whimbrel.config.options import LoadOptions
+    from whimbrel.replay.summary import Summary
     from whimbrel.verify.verification import VerifyResult
 
 READ: Final = frozenset(("before", "after", "defines", "envvars", "builtin"))
@@ -40,6 +41,7 @@ _MODULES: Final = (
     "/usr/lib64/apache2",
 )
 """Where packages of httpd 2.4 have their modules."""
+_EXAMPLE: Final = compile(r"([A-Z]+) (https?://\S+) from ([0-9a-fA-F.:]+)")
 MORE_REQUESTS: Final = 200_000
 """The number of requests that is offered where they ended before every line was asked for."""
 
@@ -152,6 +154,26 @@ def after_verify(
             decided = f"Give or decide what is named above, and compare again.\n{decided}"
         return decided + (f"Or, as it is: {test}\n" if test else "")
     return _next(test) if test else ""
+
+
+def after_replay(summary: Summary, old: Path | None, new: Path) -> str:
+    """Return the line behind a replay: how to look at the first change, or what compares all requests."""
+    if summary.errors:
+        return _next(command_line("check", str(new)))
+    before, after = summary.dialects
+    other = f"{old}@{before}" if old is not None else before
+    for key, change in summary.changes:
+        for example in () if key.rule else change.examples:
+            found = _EXAMPLE.match(example)
+            if found is not None:
+                method, url, client = found.groups()
+                more = ["--method", method] if method != "GET" else []
+                words = [url, str(new), "--from", client, *more, "--dialect", after, "--diff", other]
+                return _next(command_line("explain", *words))
+    if old is None:
+        return ""
+    dialects = ["--old-dialect", before] if before != V22.name else []
+    return _next(command_line("verify", str(old), str(new), *dialects))
 
 
 def _next(line: str) -> str:

@@ -20,6 +20,7 @@ from whimbrel.base.extras import not_installed
 from whimbrel.base.latin1 import from_system
 from whimbrel.base.printable import file_problem, printable
 from whimbrel.cli.help import HelpCommand, epilog
+from whimbrel.cli.next_commands import after_replay
 from whimbrel.cli.options import (
     EXIT_FINDINGS,
     EXIT_OK,
@@ -145,7 +146,7 @@ def replay(
     except UsageError as problem:
         typer.echo(problem.message, err=True)
         raise typer.Exit(EXIT_USAGE) from None
-    _print(summary, shape, may_page=not no_pager)
+    _print(summary, shape, after_replay(summary, old, new), may_page=not no_pager)
     write_fragment_hints([old, new], "whimbrel replay LOG... --new DIRECTORY")
     if summary.errors or summary.tally.changes:
         raise typer.Exit(EXIT_FINDINGS)
@@ -171,6 +172,7 @@ def _replay(
     from whimbrel.replay.summary import Summary
     from whimbrel.replay.tally import Tally
     from whimbrel.replay.work import LoadFailure, Replayer, ReplayWork
+    from whimbrel.verify.loading import as_copy
 
     try:
         files = logs_of(logs, is_rotated=rotated)
@@ -184,7 +186,10 @@ def _replay(
         )
     new_side = _side(new[0], new[1], defines)
     old_side = _side(old[0], old[1], defines) if old[0] is not None else new_side
+    new_side = replace(new_side, options=as_copy(old_side.options, new_side.options))
+    old_side = replace(old_side, options=as_copy(old_side.options, old_side.options))
     names = f"{old_side.name} ({old_side.dialect})", f"{new_side.name} ({new_side.dialect})"
+    dialects = old_side.dialect, new_side.dialect
     now = time.time()
     with ProgressBar() as bar:
         bar.on_step("loading both configurations", 0, 0)
@@ -194,9 +199,10 @@ def _replay(
             work = replace(_with_formats(work, loaded, log_format), with_hours=with_hours)
             replayer = Replayer(work, loaded)
         except LoadFailure as failure:
-            return Summary(*names, tuple(files), Tally(), failure.errors)
+            return Summary(*names, tuple(files), Tally(), failure.errors, dialects=dialects)
         tally = _run(work, replayer, files, jobs, cluster, bar.byte_counter("replaying", size_of(files)))
-    return Summary(*names, tuple(files), tally, sides=_scope(loaded))
+    roots = tuple(side.options.server_root for side in loaded)
+    return Summary(*names, tuple(files), tally, sides=_scope(loaded), dialects=dialects, roots=roots)
 
 
 def _scope(sides: tuple[Side, Side]) -> KnowledgeScope:
@@ -260,7 +266,7 @@ def _run(
         raise UsageError(f"a log cannot be read: {problem}") from None
 
 
-def _print(summary: Summary, shape: ReplayFormat, *, may_page: bool) -> None:
+def _print(summary: Summary, shape: ReplayFormat, following: str, *, may_page: bool) -> None:
     if shape is ReplayFormat.json:
         text = json.dumps(summary.as_dict(), indent=1) + "\n"
     elif shape is ReplayFormat.html:
@@ -270,6 +276,6 @@ def _print(summary: Summary, shape: ReplayFormat, *, may_page: bool) -> None:
     else:
         from whimbrel.replay.text import text_of
 
-        write_text(printable(text_of(summary)), may_page=may_page)
+        write_text(printable(text_of(summary) + following), may_page=may_page)
         return
     sys.stdout.write(text)

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import os
 from collections import Counter
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Final
 
 from whimbrel.base.lazy_dataclasses import dataclass
 from whimbrel.base.terminal_text import UNBOUNDED, columns_of, padded, paint, shown, wrapped
 from whimbrel.config.origins import Origin
 from whimbrel.engine.explain.deciding_rules import is_negated
+from whimbrel.engine.explain.decisions import DECLINES
 from whimbrel.explain.cause import admitting_lines, cause_of, choosing_lines, deciding_block, handler_lines
 from whimbrel.explain.changes import ChangedStep, innermost
 from whimbrel.explain.response_differences import part_texts
@@ -59,11 +60,17 @@ class OutputStyle:
     Attributes:
         root: the server root; paths below it are shown relative to it.
         width: columns of the terminal.
+        overlays: of each side, the texts that it has in the place of files.
     """
 
     root: str = ""
     width: int = UNBOUNDED
     is_colored: bool = False
+    overlays: tuple[Mapping[str, bytes], ...] = ()
+
+    def sources(self, number: int = 0) -> SourceLines:
+        """Return the lines of the files of side *number*."""
+        return SourceLines(self.overlays[number] if number < len(self.overlays) else None)
 
 
 def place_of(line: Origin, root: str = "") -> str:
@@ -94,7 +101,7 @@ def short_lines(
     last_rows: Iterable[TextRow] = (),
 ) -> Iterator[str]:
     """Yield the answer, its cause, the main steps, *last_rows*, and what is not known about them."""
-    sources = SourceLines()
+    sources = style.sources()
     yield from _head(explanation, style)
     yield from row_lines(_cause_rows("because", explanation, sources, style.root), style, CAUSE_WIDTH)
     yield from _doubt(scope, style)
@@ -104,7 +111,8 @@ def short_lines(
         yield ""
         yield from row_lines(rows, style)
     other = "2.4" if explanation.dialect == "2.2" else "2.2"
-    yield from _hint(f"-v shows every step; --diff {other} compares", style)
+    hint = f"-v shows every step; --diff {other} compares"
+    yield from _hint(f"--dialect {other} answers as {other}" if explanation.errors else hint, style)
 
 
 def notice_lines(notice: str, style: OutputStyle) -> list[str]:
@@ -206,6 +214,17 @@ def _row(label: str, line: Origin, sources: SourceLines, root: str) -> TextRow:
     return TextRow(label, text, place) if text else TextRow(label, place)
 
 
+def error_page_line(explanation: RequestExplanation, redirect: ExplanationStep) -> Origin | None:
+    """Return the ErrorDocument line that names the target of an internal redirect, None for other ones."""
+    target = redirect.what.partition(" ")[2]
+    for step in explanation.steps:
+        for line in step.lines[:1] if step.kind == "response" else ():
+            words = line.text.split(None, 2)
+            if words[0].lower() == "errordocument" and words[-1].strip('"').partition("?")[0] == target:
+                return line
+    return None
+
+
 def _rewriting_rows(explanation: RequestExplanation, sources: SourceLines, root: str) -> Iterator[TextRow]:
     """Yield the rules that gave the request another path, and the internal redirects, each once, in their
     order.
@@ -213,7 +232,12 @@ def _rewriting_rows(explanation: RequestExplanation, sources: SourceLines, root:
     rows = []
     for step in explanation.steps:
         if step.kind == "redirect":
-            rows.append(TextRow("redirected to", step.what))
+            page = error_page_line(explanation, step)
+            rows.append(
+                TextRow("redirected to", step.what)
+                if page is None
+                else TextRow("error page", step.what, place_of(page, root))
+            )
         for inner in step.children if step.kind == "redirect" else (step,):
             rows += [
                 TextRow(
@@ -280,7 +304,8 @@ def _access_rows(block: Iterable[ExplanationStep], sources: SourceLines, root: s
         for step in top.all():
             has_result = step.result != "applies" or step.what.startswith("Require")
             negated |= {id(inner) for inner in step.children if id(step) in negated}
-            if step.children or step is top or step.result == "not asked" or not has_result:
+            decides = step.result not in ("not asked", DECLINES)  # a hook that declines does nothing
+            if step.children or step is top or not decides or not has_result:
                 continue
             for line in step.lines[:1]:
                 row = _row("", line, sources, root)
@@ -369,8 +394,10 @@ def difference_lines(
     *parts*: what differs in the responses themselves.
     """
     old, new = sides
-    sources = SourceLines()
-    causes = [list(_cause_rows("because", side, sources, style.root)) for side in sides]
+    causes = [
+        list(_cause_rows("because", side, style.sources(number), style.root))
+        for number, side in enumerate(sides)
+    ]
     if have_equal_answers(old, new, changes) and not parts:
         yield from _equal_head(old, names, changes, style)
         yield from _doubt(scope, style)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 from typing import Final
 
+from whimbrel.base.dialect import V22
 from whimbrel.base.errors import SourceLocation
 from whimbrel.catalogue import catalogue
 from whimbrel.config.detected_build import main_text
@@ -33,12 +34,21 @@ def version_notice(side: Side, root: str) -> str:
     new = signs.of_24
     if not old or (new and len(old) <= len(new)):
         return ""
-    begin = f"answered as httpd {side.dialect.name}, the default; the text"
+    is_22 = side.dialect is V22
+    why = "as a log of 2.2 is" if is_22 else "the default"
+    begin = f"answered as httpd {side.dialect.name}, {why}; the text"
+    other = "2.4" if is_22 else "2.2"
     first = f"{(SourceLines().text(old[0]) or old[0].text).split(maxsplit=1)[0]} at {place_of(old[0], root)}"
     if not new:
-        return f"{begin} looks like 2.2: {first}; --dialect 2.2 answers as 2.2"
+        return f"{begin} looks like 2.2: {first}; --dialect {other} answers as {other}"
     lines = f"{len(old)} lines of 2.2, first {first}, and {len(new)} of 2.4, first {new[0]}"
     return f"{begin} mixes versions: {lines}, with which no 2.2 starts"
+
+
+def is_of_22(side: Side) -> bool:
+    """Return True if lines of the text are of 2.2, and none is of 2.4."""
+    signs = _Signs(side)
+    return bool(signs.of_22) and not signs.of_24
 
 
 class _Signs:

@@ -10,12 +10,18 @@ from whimbrel.explain.explanation import explain_probe
 from whimbrel.explain.step import ExplanationStep
 from whimbrel.replay.answers import FastAnswer
 from whimbrel.replay.tally import NOT_RUN, CausingLine, ChangeKey
-from whimbrel.verify.difference import Difference, compare
+from whimbrel.verify.answer import Answer
+from whimbrel.verify.causes import PlanPair
+from whimbrel.verify.config_lines import SideLines
+from whimbrel.verify.difference import Difference
+from whimbrel.verify.located_causes import LocatedCauses, separate
 from whimbrel.verify.probe import Probe
 from whimbrel.verify.side import Side
 
 VALUES: Final = ("status", "content-type", "handler", "cache-control", "vary", "user")
 """Parts whose values say what changes; those of others differ from request to request."""
+MAX_LINES: Final = 4
+"""Lines of one side that are named."""
 MAX_VALUE: Final = 60  # characters of a value
 MAX_EXPLAINED: Final = 200  # requests of a piece that are explained; later ones with a new cause are not
 UNEXPLAINED: Final = " (not explained)"
@@ -41,11 +47,14 @@ class ChangeCauses:
     def __init__(self, old: Side, new: Side) -> None:
         self._old = old
         self._new = new
+        self._located: LocatedCauses | None = None
         self._known: dict[Any, ChangeKey] = {}
         self._explained = 0
 
     def next_piece(self) -> None:
         """Forget the causes."""
+        if self._located is not None:
+            self._located.reset()
         self._known.clear()
         self._explained = 0
 
@@ -59,15 +68,55 @@ class ChangeCauses:
             return self._key(probe, what, (what, old.head[0], new.head[0]))
         (before, old_checks) = self._old.checked(probe)
         (after, new_checks) = self._new.checked(probe)
-        difference = compare(before, after)
+        if self._located is None:
+            self._located = LocatedCauses((SideLines(self._old), SideLines(self._new)))
+        difference = self._located.difference(before, after)
         if difference is None:
             return None
         what = words_of(difference)
+        pair = tuple(
+            checks[0].plan if checks and checks[0].is_first else None for checks in (old_checks, new_checks)
+        )
         plans = tuple(id(check.plan) for check in (*old_checks, *new_checks))
         steps = (*self._old.runtime.steps, *self._new.runtime.steps)
         rules = tuple(step.place for step in steps if step.applied)
         paths = () if plans or rules else (probe.target.partition("?")[0].split("/")[1:2],)
-        return self._key(probe, what, (what, plans, rules, str(paths), before.server, after.server))
+        cause = (what, plans, rules, str(paths), before.server, after.server)
+        if difference.names[0] == "status" or not self._located.is_of_versions:
+            return self._key(probe, what, cause)
+        return self._of_versions(probe, difference, (before, after), (pair[0], pair[1]), cause)
+
+    def _of_versions(
+        self,
+        probe: Probe,
+        difference: Difference,
+        answers: tuple[Answer, Answer],
+        plans: PlanPair,
+        key: object,
+    ) -> ChangeKey:
+        """Return the change of answers with one status: its first part that is not cosmetic, with the parts
+        that have the same cause.
+        """
+        found = self._known.get(key)
+        if found is not None:
+            return found
+        what = words_of(difference)
+        if self._explained >= MAX_EXPLAINED or self._located is None:
+            return ChangeKey(what + UNEXPLAINED)
+        self._explained += 1
+        located = [
+            (part, *self._located.located(probe, part, answers, plans, has_equal_access=True))
+            for part in separate(difference)
+        ]
+        _, first_key, cause = min(located, key=lambda one: bool(one[2].rule))
+        same = [part for one, own_key, _ in located if own_key == first_key for part in one.parts]
+        lines = [
+            tuple(CausingLine(line.path, line.line, line.text) for line in row[:MAX_LINES])
+            for row in (cause.lines.old, cause.lines.new)
+        ]
+        found = ChangeKey(words_of(Difference(tuple(same))), lines[0], lines[1], cause.reason, cause.rule)
+        self._known[key] = found
+        return found
 
     def _key(self, probe: Probe, what: str, cause: object) -> ChangeKey:
         found = self._known.get(cause)
@@ -112,7 +161,7 @@ def _flat(steps: Iterable[ExplanationStep | None]) -> Iterator[ExplanationStep]:
 
 def _lines_of(steps: list[ExplanationStep]) -> tuple[CausingLine, ...]:
     lines = [
-        CausingLine(line.place.path, line.place.line, line.text or step.what)
+        CausingLine(line.place.path, line.place.line, line.text if line.place.line else "")
         for step in steps
         for line in step.lines
     ]

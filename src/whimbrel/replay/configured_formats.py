@@ -7,7 +7,7 @@ from typing import Any
 
 from whimbrel.base.numbers import lower
 from whimbrel.directives.tokens import words as split_words
-from whimbrel.replay.log_format import DEFAULT_FORMATS, LineFormat
+from whimbrel.replay.log_format import COMMON, DEFAULT_FORMATS, LineFormat
 from whimbrel.verify.side import Side
 
 
@@ -36,6 +36,45 @@ def formats_of(*sides: Side, given: str = "") -> list[LineFormat]:
             continue  # a log of something else than requests
     with_host = [f"%v {form.text}" for form in compiled if not _HOSTS.intersection(form.names)]
     return [*compiled, *map(LineFormat.compile, with_host)]
+
+
+def hosts_of_format(side: Side, form: LineFormat) -> list[str]:
+    """Return the names of the virtual hosts that log in *form*, in their order; of all if none does.
+
+    A virtual host without CustomLog or TransferLog logs as the main server does.
+    """
+    named = dict[str, str]()
+    hosts = dict[str, list[str]]()
+    logs = dict[str, list[str]]()
+    waiting = [(node, "") for node in reversed(side.loaded.tree)] if side.is_loaded else []
+    while waiting:
+        node, host = waiting.pop()
+        low = lower(node.name)
+        words = split_words(node.args)
+        if low == "<virtualhost":
+            host = str(node.place)
+            hosts[host] = []
+        elif low == "servername" and host:
+            hosts[host] = [_host_name(word) for word in words[:1]]
+        elif low == "logformat" and words:
+            named["".join(words[1:2])] = words[0]
+        elif low in ("customlog", "transferlog", "globallog"):
+            nickname = "".join(words[1:2]) if low != "transferlog" else ""
+            logs.setdefault("" if low == "globallog" else host, []).append(nickname)
+        waiting += [(child, host) for child in reversed(node.children)]
+    found = dict.fromkeys(
+        name
+        for host, names in hosts.items()
+        for nickname in logs.get(host, logs.get("", []))
+        if named.get(nickname, nickname or COMMON) == form.text
+        for name in names
+    )
+    return list(found or dict.fromkeys(name for names in hosts.values() for name in names))
+
+
+def _host_name(word: str) -> str:
+    """Return the host of the argument of ServerName."""
+    return word.rpartition("://")[2].partition(":")[0]
 
 
 _HOSTS = frozenset(("host", "header host"))

@@ -29,6 +29,7 @@ from whimbrel.report.page.model import (
 from whimbrel.report.page.texts import MAX_CODE, Anchors, number, page_text
 from whimbrel.report.page.unknown import unknown_card, unknown_tables
 from whimbrel.report.page.writing import write
+from whimbrel.report.readiness import readiness_of_replay
 from whimbrel.upgrade.model import AccessDifference, Risk
 
 NO_LINE: Final = "no line differs: a default of the dialect"
@@ -84,6 +85,9 @@ def _sentence(summary: Summary) -> str:
 
 def _facts(summary: Summary) -> Iterator[str]:
     tally = summary.tally
+    ready = readiness_of_replay(summary)
+    if ready:
+        yield ready
     yield f"old: {summary.old}"
     yield f"new: {summary.new}"
     yield f"logs: {', '.join(summary.logs)}"
@@ -100,6 +104,8 @@ def _facts(summary: Summary) -> Iterator[str]:
 
 def risk_of(key: ChangeKey) -> Risk:
     """Return what a change does, by its statuses."""
+    if key.rule:
+        return Risk.COSMETIC
     found = _STATUS.search(key.what)
     if found is None:
         return Risk.CHANGES
@@ -108,7 +114,7 @@ def risk_of(key: ChangeKey) -> Risk:
 
 def _cards(summary: Summary) -> tuple[Card, ...]:
     """Return the numbers of requests by risk; those that do not load, and what was not decided."""
-    counts = dict.fromkeys((Risk.BREAKS, Risk.OPENS, Risk.CLOSES, Risk.CHANGES), 0)
+    counts = dict.fromkeys((Risk.BREAKS, Risk.OPENS, Risk.CLOSES, Risk.CHANGES, Risk.COSMETIC), 0)
     counts[Risk.BREAKS] = len(summary.errors)
     for key, change in summary.changes:
         counts[risk_of(key)] += change.requests

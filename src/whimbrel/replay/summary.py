@@ -8,6 +8,7 @@ from typing import Any, Final
 from whimbrel.base.lazy_dataclasses import dataclass
 from whimbrel.replay.tally import NOT_RUN, CausingLine, Change, ChangeKey, Tally
 from whimbrel.report.knowledge import as_json
+from whimbrel.report.readiness import readiness_of_replay
 from whimbrel.upgrade.knowledge.scope import KnowledgeScope, UnknownItem, UnknownKind
 
 TOP: Final = 5  # clients, users, hosts and paths that are listed of a change
@@ -19,6 +20,7 @@ class Summary:
 
     Attributes:
         old, new: names of the configurations with their dialects.
+        dialects: names of the dialects. `roots`: server roots, which the text shows paths relative to.
         sides: what was read of both sides, and what is unknown there.
         logs: names of the logs. `errors`: why a side does not load; the tally is then empty.
     """
@@ -29,11 +31,20 @@ class Summary:
     tally: Tally
     errors: tuple[str, ...] = ()
     sides: KnowledgeScope = KnowledgeScope()
+    dialects: tuple[str, str] = ("", "")
+    roots: tuple[str, ...] = ()
 
     @property
     def changes(self) -> list[tuple[ChangeKey, Change]]:
-        """The changes, the most frequent first."""
-        return sorted(self.tally.changes.items(), key=lambda item: (-item[1].requests, item[0]))
+        """The changes, the most frequent first, cosmetic ones last."""
+        return sorted(
+            self.tally.changes.items(), key=lambda item: (bool(item[0].rule), -item[1].requests, item[0])
+        )
+
+    @property
+    def status_changes(self) -> int:
+        """The number of requests whose status changes."""
+        return sum(number for (_, old, new), number in self.tally.statuses.items() if old != new)
 
     @property
     def statuses(self) -> list[tuple[tuple[int, int], int]]:
@@ -84,6 +95,7 @@ class Summary:
             "lines": tally.lines,
             "requests": tally.requests,
             "changed": tally.changed,
+            "ready": readiness_of_replay(self),
             "knowledge": as_json(self.scope),
             "not_run": self.not_run,
             "missing_files": tally.missing,
@@ -112,6 +124,8 @@ class Summary:
 def _change(key: ChangeKey, change: Change) -> dict[str, Any]:
     return {
         "what": key.what,
+        "reason": key.reason,
+        "rule": key.rule,
         "requests": change.requests,
         "old_lines": list(map(_line, key.old)),
         "new_lines": list(map(_line, key.new)),

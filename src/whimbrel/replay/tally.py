@@ -27,11 +27,16 @@ class CausingLine(NamedTuple):
 
 
 class ChangeKey(NamedTuple):
-    """What changes, and the lines of both sides that the explanations differ in."""
+    """What changes, and the lines of both sides that decide it.
+
+    *reason*: why no line is named, or what is known of the change. *rule*: the rule that calls it cosmetic.
+    """
 
     what: str
     old: tuple[CausingLine, ...] = ()
     new: tuple[CausingLine, ...] = ()
+    reason: str = ""
+    rule: str = ""
 
 
 @dataclass(slots=True)

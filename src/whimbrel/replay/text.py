@@ -5,9 +5,11 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterator
 
+from whimbrel.replay.causes import MAX_LINES
 from whimbrel.replay.summary import Summary, top
 from whimbrel.replay.tally import CausingLine, Change, ChangeKey
 from whimbrel.report.knowledge import text_lines
+from whimbrel.report.readiness import readiness_of_replay
 
 
 def text_of(summary: Summary) -> str:
@@ -20,7 +22,9 @@ def _lines(summary: Summary) -> Iterator[str]:
     yield f"old: {summary.old}"
     yield f"new: {summary.new}"
     yield from summary.errors
+    ready = [sentence] if (sentence := readiness_of_replay(summary)) else []
     if summary.errors:
+        yield from ready
         return
     yield f"{tally.lines} lines of {', '.join(summary.logs)}: {tally.requests} requests"
     yield from _skipped(summary)
@@ -32,9 +36,10 @@ def _lines(summary: Summary) -> Iterator[str]:
         yield f"{tally.changed} requests change ({_percent(tally.changed, tally.requests)}):"
     for key, change in summary.changes:
         yield ""
-        yield from _change(key, change)
+        yield from _change(key, change, summary.roots)
     yield ""
     yield from _log(summary)
+    yield from ready
 
 
 def _skipped(summary: Summary) -> Iterator[str]:
@@ -50,12 +55,16 @@ def _skipped(summary: Summary) -> Iterator[str]:
         yield f"    {example}"
 
 
-def _change(key: ChangeKey, change: Change) -> Iterator[str]:
+def _change(key: ChangeKey, change: Change, roots: tuple[str, ...]) -> Iterator[str]:
     yield f"{change.requests} requests: {key.what}"
     for side, lines in (("old", key.old), ("new", key.new)):
-        for line in lines:
-            yield f"    {side}: {place(line)}"
-    if not key.old and not key.new:
+        for line in lines[:MAX_LINES]:
+            yield f"    {side}: {place(line, roots)}"
+        if len(lines) > MAX_LINES:
+            yield f"    {side}: and {len(lines) - MAX_LINES} more (--format json has all)"
+    if key.reason:
+        yield f"    {key.reason}"
+    elif not key.old and not key.new:
         yield "    no line differs: a default of the dialect"
     for what, names in (
         ("clients", change.clients),
@@ -69,9 +78,11 @@ def _change(key: ChangeKey, change: Change) -> Iterator[str]:
         yield f"    {example}"
 
 
-def place(line: CausingLine) -> str:
-    """Return file, line and text."""
-    where = f"{line.file}:{line.line}" if line.line else line.file
+def place(line: CausingLine, roots: tuple[str, ...] = ()) -> str:
+    """Return file, line and text; files below one of *roots* relative to it."""
+    root = next((one for one in roots if line.file.startswith(f"{one.rstrip('/')}/")), "")
+    file = line.file[len(root.rstrip("/")) + 1 :] if root else line.file
+    where = f"{file}:{line.line}" if line.line else file
     return f"{where}: {line.text}" if line.text else where
 
 

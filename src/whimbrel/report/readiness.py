@@ -1,4 +1,7 @@
-"""The sentence of an upgrade about going live: may the result serve under 2.4, and what stands against it."""
+"""The sentence about going live: may the new text serve under 2.4, and what stands against it.
+
+An upgrade, a comparison and a replay of logs each end with one.
+"""
 
 from __future__ import annotations
 
@@ -6,8 +9,15 @@ from collections.abc import Sequence
 from typing import Final
 
 from whimbrel.base.counts import count_noun
+from whimbrel.base.dialect import V22, V24
+from whimbrel.base.static_typing import TYPE_CHECKING
 from whimbrel.report.model import ReportEntry
 from whimbrel.upgrade.model import Risk
+
+if TYPE_CHECKING:
+    from whimbrel.replay.summary import Summary
+    from whimbrel.verify.side import LoadError
+    from whimbrel.verify.verification import VerifyResult
 
 MAX_PLACES: Final = 3
 """Findings of one kind that the sentence names."""
@@ -34,10 +44,79 @@ def readiness(entries: Sequence[ReportEntry], unknown: int, uncompared: str) -> 
         reasons = open_work
     elif unknown or uncompared:
         verdict = "not decided"
-        verb = "is" if unknown == 1 else "are"
-        reasons = [f"{count_noun(unknown, 'fact')} that may matter {verb} not known"] if unknown else []
+        reasons = [_unknown(unknown)] if unknown else []
         reasons += [uncompared] if uncompared else []
     return f"ready for 2.4: {verdict}: {', '.join(reasons)}"
+
+
+def readiness_of_comparison(verification: VerifyResult) -> str:
+    """Return the same for a comparison of a text of 2.2 with one of 2.4; "" for other versions."""
+    if verification.dialects != (V22.name, V24.name):
+        return ""
+    groups = [group for group in verification.groups if not group.rule]
+    refused = sum(group.kind == "access" or group.opens or group.closes for group in groups)
+    unknown = len(verification.not_decided) + len(verification.scope.deciding)
+    old, new = verification.errors
+    verdict = "yes"
+    reason = "no answer differs"
+    if new:
+        verdict = "no"
+        reason = f"the new configuration does not load{_place_of(new[0])}"
+    elif old:
+        verdict = "not decided"
+        reason = f"the old configuration does not load{_place_of(old[0])}, so nothing was compared"
+    elif refused:
+        verdict = "no"
+        reason = f"{count_noun(refused, 'cause')} of access that differs"
+    elif groups:
+        verdict = "not yet"
+        verb = "is" if len(groups) == 1 else "are"
+        reason = f"{count_noun(len(groups), 'cause')} of other answers {verb} to review"
+    elif verification.no_start:
+        verdict = "not yet"
+        reason = f"it does not start here: {verification.no_start}"
+    elif unknown:
+        verdict = "not decided"
+        reason = _unknown(unknown)
+    elif verification.groups:
+        rules = ", ".join(sorted({group.rule for group in verification.groups}))
+        reason = f"what differs is cosmetic ({rules})"
+    return f"ready for 2.4: {verdict}: {reason}"
+
+
+def readiness_of_replay(summary: Summary) -> str:
+    """Return the same for logged requests under a text of 2.2 and one of 2.4; "" for other versions."""
+    if summary.dialects != (V22.name, V24.name):
+        return ""
+    tally = summary.tally
+    total = count_noun(tally.requests, "request")
+    other = sum(change.requests for key, change in tally.changes.items() if not key.rule)
+    verdict = "yes"
+    reason = f"none of {total} changes" + (" but for what is cosmetic" if tally.changed else "")
+    if summary.errors:
+        verdict = "no"
+        reason = "a configuration does not load"
+    elif summary.status_changes:
+        verdict = "no"
+        reason = f"{summary.status_changes:,} of {total} change their status"
+    elif other:
+        verdict = "not yet"
+        reason = f"{other:,} of {total} change, none its status"
+    elif not tally.requests:
+        verdict = "not decided"
+        reason = "no request was replayed"
+    elif summary.scope.deciding:
+        verdict = "not decided"
+        reason = _unknown(len(summary.scope.deciding))
+    return f"ready for 2.4: {verdict}: {reason}"
+
+
+def _unknown(count: int) -> str:
+    return f"{count_noun(count, 'fact')} that may matter {'is' if count == 1 else 'are'} not known"
+
+
+def _place_of(error: LoadError) -> str:
+    return f": {error.place}" if error.place is not None else ""
 
 
 def _places(entries: Sequence[ReportEntry]) -> str:

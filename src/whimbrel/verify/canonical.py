@@ -4,6 +4,7 @@
 |---|---|
 | `_RENAMED` | former names of directives |
 | `_DEFAULTS` | arguments that say what a version does without the directive |
+| `_LEGACY_NAMES` | the option that restores the names of certificates of 2.2 |
 | `_RESTORED` | flags of rules that restore what 2.2 does with every URL |
 
 Equal forms mean that the texts say the same; requests still compare what both versions do.
@@ -28,6 +29,8 @@ _RENAMED: Final[Mapping[str, str]] = {
     **{old: new.lower() for old, new in NAMES.items()},
 }
 _WITHOUT_TYPE: Final = "expr=-z %{content_type}"
+_LEGACY_NAMES: Final = "legacydnstringformat"
+"""The option with which 2.4 writes the names of certificates as 2.2 always does."""
 _RESTORED: Final = frozenset("bctls bnp unsafeallow3f unsafeprefixstat".split())
 _OF_BOTH: Final[Mapping[str, str]] = {
     "adddefaultcharset": "off",
@@ -53,6 +56,7 @@ _DEFAULTS: Final[Mapping[str, Mapping[str, str]]] = {
         "options": "all",
         "requestreadtimeout": "body=0 header=0",
         "ssilegacyexprparser": "on",
+        "ssloptions": f"+{_LEGACY_NAMES}",
         "sslcarevocationcheck": "chain no_crl_for_cert_ok",
         "sslproxycarevocationcheck": "chain no_crl_for_cert_ok",
         "sslproxycheckpeercn": "off",
@@ -86,6 +90,9 @@ def canonical(line: ConfigLine, dialect: Dialect) -> Form:
     if name == "header" and len(words) == 4 and words[3].lower() == _WITHOUT_TYPE:
         if [word.lower() for word in words[:2]] == ["set", "content-type"]:
             return "defaulttype", (words[2],)
+    if name == "ssloptions" and not dialect.tls_start_22:
+        others = [word for word in words if word.lstrip("+").lower() != _LEGACY_NAMES]
+        words = others or words
     if name == "filterprovider" and len(words) == 4:
         condition = expression(words[2], words[3])
         words = words if condition is None else [*words[:2], condition]

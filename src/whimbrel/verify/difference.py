@@ -30,9 +30,12 @@ _IGNORED: Final = frozenset(
     ("date", "server", "content-length", "transfer-encoding", "connection", "keep-alive")
 )
 NEW_VARIABLES: Final = frozenset(
-    ("CONTEXT_DOCUMENT_ROOT", "CONTEXT_PREFIX", "REQUEST_SCHEME", "SSL_SESSION_RESUMED")
+    (
+        *("CONTEXT_DOCUMENT_ROOT", "CONTEXT_PREFIX", "REQUEST_SCHEME", "SSL_SESSION_RESUMED"),
+        *("cache-hit", "cache-invalidate", "cache-miss", "cache-revalidate", "cache-status"),
+    )
 )
-"""Variables of programs that 2.2 never sets."""
+"""Variables that 2.2 never sets: of programs, and those of mod_cache for logs."""
 _OF_PAGES: Final = frozenset(("content-type", "content-encoding"))
 _BOUNDARY: Final = re.compile(r"(?i)boundary=\"?[0-9a-z]+\"?")
 

@@ -10,6 +10,8 @@ from collections import defaultdict
 from collections.abc import Callable, Sequence
 from typing import Final
 
+from whimbrel.base.bounded_dict import BoundedDict
+from whimbrel.base.lazy_dataclasses import dataclass
 from whimbrel.verify.answer import Answer
 from whimbrel.verify.causes import Cause, Causes, PlanPair, ServerKey
 from whimbrel.verify.config_lines import ConfigLine, lines_of
@@ -20,12 +22,21 @@ from whimbrel.verify.side import Side
 
 BUDGET: Final = RemovalBudget(requests=500, loaded=40_000)
 """What all causes of one verification may ask and load."""
+OF_CHECKS: Final = RemovalBudget(requests=100, loaded=40_000)
+"""What it may ask and load to check causes that the texts and the directives show."""
+MAX_DECISIVE: Final = 4
+"""Sets of lines that decided a difference, which are tried first for others."""
+MAX_WITHOUT: Final = 16
+"""Sides without lines that are kept, if they have at most MAX_STORED lines."""
+MAX_STORED: Final = 4000
 _OF_MAPPING: Final = frozenset(("status", "location", "file", "handler", "demands on the back end"))
 """Parts of answers that lines decide without which nothing may be served."""
 LinePair = tuple[ConfigLine | None, ConfigLine | None]
 """A line of each side that is removed together; None where a side has none."""
 
 
+_OF_LOADING: Final = frozenset(("typesconfig", "loadmodule", "listen", "serverroot", "user", "group"))
+"""Directives without which a configuration may not load."""
 _SWITCHES: Final = frozenset(("rewriteengine", "rewritebase", "expiresactive", "options"))
 """Directives without which others do nothing: those others are tried before them."""
 
@@ -34,22 +45,41 @@ class NotKnown(Exception):
     """The bounds are reached, or a side without the lines does not load: the lines are not known."""
 
 
+@dataclass(slots=True)
+class _Spent:
+    """What of a budget is used."""
+
+    budget: RemovalBudget
+    requests: int = 0
+    loaded: int = 0
+
+    def take(self, lines: int) -> None:
+        """Count one request and the *lines* that are loaded for it; raises NotKnown if there is no budget."""
+        self.requests += 1
+        self.loaded += lines
+        if self.requests > self.budget.requests or self.loaded > self.budget.loaded:
+            raise NotKnown
+
+
 class ExactCauses:
     """The exact causes of one verification.
 
-    Key: the parts that differ and the lines that may decide them. Value: the cause. Validity: the two sides.
-    Bound: those that the budget allows.
+    Key: the parts that differ, the lines that may decide them, and the method. Value: the lines that decide.
+    Validity: the two sides, and requests that do not differ without these lines. Bound: those that the budget
+    allows.
     """
 
     def __init__(self, causes: Causes, compare: Callable[[Answer, Answer], Difference | None]) -> None:
         self._causes = causes
         self._compare = compare
-        self._budget = BUDGET
+        self._spent = _Spent(BUDGET)
+        self._checked = _Spent(OF_CHECKS)
         self._sides = tuple(lines.side for lines in causes.sides)
         self._counts = [sum(1 for _ in lines_of(lines.scopes)) for lines in causes.sides]
-        self._requests = 0
-        self._loaded = 0
-        self._known: dict[object, Cause] = {}
+        self._known: dict[object, list[LinePair]] = {}
+        self._decisive: BoundedDict[tuple[LinePair, ...], None] = BoundedDict(MAX_DECISIVE)
+        self._stored: set[tuple[int, tuple[ConfigLine, ...]]] = set()
+        self._without: BoundedDict[tuple[int, tuple[ConfigLine, ...]], Side] = BoundedDict(MAX_WITHOUT)
 
     def cause(
         self,
@@ -67,33 +97,62 @@ class ExactCauses:
             difference, plans, servers=servers, has_equal_access=has_equal_access
         )
         pairs = _paired(self._causes, *likely)
-        key = (difference.names[:2], tuple(pairs))
+        key = (difference.names[:2], tuple(pairs), probe.method)
         known = self._known.get(key)
-        if known is None:
-            try:
-                deciding = self._deciding(probe, difference, pairs)
-                if not deciding:
-                    deciding = self._deciding(probe, difference, _paired(self._causes, *others))
-                if not deciding:
-                    deciding = [pair for pair in pairs if _says_value(pair, difference)]
-            except NotKnown:
-                return None
-            known = self._of_pairs(deciding)
-            self._known[key] = known
-        return known
+        try:
+            if known is not None and self._holds(probe, difference, known):
+                return self._of_pairs(known)
+            deciding = self._deciding(probe, difference, pairs)
+            if not deciding:
+                deciding = self._deciding(probe, difference, _paired(self._causes, *others))
+            if not deciding:
+                deciding = [pair for pair in pairs if _says_value(pair, difference)]
+        except NotKnown:
+            return None
+        self._known[key] = deciding
+        return self._of_pairs(deciding)
+
+    def decides(self, probe: Probe, difference: Difference, cause: Cause) -> bool | None:
+        """Return True if *difference* vanishes without the lines of *cause*; None beyond OF_CHECKS, which
+        counts apart from the other budget.
+        """
+        rows = []
+        for lines, named in zip(self._causes.sides, (cause.old, cause.new), strict=True):
+            places = {(line.path, line.line) for line in named}
+            rows.append([line for line in lines_of(lines.scopes) if (line.path, line.line) in places])
+        pairs = _paired(self._causes, *rows)
+        if not pairs:
+            return False
+        spent = self._spent
+        self._spent = self._checked
+        try:
+            return self._vanishes(probe, difference, pairs)
+        except NotKnown:
+            return None
+        finally:
+            self._spent = spent
+
+    def _holds(self, probe: Probe, difference: Difference, pairs: list[LinePair]) -> bool:
+        """Return True if *difference* vanishes without *pairs*, too; of large sides that is assumed."""
+        return not pairs or max(self._counts) > MAX_STORED or self._vanishes(probe, difference, pairs)
 
     def _of_pairs(self, pairs: list[LinePair]) -> Cause:
-        rows = [[pair[number] for pair in pairs] for number in (0, 1)]
-        old, new = ([line for line in row if line is not None] for row in rows)
+        old, new = (list(_row(pairs, number)) for number in (0, 1))
         return self._causes.of_lines(old, new) if pairs else Cause((), ())
 
     def _deciding(self, probe: Probe, difference: Difference, pairs: list[LinePair]) -> list[LinePair]:
         """Return each pair without which the difference vanishes; a smallest part of *pairs* if that needs
         several. Empty if it stays without all of them.
         """
+        for known in list(self._decisive):
+            if set(known) <= set(pairs) and self._vanishes(probe, difference, known):
+                return list(known)
         if not pairs or not self._vanishes(probe, difference, pairs, must_load=True):
             return []
-        return self._of_decisive(probe, difference, pairs)
+        found = self._of_decisive(probe, difference, pairs)
+        self._decisive[tuple(found)] = None
+        self._stored.update((number, _row(found, number)) for number in (0, 1))
+        return found
 
     def _of_decisive(self, probe: Probe, difference: Difference, pairs: list[LinePair]) -> list[LinePair]:
         """Return the same for *pairs* without which the difference vanishes."""
@@ -132,7 +191,7 @@ class ExactCauses:
         before = [side.answer(probe) for side in self._sides]
         after: list[Answer] = []
         for number, side in enumerate(self._sides):
-            removed = [line for pair in pairs if (line := pair[number]) is not None]
+            removed = _row(pairs, number)
             answer = self._answer_without(number, side, removed, probe) if removed else before[number]
             if answer is None and must_load:
                 raise NotKnown
@@ -147,18 +206,25 @@ class ExactCauses:
         return left is None or {*names, "status"}.isdisjoint(left.names)
 
     def _answer_without(
-        self, number: int, side: Side, lines: list[ConfigLine], probe: Probe
+        self, number: int, side: Side, lines: tuple[ConfigLine, ...], probe: Probe
     ) -> Answer | None:
         """Return the answer of *side* without *lines*, None if it does not load; raises NotKnown."""
-        self._requests += 1
-        self._loaded += self._counts[number]
-        if self._loaded > self._budget.loaded or self._requests > self._budget.requests:
-            raise NotKnown
-        other = side_without(side, lines)
-        if other is None or not other.is_loaded:
-            return None
-        other.probing.assume_as(side.probing)
+        key = number, lines
+        other = self._without.get(key)
+        if other is None:
+            self._spent.take(self._counts[number])
+            other = side_without(side, lines)
+            if other is None or not other.is_loaded:
+                return None
+            other.probing.assume_as(side.probing)
+            if key in self._stored and self._counts[number] <= MAX_STORED:
+                self._without[key] = other
         return other.answer(probe)
+
+
+def _row(pairs: Sequence[LinePair], number: int) -> tuple[ConfigLine, ...]:
+    """Return the lines of side *number*."""
+    return tuple(line for pair in pairs if (line := pair[number]) is not None)
 
 
 def _paired(causes: Causes, old: Sequence[ConfigLine], new: Sequence[ConfigLine]) -> list[LinePair]:
@@ -192,7 +258,7 @@ def _says_value(pair: LinePair, difference: Difference) -> bool:
 
 
 def _is_removable(line: ConfigLine) -> bool:
-    return not line.spelled.startswith("<")
+    return not line.spelled.startswith("<") and line.name not in _OF_LOADING
 
 
 def _is_switch(pair: LinePair) -> bool:

@@ -117,23 +117,36 @@ def with_files_of_old(old: LoadOptions, new: LoadOptions) -> LoadOptions:
     return replace(new, stand_in_root=old.server_root)
 
 
+def as_copy(old: LoadOptions, new: LoadOptions) -> LoadOptions:
+    """Return *new* as a changed copy of *old*: with its own .htaccess files, else with the files of *old*.
+
+    A configuration that is compared with none is a copy of itself.
+    """
+    return with_files_of_old(old, with_copied_htaccess(old, new))
+
+
 def with_copied_htaccess(old: LoadOptions, new: LoadOptions) -> LoadOptions:
     """Return *new* with the .htaccess files of its root at the places that they are copies of.
 
     `upgrade --out` writes files below the server root under their relative paths, others under their absolute
-    ones. A copy counts if the file that it is a copy of exists.
+    ones. A copy counts if the file that it is a copy of exists. Without another *old* server, absolute paths
+    alone tell a copy.
     """
     copy = new.server_root.rstrip("/")
     origin = old.server_root.rstrip("/")
-    if copy == origin:
+    if not copy:
         return new
+    origins = ("",) if copy == origin else ("", origin)
     found: dict[str, bytes] = {}
-    for directory, _, names in os.walk(to_bytes(copy)):
-        if b".htaccess" in names:
-            path = f"{to_text(directory)}/.htaccess"
-            below = path.removeprefix(copy)
-            for place in (below, origin + below):
-                if os.path.isfile(to_bytes(place)):
-                    found[place] = read_regular(to_bytes(path))
-                    break
+    for directory, inner, names in os.walk(to_bytes(copy)):
+        below = to_text(directory).removeprefix(copy)
+        # nothing is a copy below a directory that no original has
+        inner[:] = [
+            name for name in inner if any(os.path.isdir(to_bytes(f"{one}{below}/") + name) for one in origins)
+        ]
+        for one in origins if b".htaccess" in names else ():
+            place = f"{one}{below}/.htaccess"
+            if os.path.isfile(to_bytes(place)):
+                found[place] = read_regular(directory + b"/.htaccess")
+                break
     return replace(new, overlay={**found, **new.overlay}) if found else new

@@ -6,6 +6,7 @@ from collections.abc import Iterable, Iterator
 from enum import Enum
 from typing import Final
 
+from whimbrel.base.counts import count_noun
 from whimbrel.base.errors import SourceLocation
 from whimbrel.base.lazy_dataclasses import dataclass, field
 from whimbrel.upgrade.knowledge.scope import KnowledgeScope
@@ -74,7 +75,8 @@ class DifferenceGroup:
         examples: the first ones; *count* of them were found (see `add`).
         lines: for access: the lines that decided the first example on each side.
         is_assumed: the example needs a user, or a variable, that no file of the configuration has at present.
-        reason: why answers differ where no line decides it, "" if lines do.
+        reason: why answers differ where no line decides it, and what is known of the change; else "".
+        rule: that of `whimbrel check` which calls the change cosmetic; "" for none.
         further: for access: the lines that decided the requests behind the first one.
         is_of_versions: both texts have the lines of the cause, and the versions do not do the same with them.
     """
@@ -87,6 +89,7 @@ class DifferenceGroup:
     is_assumed: bool = False
     is_of_versions: bool = False
     reason: str = ""
+    rule: str = ""
     further: Cause = Cause((), ())
 
     @property
@@ -136,7 +139,7 @@ class VerifyResult:
     """The comparison of two sides.
 
     Attributes:
-        names: of the sides.
+        names: of the sides. `dialects`: the names of their dialects, "" for none.
         errors: of each side that does not load.
         chains: pairs of section chains whose access decisions were compared exactly.
         probes: requests that were asked of both sides.
@@ -157,6 +160,7 @@ class VerifyResult:
     files: list[str] = field(default_factory=list)
     no_start: str = ""
     has_ended: bool = False
+    dialects: tuple[str, str] = ("", "")
 
     @property
     def verdict(self) -> Verdict:
@@ -175,10 +179,31 @@ class VerifyResult:
 
 
 def risk_of_access(group: DifferenceGroup) -> Risk:
-    """Return what a difference of access does."""
+    """Return what a difference does, first to access."""
+    if group.rule:
+        return Risk.COSMETIC
     if group.opens:
         return Risk.OPENS
     return Risk.CLOSES if group.closes else Risk.CHANGES
+
+
+def access_sentence(result: VerifyResult) -> str:
+    """Return that no client gains or loses access, and how far that is known; "" where one does, or where
+    nothing was compared.
+    """
+    if any(result.errors) or any(map(_is_of_access, result.groups)):
+        return ""
+    known = (
+        "" if result.verdict is not Verdict.NOT_DECIDED and not result.not_decided else ", as far as known"
+    )
+    return (
+        f"access: nobody gains and nobody loses{known} ({count_noun(result.chains, 'chain')} of sections "
+        f"compared exactly, {count_noun(result.probes, 'request')})"
+    )
+
+
+def _is_of_access(group: DifferenceGroup) -> bool:
+    return group.kind == "access" or group.opens or group.closes
 
 
 def access_differences(groups: Iterable[DifferenceGroup]) -> Iterator[AccessDifference]:

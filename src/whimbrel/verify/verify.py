@@ -12,12 +12,11 @@ from whimbrel.access.client_sets import clients_text
 from whimbrel.access.clients import find_client
 from whimbrel.access.decision import AccessDecision, AccessVerdict, Counterexample
 from whimbrel.base.builds import WINDOWS
-from whimbrel.base.lazy_dataclasses import dataclass, replace
+from whimbrel.base.lazy_dataclasses import replace
 from whimbrel.engine.plan.plan import Plan
 from whimbrel.modules.lua.mod_lua.settings import SCRIPTS
 from whimbrel.verify.alignment import Alignment
 from whimbrel.verify.answer import Answer, DecidingLine
-from whimbrel.verify.causes import Cause, Causes, ServerKey
 from whimbrel.verify.clients import Confirmation, Confirmed
 from whimbrel.verify.config_lines import SideLines, key_of, lines_of
 from whimbrel.verify.counterexamples import counterexamples
@@ -26,14 +25,13 @@ from whimbrel.verify.coverage.coverage import NUMBER_ENDED, TIME_ENDED, UNREACHE
 from whimbrel.verify.coverage.without_line import FULL_BUDGET, RemovalBudget
 from whimbrel.verify.damaged_htaccess import damaged_htaccess
 from whimbrel.verify.deciding_lines import deciding_lines
-from whimbrel.verify.default_reasons import default_reason
 from whimbrel.verify.derive.facts import Facts, distinct
 from whimbrel.verify.derive.hosts import Entrance
 from whimbrel.verify.derive.probes import ProbeSource
 from whimbrel.verify.derive.targets import Targets
 from whimbrel.verify.difference import Difference, FieldDifference, compare
 from whimbrel.verify.digest_user import DIGEST, OLD_DIGEST
-from whimbrel.verify.exact_causes import ExactCauses
+from whimbrel.verify.located_causes import LocatedCause, LocatedCauses, separate
 from whimbrel.verify.missing_directories import assume_directories
 from whimbrel.verify.patterns.checks import MAX_PAIRS, PatternChecks
 from whimbrel.verify.patterns.conditions import PatternSpace
@@ -41,14 +39,15 @@ from whimbrel.verify.patterns.pairs import PatternPair, pattern_pairs
 from whimbrel.verify.plan_decisions import PlanDecisions
 from whimbrel.verify.probe import Probe
 from whimbrel.verify.side import Side
-from whimbrel.verify.text_differences import MAX_LINES, TextDifferences
-from whimbrel.verify.type_reasons import TypeReasons
+from whimbrel.verify.text_differences import TextDifferences
 from whimbrel.verify.undecided_passwords import undecided_passwords
 from whimbrel.verify.verification import DifferenceGroup, Example, NotDecided, VerifyResult
 
 MAX_SECONDS: Final = 30.0
 """Processor time for the requests of all hosts, where the user gives no number of requests: that of programs
 counts, too. Each host has an equal part of it, and what those before it have left."""
+MAX_NAMED: Final = 5
+"""Hosts that a sentence names."""
 _FLUSHED: Final = 250
 """Hosts after which plans are dropped."""
 _MANY: Final = 100
@@ -78,6 +77,7 @@ def verify(
     *limit* bounds the probes of all servers together; *more* are asked beside the derived ones.
     """
     result = VerifyResult((old.name, new.name), (old.errors, new.errors))
+    result.dialects = (old.dialect.name, new.dialect.name)
     if not (old.is_loaded and new.is_loaded):
         result.scope = old.scope.merge_version(new.scope)
         return result
@@ -94,14 +94,6 @@ def processor_time() -> float:
     return sum(os.times()[:4])
 
 
-@dataclass(frozen=True, slots=True)
-class _Cause:
-    """The lines that a difference of responses comes from, or the reason why none decides it."""
-
-    lines: Cause
-    reason: str = ""
-
-
 class Comparison:
     """One verification while it runs."""
 
@@ -113,9 +105,8 @@ class Comparison:
         self.is_timed = limit is None
         self.lines = SideLines(old), SideLines(new)
         self.source = ProbeSource(self.lines, limit) if limit is not None else ProbeSource(self.lines)
-        self.causes = Causes(*self.lines)
-        self.types = TypeReasons(self.causes)
-        self.exact_causes = ExactCauses(self.causes, self._difference)
+        self.located = LocatedCauses(self.lines)
+        self.causes = self.located.causes
         result.scope = result.scope.merge(old.scope.merge_version(new.scope))
         result.scope = result.scope.with_items(assume_directories(self.lines).values())
         result.scope = result.scope.with_items(damaged_htaccess(self.lines))
@@ -165,10 +156,10 @@ class Comparison:
         self.finish(TIME_ENDED if cut else self.unreached)
         self.result.has_ended = bool(self.result.not_decided) and (bool(cut) or self.source.is_limited)
         if cut:
-            hosts = f"{cut} of {len(groups)} hosts" if len(groups) > 1 else "the host"
+            hosts = f"{len(cut)} of {len(groups)} hosts ({_named(cut)})" if len(groups) > 1 else "the host"
             self.result.limits.append(
                 f"the requests of {hosts} ended after their part of {MAX_SECONDS:.0f} s of processor time; "
-                "--limit N asks N requests in any time"
+                "--limit N sends N requests, however long they take"
             )
         if self.source.is_cut:
             self.result.limits.append("not every request that can be derived was asked")
@@ -176,8 +167,10 @@ class Comparison:
             {scope.path for lines in self.lines for scope in lines.scopes if scope.path}
         )
 
-    def _probe_all(self, groups: list[list[Entrance]], began: float, report_progress: ReportProgress) -> int:
-        """Ask the probes of all hosts; return the number of hosts whose part of the time ended before.
+    def _probe_all(
+        self, groups: list[list[Entrance]], began: float, report_progress: ReportProgress
+    ) -> list[str]:
+        """Ask the probes of all hosts; return the names of those whose part of the time ended before.
 
         *began*: the processor time from which `MAX_SECONDS` count.
         """
@@ -186,13 +179,13 @@ class Comparison:
         left = began + MAX_SECONDS - now
         leaders = sum(not self.source.is_follower(routes) for routes in groups)
         begun = 0
-        cut = 0
+        cut: list[str] = []
         for number, routes in enumerate(groups):
             begun += not self.source.is_follower(routes)
             ends = now + left * begun / max(1, leaders)
             for count, probe in enumerate(self.source.of_group(routes)):
                 if self.is_timed and count and processor_time() > ends:
-                    cut += 1
+                    cut.append(probe.host)
                     break
                 if has_many:
                     report_progress("hosts", number, len(groups))
@@ -270,14 +263,13 @@ class Comparison:
     def found(self) -> list[DifferenceGroup]:
         """Return the differences found so far, those about access first."""
         groups = self._groups.values()
-        return sorted(groups, key=lambda group: (group.kind != "access", not group.opens, not group.closes))
+        return sorted(groups, key=_order_of)
 
     def _forget(self) -> None:
         """Drop the plans of hosts that are done: of ten thousand they take a gigabyte."""
         self._pairs.clear()
         self._clients.clear()
-        self.causes.forget()
-        self.types.forget()
+        self.located.forget()
         if self._coverage is not None:
             self._coverage.forget()
         for side, decisions in zip((self.old, self.new), self.decisions, strict=True):
@@ -391,7 +383,7 @@ class Comparison:
         plans: tuple[Plan | None, Plan | None],
         access: DifferenceGroup | None,
     ) -> None:
-        difference = self._difference(old, new)
+        difference = self.located.difference(old, new)
         if difference is None:
             return
         has_status = difference.names[0] == "status"
@@ -401,107 +393,36 @@ class Comparison:
         # an access check that is not decided may be the cause
         has_equal_access = access is None and not (has_status and {old.status, new.status} & {401, 403})
         parts = [difference]
-        is_one = has_status or difference.names[0] == "file" or self._host_cause(old, new) is not None
-        if self._is_of_versions and not is_one:
+        is_one = has_status or difference.names[0] == "file" or self.located.host_cause(old, new) is not None
+        if self.located.is_of_versions and not is_one:
             # each may have another cause, unless all follow from the file or the host
-            parts = [Difference((part,)) for part in difference.parts]
-        found: dict[object, tuple[_Cause, list[Difference]]] = {}
+            parts = separate(difference)
+        found: dict[object, tuple[LocatedCause, list[Difference]]] = {}
         for part in parts:
-            key, cause = self._located(probe, part, (old, new), plans, has_equal_access=has_equal_access)
+            key, cause = self.located.located(
+                probe, part, (old, new), plans, has_equal_access=has_equal_access
+            )
             found.setdefault(key, (cause, []))[1].append(part)
         for key, (cause, own) in found.items():
             joined = Difference(tuple(part for one in own for part in one.parts))
             self._add_response(key, cause, Example(probe, joined, old, new))
 
-    def _host_cause(self, old: Answer, new: Answer) -> Cause | None:
-        return self.causes.host_cause((old.server, new.server))
-
-    def _difference(self, old: Answer, new: Answer) -> Difference | None:
-        """Return the difference of two answers, paths below the server roots relative to these."""
-        if old.file != new.file:
-            return compare(self._relocated(old, self.old), self._relocated(new, self.new))
-        return compare(old, new)
-
-    def _located(
-        self,
-        probe: Probe,
-        difference: Difference,
-        answers: tuple[Answer, Answer],
-        plans: tuple[Plan | None, Plan | None],
-        *,
-        has_equal_access: bool,
-    ) -> tuple[object, _Cause]:
-        """Return the key of the group of a difference, and its cause."""
-        reason = self.types.reason(probe, difference, answers, plans)
-        if reason:
-            return reason, _Cause(Cause((), ()), reason)
-        default = default_reason(self.causes, answers, plans)
-        if default:
-            return default, _Cause(self.causes.refused_cause(answers) or Cause((), ()), default)
-        host_cause = self._host_cause(*answers)
-        if host_cause is not None:
-            return ("root", host_cause.roots) if host_cause.roots else ("host", host_cause), _Cause(
-                host_cause
-            )
-        cause = self.causes.refused_cause(answers) or self._cause(
-            probe,
-            difference,
-            plans,
-            servers=(answers[0].server, answers[1].server),
-            has_equal_access=has_equal_access and None not in plans,
-        )
-        if cause.roots:
-            return ("root", cause.roots), _Cause(cause)
-        if cause.old or cause.new:
-            return ("response", cause), _Cause(cause)
-        old, new = (_about(difference, deciding_lines(lines.side, probe)) for lines in self.lines)
-        if self._is_of_versions:
-            if old or new:  # no line alone: a status of access control, with all that took part
-                cause = Cause(old[:MAX_LINES], new[:MAX_LINES])
-                return ("response", _of_versions(difference), cause), _Cause(cause)
-            reason = f"no line decides it: the versions differ in {_of_versions(difference)}"
-            return reason, _Cause(cause, reason)
-        cause = Cause(old or _of_server(self.lines[0]), new or _of_server(self.lines[1]))
-        return ("response", difference.names, str(difference)), _Cause(cause)
-
-    def _add_response(self, key: object, cause: _Cause, example: Example) -> None:
+    def _add_response(self, key: object, cause: LocatedCause, example: Example) -> None:
         group = self._groups.get(key)
         if group is None:
             if len(self._groups) >= MAX_GROUPS:
                 return
-            group = DifferenceGroup("response", cause.lines, reason=cause.reason)
+            group = DifferenceGroup("response", cause.lines, reason=cause.reason, rule=cause.rule)
             texts = [[line.text for line in row] for row in (cause.lines.old, cause.lines.new)]
-            group.is_of_versions = self._is_of_versions and bool(texts[0]) and texts[0] == texts[1]
+            group.is_of_versions = (
+                self.located.is_of_versions and not cause.reason and bool(texts[0]) and texts[0] == texts[1]
+            )
             self._groups[key] = group
         elif group.kind == "response":
             group.cause = group.cause.joined(cause.lines)
         if not cause.reason:
             group.is_assumed &= example.probe.user is not None or bool(example.probe.environment)
         group.add(example)
-
-    def _cause(
-        self,
-        probe: Probe,
-        difference: Difference,
-        plans: tuple[Plan | None, Plan | None],
-        *,
-        servers: tuple[ServerKey, ServerKey],
-        has_equal_access: bool,
-    ) -> Cause:
-        """Return the cause of a difference: between versions the lines that it rests on, as far as they are
-        found out; else those that the texts and the directives show."""
-        cause = None
-        if self._is_of_versions:
-            cause = self.exact_causes.cause(
-                probe, difference, plans, servers=servers, has_equal_access=has_equal_access
-            )
-        return cause or self.causes.cause(
-            difference, plans, servers=servers, has_equal_access=has_equal_access
-        )
-
-    @property
-    def _is_of_versions(self) -> bool:
-        return self.old.dialect is not self.new.dialect
 
     def _compare_admitted(self, probe: Probe, plans: PlanPair) -> None:
         """Ask the probe again as a client that both sides admit, so that the response behind is compared."""
@@ -562,36 +483,16 @@ class Comparison:
             found += [facts for facts, _ in targets.facts_of(lines.scopes)]
         return distinct(found)[:_MAX_FACTS]
 
-    @staticmethod
-    def _relocated(answer: Answer, side: Side) -> Answer:
-        """Return *answer* with paths below the server root relative to it."""
-        root = side.loaded.root.rstrip("/") + "/"
-        if len(root) < 2 or root not in answer.file:
-            return answer
-        return replace(answer, file=answer.file.replace(root, ""))
+
+def _order_of(group: DifferenceGroup) -> tuple[bool, ...]:
+    """Return the key of sorting: access first, what opens before what closes, cosmetic changes last."""
+    return (group.kind != "access", not group.opens, not group.closes, bool(group.rule))
 
 
-def _of_versions(difference: Difference) -> str:
-    """Return what differs, in words: a status with both values, other parts by name."""
-    return " and ".join(
-        f"the status ({part.old}, {part.new})" if part.name == "status" else part.name
-        for part in difference.parts[:2]
-    )
-
-
-def _about(difference: Difference, lines: tuple[DecidingLine, ...]) -> tuple[DecidingLine, ...]:
-    """Return those of *lines* that decide the parts of *difference*: none but for users and the statuses of
-    access control."""
-    values = {value for part in difference.parts if part.name == "status" for value in (part.old, part.new)}
-    if {"user", "www-authenticate"}.isdisjoint(difference.names) and values.isdisjoint(("401", "403", "500")):
-        return ()
-    deciding = tuple(line for line in lines if line.role in ("decides", "refused"))
-    return deciding or tuple(line for line in lines if line.role == "access")
-
-
-def _of_server(lines: SideLines) -> tuple[DecidingLine, ...]:
-    """Return the first lines of the main server, for differences on which no line has any influence."""
-    return tuple(DecidingLine(line.path, line.line, line.text, "directive") for line in lines.main.lines[:1])
+def _named(hosts: list[str]) -> str:
+    """Return the first names of *hosts*."""
+    more = f" and {len(hosts) - MAX_NAMED} more" if len(hosts) > MAX_NAMED else ""
+    return ", ".join(hosts[:MAX_NAMED]) + more
 
 
 def settable_variables(sides: Iterable[SideLines]) -> frozenset[str]:

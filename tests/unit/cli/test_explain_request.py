@@ -85,7 +85,7 @@ def test_a_line_of_a_log_in_quotes_is_explained_as_one(tmp_path: Path) -> None:
     found = run(line, *here)
     assert found.exit_code == 0
     assert found.stdout.startswith("302 Found to http://")
-    assert "GET http://localhost/old/x from 10.1.1.1 " in found.stdout
+    assert "GET http://a.example/old/x from 10.1.1.1 " in found.stdout
 
 
 def test_a_line_of_the_error_log_without_a_url_has_the_page_of_its_code(tmp_path: Path) -> None:
@@ -214,6 +214,65 @@ def test_a_line_of_a_log_reaches_no_terminal_as_it_is(tmp_path: Path) -> None:
     assert not {"\x1b", "\x07"} & set(found.output + found.stderr)
 
 
+MANY_HOSTS = (
+    "LoadModule log_config_module modules/mod_log_config.so\n"
+    "LogFormat '%h %l %u %t \"%r\" %>s %b' common\n"
+    + "".join(
+        f"<VirtualHost *:80>\nServerName {name}.example\n{log}</VirtualHost>\n"
+        for name, log in (("a", ""), ("b", "CustomLog logs/b common\n"), ("c", "CustomLog logs/c common\n"))
+    )
+    + "CustomLog logs/all '%v %h %l %u %t \"%r\" %>s %b'\n"
+)
+
+
+def test_a_line_without_a_host_asks_for_it(tmp_path: Path) -> None:
+    """Two virtual hosts log in its format, a third one does not."""
+    here = (
+        "-d",
+        str(tmp_path),
+        "-f",
+        str(write_site(tmp_path, CONF.partition("<VirtualHost")[0] + MANY_HOSTS)),
+    )
+    line = '10.1.1.1 - - [07/Mar/2004:16:05:49 -0800] "GET /old/x HTTP/1.1" 302 12846'
+    asked = run(line, *here)
+    assert asked.exit_code == 2 and "2 virtual hosts" in asked.output
+    assert "(b.example, c.example)" in asked.output and "--host b.example" in asked.output
+    assert "GET http://c.example/old/x " in run(line, *here, "--host", "c.example").stdout
+    assert "GET http://a.example/old/x " in run(f"a.example {line}", *here).stdout
+
+
+def test_a_log_of_a_text_of_22_is_answered_as_22(tmp_path: Path) -> None:
+    file = tmp_path / "httpd.conf"
+    file.write_text(f'Listen 80\nServerName localhost\nDocumentRoot "{tmp_path}"\nLockFile lock\n')
+    here = ("-d", str(tmp_path), "-f", str(file))
+    line = '10.1.1.1 - - [07/Mar/2004:16:05:49 -0800] "GET /nothing HTTP/1.1" 404 12'
+    notice, answer = run(line, *here).stdout.split("\n")[:2]
+    assert notice.startswith("answered as httpd 2.2") and "--dialect 2.4 answers as 2.4" in notice
+    assert answer.startswith("404 Not Found") and answer.endswith("httpd 2.2")
+    new = run(line, *here, "--dialect", "2.4")
+    assert new.exit_code == 1 and new.stdout.rstrip().endswith("--dialect 2.2 answers as 2.2")
+
+
+def test_a_copy_has_its_own_htaccess_files(tmp_path: Path) -> None:
+    """`upgrade --out` writes them below the copy, under the paths of their originals."""
+    copy = tmp_path / "copy"
+    file = write_site(tmp_path)
+    for root, text in (
+        (tmp_path / "htdocs", "Deny from all"),
+        (copy / f"{tmp_path}/htdocs"[1:], "Require all denied"),
+    ):
+        root.mkdir(parents=True, exist_ok=True)
+        (root / ".htaccess").write_text(f"{text}\n")
+    (copy / "httpd.conf").write_text(
+        f"{file.read_text()}<Directory {tmp_path}/htdocs>\nAllowOverride All\n</Directory>\n"
+    )
+    here = ("-d", str(copy), "-f", str(copy / "httpd.conf"))
+    found = run("/", "--host", "q.example", *here)
+    assert found.stdout.startswith("403 ") and "Require all denied" in found.stdout
+    both = run("/", "--host", "q.example", *here, "--diff", f"{file}@2.2")
+    assert "Require all denied" in both.stdout
+
+
 def test_requests_have_bytes(tmp_path: Path) -> None:
     here = ("-d", str(tmp_path), "-f", str(write_site(tmp_path)))
     found = run("http://q.example/€", "--user", "robin:€", "--header", "X-A: €", *here)
@@ -231,6 +290,7 @@ def test_a_file_is_no_url_where_no_configuration_loads(tmp_path: Path) -> None:
     file.write_text("".join(line for line in file.read_text().splitlines(True) if "LoadModule" not in line))
     here = ("-d", str(tmp_path), "-f", str(file))
     line = FILE_LINE.replace("@", str(tmp_path))
+    here = (*here, "--dialect", "2.4")
     found = run(line, *here)
     assert found.exit_code == 1
     about = f"a request for the file {tmp_path}/htdocs/private/x.html from 10.0.0.9 "

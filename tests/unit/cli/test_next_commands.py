@@ -12,7 +12,9 @@ from pathlib import Path
 import pytest
 from tests.support import warm_command
 
-from whimbrel.cli.next_commands import command_line
+from whimbrel.cli.next_commands import after_replay, command_line
+from whimbrel.replay.summary import Summary
+from whimbrel.replay.tally import Change, ChangeKey, Tally
 
 PROGRAM = [sys.executable, "-c", "from whimbrel.cli.main import main; main()"]
 TEXT = """ServerRoot "{root}"
@@ -277,3 +279,20 @@ def test_every_command_finds_the_server_below_a_directory(site: Path, tmp_path: 
     for words in (["verify", str(tree)], ["verify", "-d", str(tree)], ["ctl", "-d", str(tree), "configtest"]):
         status, output = run(words, tmp_path)
         assert status == 0, output
+
+
+def test_what_follows_a_replay() -> None:
+    """The first change that is not cosmetic is explained; without one all requests are compared."""
+    old, new = Path("old dir"), Path("new")
+    cosmetic = {ChangeKey("vary", rule="C30"): Change(requests=1, examples=["GET http://a/x from 10.0.0.1"])}
+    tally = Tally(requests=1, changes=cosmetic)
+    quiet = Summary("o", "n", (), tally, dialects=("2.2", "2.4"))
+    assert after_replay(quiet, old, new) == "Next: whimbrel verify 'old dir' new\n"
+    assert after_replay(quiet, None, new) == ""
+    example = "POST http://a:8080/y?z from 10.0.0.2, User-Agent: x"
+    tally.changes[ChangeKey("status 200 -> 403")] = Change(requests=1, examples=[example])
+    words = "explain 'http://a:8080/y?z' new --from 10.0.0.2 --method POST --dialect 2.4 --diff"
+    assert after_replay(quiet, old, new) == f"Next: whimbrel {words} 'old dir@2.2'\n"
+    assert after_replay(quiet, None, new) == f"Next: whimbrel {words} 2.2\n"
+    failed = Summary("o", "n", (), Tally(), ("n: bad",), dialects=("2.2", "2.4"))
+    assert after_replay(failed, old, new) == "Next: whimbrel check new\n"

@@ -137,12 +137,15 @@ def test_all_of_the_json() -> None:
         "lines": 2000,
         "requests": 1500,
         "changed": 11,
+        "ready": "",
         "not_run": 5,
         "missing_files": 1200,
         "skipped": {"malformed": 3, "huge": 2, "without_request": 1, "examples": ["bad"]},
         "changes": [
             {
                 "what": "vary",
+                "reason": "",
+                "rule": "",
                 "requests": 7,
                 "old_lines": [],
                 "new_lines": [],
@@ -155,6 +158,8 @@ def test_all_of_the_json() -> None:
             },
             {
                 "what": "status 200 -> 403",
+                "reason": "",
+                "rule": "",
                 "requests": 4,
                 "old_lines": [{"file": "/old.conf", "line": 3, "text": "Deny from all"}],
                 "new_lines": [{"file": "/new.conf", "line": 0, "text": ""}],

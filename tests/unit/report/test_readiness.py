@@ -2,11 +2,19 @@
 
 from __future__ import annotations
 
+from collections import Counter
+
 import pytest
 
+from whimbrel.base.errors import SourceLocation
+from whimbrel.replay.summary import Summary
+from whimbrel.replay.tally import Change, ChangeKey, Tally
 from whimbrel.report.model import ReportEntry
-from whimbrel.report.readiness import readiness
+from whimbrel.report.readiness import readiness, readiness_of_comparison, readiness_of_replay
 from whimbrel.upgrade.model import Risk
+from whimbrel.verify.causes import Cause
+from whimbrel.verify.side import LoadError
+from whimbrel.verify.verification import DifferenceGroup, NotDecided, VerifyResult
 
 FIXED = ReportEntry("C17", "a", 1, "m", is_fixable=True, risk=Risk.BREAKS)
 CHANGES = ReportEntry("R02", "a", 2, "m", needs_review=True, risk=Risk.CHANGES)
@@ -38,3 +46,62 @@ def test_the_sentence(entries: list[ReportEntry], unknown: int, uncompared: str,
 def test_four_places_are_counted_beyond_three() -> None:
     entries = [ReportEntry("R02", "a", line, "m", needs_review=True) for line in range(1, 6)]
     assert readiness(entries, 0, "").endswith("(R02 a:1, R02 a:2, R02 a:3, 2 more)")
+
+
+def compared(**parts: object) -> VerifyResult:
+    return VerifyResult(dialects=("2.2", "2.4"), **parts)  # type: ignore[arg-type]
+
+
+def group(kind: str = "response", rule: str = "") -> DifferenceGroup:
+    return DifferenceGroup(kind, Cause((), ()), rule=rule)
+
+
+BAD = LoadError("bad", SourceLocation("/a.conf", 7))
+
+
+@pytest.mark.parametrize(
+    ("result", "sentence"),
+    [
+        (compared(), "yes: no answer differs"),
+        (compared(groups=[group(rule="C30")]), "yes: what differs is cosmetic (C30)"),
+        (compared(groups=[group(), group(rule="C30")]), "not yet: 1 cause of other answers is to review"),
+        (compared(groups=[group("access"), group()]), "no: 1 cause of access that differs"),
+        (compared(errors=((), (BAD,))), "no: the new configuration does not load: /a.conf:7"),
+        (
+            compared(errors=((BAD,), ())),
+            "not decided: the old configuration does not load: /a.conf:7, so nothing was compared",
+        ),
+        (compared(no_start="/a:1: x"), "not yet: it does not start here: /a:1: x"),
+        (compared(not_decided=[NotDecided("x")]), "not decided: 1 fact that may matter is not known"),
+    ],
+)
+def test_the_sentence_of_a_comparison(result: VerifyResult, sentence: str) -> None:
+    assert readiness_of_comparison(result) == f"ready for 2.4: {sentence}"
+
+
+def test_other_versions_have_no_sentence() -> None:
+    assert readiness_of_comparison(VerifyResult(dialects=("2.4", "2.4"))) == ""
+    assert readiness_of_replay(Summary("a", "b", (), Tally(), dialects=("2.4", "2.4"))) == ""
+
+
+@pytest.mark.parametrize(
+    ("statuses", "changes", "sentence"),
+    [
+        ({(200, 200, 200): 3}, {}, "yes: none of 3 requests changes"),
+        ({(200, 200, 500): 2, (200, 200, 200): 1}, {}, "no: 2 of 3 requests change their status"),
+        ({(200, 200, 200): 3}, {ChangeKey("vary"): 2}, "not yet: 2 of 3 requests change, none its status"),
+        (
+            {(200, 200, 200): 3},
+            {ChangeKey("vary", rule="C30"): 2},
+            "yes: none of 3 requests changes but for what is cosmetic",
+        ),
+        ({}, {}, "not decided: no request was replayed"),
+    ],
+)
+def test_the_sentence_of_a_replay(
+    statuses: dict[tuple[int, int, int], int], changes: dict[ChangeKey, int], sentence: str
+) -> None:
+    tally = Tally(requests=sum(statuses.values()), statuses=Counter(statuses))
+    tally.changes = {key: Change(requests=number) for key, number in changes.items()}
+    summary = Summary("a", "b", (), tally, dialects=("2.2", "2.4"))
+    assert readiness_of_replay(summary) == f"ready for 2.4: {sentence}"

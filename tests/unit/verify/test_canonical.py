@@ -26,6 +26,7 @@ NOT_THE_MANUALS = {
     "2.2": {
         "cachedirlevels": "2",  # mod_disk_cache.c; the manual has 3, of 2.0
         "requestreadtimeout": "body=0 header=0",  # "Unset; no limit"
+        "ssloptions": "+legacydnstringformat",  # an option of 2.4 for what 2.2 always does
     },
     "2.4": {
         "requestreadtimeout": "body=20,minrate=500 header=20-40,minrate=500",  # without the handshake of TLS
@@ -150,3 +151,11 @@ def test_other_words_have_another_form(old: str, new: str) -> None:
 
 def test_2_2_has_no_flags_that_restore_2_2() -> None:
     assert form("RewriteRule ^a b [BNP]", "2.2") != form("RewriteRule ^a b", "2.2")
+
+
+def test_the_option_that_keeps_the_names_of_certificates_changes_nothing() -> None:
+    """2.4 writes them with LegacyDNStringFormat as 2.2 does without an option."""
+    old = form("SSLOptions +StdEnvVars +FakeBasicAuth", "2.2")
+    assert form("SSLOptions +StdEnvVars +FakeBasicAuth +LegacyDNStringFormat") == old
+    assert form("SSLOptions +StdEnvVars") != old
+    assert says_default([form("SSLOptions +LegacyDNStringFormat")], V22)

@@ -116,7 +116,7 @@ def test_times_of_generated_pages_are_compared_by_presence() -> None:
 
 
 @pytest.mark.parametrize(
-    "name", ["CONTEXT_DOCUMENT_ROOT", "CONTEXT_PREFIX", "REQUEST_SCHEME", "SSL_SESSION_RESUMED"]
+    "name", ["CONTEXT_DOCUMENT_ROOT", "CONTEXT_PREFIX", "REQUEST_SCHEME", "SSL_SESSION_RESUMED", "cache-miss"]
 )
 def test_each_variable_of_2_4_alone(name: str) -> None:
     old, new = Answer(200, dialect="2.2"), Answer(200, environment=((name, "1"),))

@@ -7,8 +7,11 @@ from pathlib import Path
 import pytest
 from tests.unit.verify.sites import make_root, side
 
+from whimbrel.verify.causes import Causes
+from whimbrel.verify.config_lines import SideLines
 from whimbrel.verify.coverage.without_line import RemovalBudget
-from whimbrel.verify.exact_causes import ExactCauses
+from whimbrel.verify.exact_causes import ExactCauses, _paired
+from whimbrel.verify.located_causes import NOT_FOUND, UNCHECKED
 from whimbrel.verify.verification import DifferenceGroup
 from whimbrel.verify.verify import verify
 
@@ -64,7 +67,8 @@ def test_each_part_of_an_answer_has_its_own_cause(tmp_path: Path) -> None:
 def test_a_line_of_both_texts_is_named_with_what_differs(tmp_path: Path) -> None:
     found = groups(tmp_path, DEFLATE, DEFLATE)
     (group,) = [one for one in found if "vary" in one.examples[0].difference.names]
-    assert group.is_of_versions and not group.reason
+    assert group.rule == "C30" and not group.is_of_versions
+    assert [len(group.cause.old), len(group.cause.new)] == [1, 1]
 
 
 def test_the_rule_is_named_and_not_the_document_root(tmp_path: Path) -> None:
@@ -92,3 +96,39 @@ def test_without_a_budget_the_lines_that_the_texts_show_are_named(
     found = groups(tmp_path, CHARSET, "")
     assert causes(found, "content-type") == [(["AddDefaultCharset UTF-8"], [])]
     assert not any(group.reason.startswith("no line") for group in found)
+
+
+def test_lines_without_which_nothing_loads_stay(tmp_path: Path) -> None:
+    """Without TypesConfig no server loads here, and nothing was found out by removing it with the others."""
+    make_root(tmp_path)
+    old = SideLines(side(tmp_path, "old", OLD, "2.2", "reqtimeout", *MODULES_22))
+    new = SideLines(side(tmp_path, "new", NEW, "2.4", "reqtimeout", *MODULES))
+    pairs = _paired(Causes(old, new), old.main.lines, new.main.lines)
+    names = {line.name for pair in pairs for line in pair if line is not None}
+    assert "fileetag" in names and names.isdisjoint(("typesconfig", "listen"))
+
+
+def test_a_cause_that_does_not_decide_is_none(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Beyond the budget the lines that the texts show are named if the difference vanishes without them."""
+    monkeypatch.setattr("whimbrel.verify.exact_causes.BUDGET", RemovalBudget(requests=0, loaded=0))
+    decided = groups(tmp_path / "a", CHARSET, "")
+    assert causes(decided, "content-type") == [(["AddDefaultCharset UTF-8"], [])]
+    monkeypatch.setattr(ExactCauses, "_vanishes", lambda *_args, **_named: False)
+    monkeypatch.setattr(ExactCauses, "cause", lambda *_args, **_named: None)
+    (group,) = [
+        one
+        for one in groups(tmp_path / "b", CHARSET, "")
+        if "content-type" in one.examples[0].difference.names
+    ]
+    assert not group.cause.old and group.reason.startswith(NOT_FOUND)
+    monkeypatch.setattr(ExactCauses, "decides", lambda *_args, **_named: None)
+    unchecked = groups(tmp_path / "c", CHARSET, "")
+    assert UNCHECKED in {one.reason for one in unchecked}
+
+
+def test_small_bodies_are_a_cosmetic_change_and_come_last(tmp_path: Path) -> None:
+    found = groups(tmp_path, CHARSET + DEFLATE, DEFLATE)
+    assert [group.rule for group in found if group.rule] == ["C30"]
+    assert found[-1].rule == "C30" and found[-1].cause.old
+    names = {name for one in found[-1].examples for name in one.difference.names}
+    assert names <= {"vary", "content-encoding", "body"}

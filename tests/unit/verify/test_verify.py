@@ -208,7 +208,7 @@ def test_the_time_of_the_requests_is_shared_by_the_hosts(root: Path, monkeypatch
     cut = verify(*sides)
     (sentence,) = [line for line in cut.limits if "processor time" in line]
     hosts = int(sentence.partition("the requests of ")[2].partition(" of ")[0])
-    assert hosts >= 4 and "--limit N asks N requests in any time" in sentence
+    assert hosts >= 4 and "(h0.test:8080, h1.test:8080, " in sentence and "--limit N" in sentence
     assert hosts <= cut.probes < whole.probes
     assert not any("processor time" in line for line in verify(*sides, limit=40_000).limits)
 

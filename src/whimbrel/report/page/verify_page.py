@@ -24,6 +24,7 @@ from whimbrel.report.page.model import (
 from whimbrel.report.page.model import UNDECIDED as NOT_DECIDED
 from whimbrel.report.page.texts import MAX_CODE, Anchors, number, page_text
 from whimbrel.report.page.unknown import unknown_card, unknown_tables
+from whimbrel.report.readiness import readiness_of_comparison
 from whimbrel.report.verification.entries import KINDS, WORDS, headline, names_of, no_start, risk_of, summary
 from whimbrel.upgrade.model import Risk
 from whimbrel.verify.answer import DecidingLine
@@ -60,7 +61,12 @@ def verify_page(verification: VerifyResult) -> ReportPage:
         "Old and new answers",
         _badge(verification),
         page_text(first),
-        facts=tuple(map(page_text, filter(None, (no_start(verification), *rest)))),
+        facts=tuple(
+            map(
+                page_text,
+                filter(None, (readiness_of_comparison(verification), no_start(verification), *rest)),
+            )
+        ),
         cards=_cards(verification),
         tables=(
             *access_table(list(access_differences(verification.groups)), places=places),

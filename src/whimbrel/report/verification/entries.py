@@ -10,7 +10,14 @@ from whimbrel.report.model import Report, ReportEntry
 from whimbrel.upgrade.knowledge.scope import UnknownItem
 from whimbrel.upgrade.model import Risk
 from whimbrel.verify.answer import DecidingLine
-from whimbrel.verify.verification import DifferenceGroup, NotDecided, Verdict, VerifyResult, risk_of_access
+from whimbrel.verify.verification import (
+    DifferenceGroup,
+    NotDecided,
+    Verdict,
+    VerifyResult,
+    access_sentence,
+    risk_of_access,
+)
 
 TITLES: Final = {
     "V-ACCESS": "Access control decides differently",
@@ -76,7 +83,8 @@ def summary(verification: VerifyResult) -> list[str]:
             f"of {count_noun(verification.differences, 'difference')}, "
             f"{len(verification.not_decided) + len(verification.scope.deciding)} not decided"
         )
-    return [*lines, *verification.limits]
+    access = access_sentence(verification)
+    return [*lines, *([access] if access else []), *verification.limits]
 
 
 def no_start(verification: VerifyResult) -> str:

@@ -7,6 +7,7 @@ from collections.abc import Iterable
 from typing import Any
 
 from whimbrel.report.knowledge import as_json
+from whimbrel.report.readiness import readiness_of_comparison
 from whimbrel.report.verification.entries import WORDS, risk_of
 from whimbrel.verify.answer import Answer, DecidingLine
 from whimbrel.verify.probe import Probe
@@ -20,6 +21,7 @@ def render(verification: VerifyResult) -> str:
         json.dumps(
             {
                 "verdict": WORDS[verification.verdict],
+                "ready": readiness_of_comparison(verification),
                 "old": old,
                 "new": new,
                 "errors": {
@@ -50,6 +52,7 @@ def _group(group: DifferenceGroup) -> dict[str, Any]:
         "count": group.count,
         "assumed": group.is_assumed,
         "reason": group.reason,
+        "rule": group.rule,
         "cause": {"old": _lines(group.joint_cause.old), "new": _lines(group.joint_cause.new)},
         "lines": {"old": _lines(group.lines[0]), "new": _lines(group.lines[1])},
         "examples": [_example(example) for example in group.examples],

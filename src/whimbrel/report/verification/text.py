@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Final
 
 from whimbrel.base.counts import count_noun
 from whimbrel.base.printable import printable_line
+from whimbrel.report.readiness import readiness_of_comparison
 from whimbrel.report.verification.access_lines import access_lines
 from whimbrel.report.verification.cause_lines import cause_lines
 from whimbrel.report.verification.entries import KINDS, names_of, no_start, risk_of, summary, unknown
@@ -24,7 +25,7 @@ from whimbrel.verify.verification import (
 if TYPE_CHECKING:
     from rich.console import Console
 
-_STYLES: Final = {Risk.OPENS: "bold red", Risk.CLOSES: "red", Risk.CHANGES: "yellow"}
+_STYLES: Final = {Risk.OPENS: "bold red", Risk.CLOSES: "red", Risk.CHANGES: "yellow", Risk.COSMETIC: "dim"}
 _VERDICTS: Final = {
     Verdict.SAME: "bold green",
     Verdict.DIFFERENT: "bold red",
@@ -65,6 +66,9 @@ def render(verification: VerifyResult, *, colored: bool = False) -> str:
     console.print(first, style=_VERDICTS[verification.verdict])
     for line in (*rest, *unknown(verification)):
         console.print(printable_line(f"  {line}"))
+    ready = readiness_of_comparison(verification)
+    if ready:
+        console.print(printable_line(ready), style="bold")
     return out.getvalue()
 
 

@@ -31,11 +31,22 @@ def keys(value: object) -> set[str]:
 def test_the_keys_of_the_document() -> None:
     top = found()
     assert list(top) == [
-        *("verdict", "old", "new", "errors", "no_start", "chains", "requests", "limits", "knowledge"),
+        *(
+            "verdict",
+            "ready",
+            "old",
+            "new",
+            "errors",
+            "no_start",
+            "chains",
+            "requests",
+            "limits",
+            "knowledge",
+        ),
         *("differences", "not_decided"),
     ]
     assert list(top["differences"][0]) == [
-        *("kind", "risk", "count", "assumed", "reason", "cause", "lines", "examples")
+        *("kind", "risk", "count", "assumed", "reason", "rule", "cause", "lines", "examples")
     ]
     assert list(top["differences"][0]["examples"][0]) == [
         "request",

@@ -1,0 +1,42 @@
+"""Differences between the versions that a rule of `whimbrel check` calls cosmetic: nothing has to be done."""
+
+from __future__ import annotations
+
+import re
+from typing import Final
+
+from whimbrel.base.dialect import V22
+from whimbrel.verify.answer import Answer
+from whimbrel.verify.causes import Cause
+from whimbrel.verify.difference import Difference
+
+SMALL_BODIES: Final = "C30"
+MAX_SMALL: Final = 68
+"""Bytes of a body that mod_deflate of 2.4 sends as it is."""
+REASONS: Final = {
+    SMALL_BODIES: "2.4 sends bodies of 68 bytes or less uncompressed and without Vary (C30: do nothing)"
+}
+"""What changes, by the rule that knows it."""
+_OF_ENCODING: Final = frozenset(("vary", "content-encoding", "body"))
+_COMPRESSES: Final = re.compile(r"(?i)(set|add)outputfilter|filterprovider")
+
+
+def known_change(difference: Difference, answers: tuple[Answer, Answer], cause: Cause) -> str:
+    """Return the rule that calls *difference*, whose lines are *cause*, cosmetic; "" for none."""
+    old, new = answers
+    if old.dialect != V22.name or new.dialect == V22.name:
+        return ""
+    lines = (*cause.old, *cause.new)
+    has_filter = any(_COMPRESSES.match(line.text) and "DEFLATE" in line.text.upper() for line in lines)
+    is_small = new.length <= MAX_SMALL and not new.field("content-encoding")
+    is_encoding = _OF_ENCODING.issuperset(difference.names) and "gzip" in _encodings(old)
+    is_vary = difference.names == ("vary",) and _varies(old) - _varies(new) == {"accept-encoding"}
+    return SMALL_BODIES if has_filter and is_small and (is_encoding or is_vary) else ""
+
+
+def _encodings(answer: Answer) -> str:
+    return ",".join(answer.field("content-encoding")).lower()
+
+
+def _varies(answer: Answer) -> set[str]:
+    return {word.strip().lower() for value in answer.field("vary") for word in value.split(",")}

@@ -1,0 +1,193 @@
+"""The causes of differences between two answers: lines that decide them, or the reason why none is named.
+
+Between versions a line is named if the difference vanishes without it; under one version, if the texts differ
+in it.
+"""
+
+from __future__ import annotations
+
+from typing import Final
+
+from whimbrel.base.lazy_dataclasses import dataclass, replace
+from whimbrel.engine.plan.plan import Plan
+from whimbrel.verify.answer import Answer, DecidingLine
+from whimbrel.verify.causes import Cause, Causes, ServerKey
+from whimbrel.verify.config_lines import SideLines
+from whimbrel.verify.deciding_lines import deciding_lines
+from whimbrel.verify.default_reasons import default_reason
+from whimbrel.verify.difference import Difference, compare
+from whimbrel.verify.exact_causes import ExactCauses
+from whimbrel.verify.known_changes import REASONS, known_change
+from whimbrel.verify.probe import Probe
+from whimbrel.verify.side import Side
+from whimbrel.verify.text_differences import MAX_LINES
+from whimbrel.verify.type_reasons import TypeReasons
+
+NOT_FOUND: Final = "the lines that decide it were not found"
+UNCHECKED: Final = (
+    "whether these lines decide it was not checked: too many lines are to be loaded without them"
+)
+
+
+@dataclass(frozen=True, slots=True)
+class LocatedCause:
+    """The lines that a difference of responses comes from, or the reason why none is named; *rule*: the one
+    that calls it cosmetic.
+    """
+
+    lines: Cause
+    reason: str = ""
+    rule: str = ""
+
+
+class LocatedCauses:
+    """Finds the causes of differences between the sides of *lines*."""
+
+    def __init__(self, lines: tuple[SideLines, SideLines]) -> None:
+        self.lines = lines
+        self.old = lines[0].side
+        self.new = lines[1].side
+        self.causes = Causes(*lines)
+        self.types = TypeReasons(self.causes)
+        self.exact_causes = ExactCauses(self.causes, self.difference)
+
+    def reset(self) -> None:
+        """Forget what was found out, with what it took of the budgets."""
+        self.exact_causes = ExactCauses(self.causes, self.difference)
+
+    def forget(self) -> None:
+        """Drop what belongs to plans that are about to be dropped."""
+        self.causes.forget()
+        self.types.forget()
+
+    @property
+    def is_of_versions(self) -> bool:
+        """Return True if the sides answer under different versions."""
+        return self.old.dialect is not self.new.dialect
+
+    def host_cause(self, old: Answer, new: Answer) -> Cause | None:
+        """Return the virtual hosts as the cause if both sides choose others, else None."""
+        return self.causes.host_cause((old.server, new.server))
+
+    def difference(self, old: Answer, new: Answer) -> Difference | None:
+        """Return the difference of two answers, paths below the server roots relative to these."""
+        if old.file != new.file:
+            return compare(self._relocated(old, self.old), self._relocated(new, self.new))
+        return compare(old, new)
+
+    def located(
+        self,
+        probe: Probe,
+        difference: Difference,
+        answers: tuple[Answer, Answer],
+        plans: tuple[Plan | None, Plan | None],
+        *,
+        has_equal_access: bool,
+    ) -> tuple[object, LocatedCause]:
+        """Return the key of the group of a difference, and its cause."""
+        reason = self.types.reason(probe, difference, answers, plans)
+        if reason:
+            return reason, LocatedCause(Cause((), ()), reason)
+        default = default_reason(self.causes, answers, plans)
+        if default:
+            return default, LocatedCause(self.causes.refused_cause(answers) or Cause((), ()), default)
+        host_cause = self.host_cause(*answers)
+        if host_cause is not None:
+            return ("root", host_cause.roots) if host_cause.roots else ("host", host_cause), LocatedCause(
+                host_cause
+            )
+        refused = self.causes.refused_cause(answers)
+        found = (
+            LocatedCause(refused)
+            if refused is not None
+            else self._cause(
+                probe,
+                difference,
+                plans,
+                servers=(answers[0].server, answers[1].server),
+                has_equal_access=has_equal_access and None not in plans,
+            )
+        )
+        cause = found.lines
+        if cause.roots:
+            return ("root", cause.roots), found
+        rule = known_change(difference, answers, cause)
+        if rule:
+            return rule, LocatedCause(cause, REASONS[rule], rule)
+        if cause.old or cause.new:
+            return ("response", cause), found
+        old, new = (_about(difference, deciding_lines(lines.side, probe)) for lines in self.lines)
+        if self.is_of_versions:
+            if old or new:  # no line alone: a status of access control, with all that took part
+                cause = Cause(old[:MAX_LINES], new[:MAX_LINES])
+                return ("response", _of_versions(difference), cause), LocatedCause(cause)
+            reason = found.reason or "no line decides it"
+            reason += f": the versions differ in {_of_versions(difference)}"
+            return reason, LocatedCause(cause, reason)
+        cause = Cause(old or _of_server(self.lines[0]), new or _of_server(self.lines[1]))
+        return ("response", difference.names, str(difference)), LocatedCause(cause)
+
+    def _cause(
+        self,
+        probe: Probe,
+        difference: Difference,
+        plans: tuple[Plan | None, Plan | None],
+        *,
+        servers: tuple[ServerKey, ServerKey],
+        has_equal_access: bool,
+    ) -> LocatedCause:
+        """Return the cause of a difference: between versions the lines that it rests on; else those that the
+        texts and the directives show.
+        """
+        if self.is_of_versions:
+            exact = self.exact_causes.cause(
+                probe, difference, plans, servers=servers, has_equal_access=has_equal_access
+            )
+            if exact is not None:
+                return LocatedCause(exact)
+        likely = self.causes.cause(difference, plans, servers=servers, has_equal_access=has_equal_access)
+        if not self.is_of_versions:
+            return LocatedCause(likely)
+        decides = self.exact_causes.decides(probe, difference, likely)
+        if decides is None:
+            return LocatedCause(likely, UNCHECKED)
+        return LocatedCause(likely) if decides else LocatedCause(Cause((), ()), NOT_FOUND)
+
+    @staticmethod
+    def _relocated(answer: Answer, side: Side) -> Answer:
+        """Return *answer* with paths below the server root relative to it."""
+        root = side.loaded.root.rstrip("/") + "/"
+        if len(root) < 2 or root not in answer.file:
+            return answer
+        return replace(answer, file=answer.file.replace(root, ""))
+
+
+def separate(difference: Difference) -> list[Difference]:
+    """Return the parts of *difference* one by one, a body with the encoding that it follows from."""
+    encoding = [part for part in difference.parts if part.name == "content-encoding"]
+    following = [part for part in difference.parts if part.name == "body"] if encoding else []
+    others = [Difference((part,)) for part in difference.parts if part not in (*encoding, *following)]
+    return [*others, Difference((*encoding, *following))] if encoding else others
+
+
+def _of_versions(difference: Difference) -> str:
+    """Return what differs, in words: a status with both values, other parts by name."""
+    return " and ".join(
+        f"the status ({part.old}, {part.new})" if part.name == "status" else part.name
+        for part in difference.parts[:2]
+    )
+
+
+def _about(difference: Difference, lines: tuple[DecidingLine, ...]) -> tuple[DecidingLine, ...]:
+    """Return those of *lines* that decide the parts of *difference*: none but for users and the statuses of
+    access control."""
+    values = {value for part in difference.parts if part.name == "status" for value in (part.old, part.new)}
+    if {"user", "www-authenticate"}.isdisjoint(difference.names) and values.isdisjoint(("401", "403", "500")):
+        return ()
+    deciding = tuple(line for line in lines if line.role in ("decides", "refused"))
+    return deciding or tuple(line for line in lines if line.role == "access")
+
+
+def _of_server(lines: SideLines) -> tuple[DecidingLine, ...]:
+    """Return the first lines of the main server, for differences on which no line has any influence."""
+    return tuple(DecidingLine(line.path, line.line, line.text, "directive") for line in lines.main.lines[:1])
