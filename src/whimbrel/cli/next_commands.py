@@ -91,6 +91,13 @@ def after_upgrade(
     return lines
 
 
+def loading_command(context: typer.Context, options: LoadOptions) -> str:
+    """Return the command that loads a server under 2.4 in its own place, "" for a copy."""
+    if not _is_in_place(options):
+        return ""
+    return configtest(options.server_root, options.file, given_words(context, READ))
+
+
 def after_fleet(
     context: typer.Context,
     paths: Sequence[Path],

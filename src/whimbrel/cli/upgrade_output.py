@@ -160,7 +160,7 @@ def _remarks(applied: Iterable[Finding], directory: str) -> Iterator[str]:
 
 def _notes(result: UpgradeResult) -> str:
     """Return the rules whose notes are about answers that no text keeps."""
-    others = (finding for finding in result.findings if not finding.needs_review)
+    others = (finding for finding in result.findings if not (finding.needs_review or finding.waits_for))
     notes = dict.fromkeys(finding.rule for finding in others if not (finding.edits or finding.decision))
     return f", see the notes of `whimbrel check`: {', '.join(notes)}" if notes else ""
 

@@ -32,7 +32,7 @@ from whimbrel.upgrade.check.mpm_faults import missing_mpm, mpm_fault
 from whimbrel.upgrade.check.new_lines import add_new_lines
 from whimbrel.upgrade.check.server_with_all import MAIN
 from whimbrel.upgrade.knowledge.scope import UnknownItem, UnknownKind
-from whimbrel.upgrade.model import LOAD_ERROR, Finding, Risk
+from whimbrel.upgrade.model import LOAD_ERROR, READ_ERROR, Finding, Risk
 from whimbrel.upgrade.source.branches import MPMS
 from whimbrel.upgrade.source.built_in_modules import as_its_build
 from whimbrel.upgrade.source.config_tree import Role, Statement
@@ -52,6 +52,8 @@ _OF_ACCESS_COMPAT: Final = ("C17", "R10")
 
 def add_load_errors(result: UpgradeResult, options: LoadOptions | None) -> None:
     """Add a finding for each line that 2.4 refuses; *options* are those of the server, None without one."""
+    if any(finding.rule == READ_ERROR and finding.risk is Risk.BREAKS for finding in result.findings):
+        return  # behind such a line the text is read as the contents of other sections
     texts = LoadedTexts(result.tree, result.files, V24)
     problems = lone_problems(texts) if options is None else _server_problems(result, texts, options)
     known = _known(result)
@@ -89,7 +91,7 @@ def _known(result: UpgradeResult) -> set[tuple[str, int]]:
     findings = [
         finding
         for finding in result.findings
-        if finding.needs_review and finding.risk is Risk.BREAKS and not finding.edits
+        if (finding.needs_review or finding.waits_for) and finding.risk is Risk.BREAKS and not finding.edits
     ]
     places = {(finding.place.path, finding.place.line) for finding in findings}
     staying = {(f.place.path, f.place.line) for f in findings if f.rule in _OF_ACCESS_COMPAT}
