@@ -284,6 +284,7 @@ def upgrade(
     from whimbrel.upgrade.apply.server_copy import copy_tree, files_outside, write_in_place
     from whimbrel.upgrade.check.check import UnknownRule, parse_selection
     from whimbrel.upgrade.check.fixpoint import RuleError
+    from whimbrel.upgrade.check.loading import old_htaccess_refusals
 
     if write + (out is not None) + interactive + undo > 1:
         raise typer.BadParameter("--write, --out, --interactive and --undo exclude each other")
@@ -314,7 +315,7 @@ def upgrade(
         with ProgressBar() as bar:
             result, words = _run(what, options, wanted, bar, interactive=interactive, verify=verify)
         arguments = given_words(context, CARRIED | HOW)
-        outside = [] if is_open or out is not None else files_outside(result, directory, named.paths)
+        outside = [] if is_open else files_outside(result, directory, named.paths)
         writing = command_line("upgrade", "--write", *["--outside"] * bool(outside), *arguments)
         if outside and (write or interactive):
             raise UsageError(_refused_outside(outside, directory, writing))
@@ -323,6 +324,10 @@ def upgrade(
         with uninterrupted():
             if out is not None:
                 copy = copy_tree(result, directory, out)
+                if what.options is not None:
+                    refused = old_htaccess_refusals(result.tree, result.files, what.options)
+                    lines_of = ((path, one.place.line) for path, one in refused if one.place is not None)
+                    copy = copy._replace(refused=tuple(lines_of))
             elif write or interactive:
                 backups = write_in_place(result, directory, named.paths, is_open=is_open)
         is_written = write or interactive or out is not None

@@ -34,8 +34,8 @@ from whimbrel.upgrade.source.reading import described as inputs
 
 MAX_SUMMARY_LINE: Final = 1200
 """Characters of a line of the summary."""
-MAX_IDLE: Final = 12
-"""Unchanged .htaccess files that the summary of a copy names."""
+MAX_IDLE: Final = 3
+"""Unchanged .htaccess files that the summary of a copy names, and directories below which they answer 500."""
 _COLORS: Final = {b"-": b"\x1b[31m", b"+": b"\x1b[32m", b"@": b"\x1b[36m", b"d": b"\x1b[1m"}
 
 
@@ -129,11 +129,16 @@ def _idle_copies(result: UpgradeResult, directory: str, copy: ServerCopy) -> Ite
         return
     yield f"nothing is changed in {directory}: its server reads the old files until --write changes them"
     idle = [path for path in result.files if result.tree.files[path].role is Role.HTACCESS]
-    for path in idle[:MAX_IDLE]:
-        new = os.path.join(copy.directory, display_path(path, directory).lstrip("/"))
-        yield f"{path}: the server of the copy reads this old file too: going live takes {new} in its place"
-    if len(idle) > MAX_IDLE:
-        yield f"and {len(idle) - MAX_IDLE} more .htaccess files"
+    if not idle:
+        return
+    named = [*idle[:MAX_IDLE], *["..."] * (len(idle) > MAX_IDLE)]
+    refused = [f"{os.path.dirname(path)} ({os.path.basename(path)}:{line})" for path, line in copy.refused]
+    failing = [*refused[:MAX_IDLE], *["..."] * (len(refused) > MAX_IDLE)]
+    effect = f"; until then it answers 500 below {', '.join(failing)}" if failing else ""
+    yield (
+        f"the server of {copy.directory} reads {count_noun(len(idle), 'old .htaccess file')} beside the "
+        f"documents, which --write changes: {', '.join(named)}{effect}"
+    )
 
 
 def _wrapped(lines: Iterable[str], style: FrameStyle) -> list[str]:
@@ -200,7 +205,9 @@ def write_json(
                 {"path": display_path(path, directory), "diff": to_text(diff)}
                 for path, diff in diffs(result, directory).items()
             ],
-            "server_copy": {**copy._asdict(), "go_live": writing} if copy is not None else None,
+            "server_copy": {"directory": copy.directory, "facts": copy.facts, "go_live": writing}
+            if copy is not None
+            else None,
             "findings": [_as_json(finding, directory) for finding in result.findings],
         },
         sys.stdout,

@@ -32,7 +32,7 @@ from whimbrel.upgrade.access_control.sections import (
     to_access_lines_24,
 )
 from whimbrel.upgrade.access_control.shared_lines import disagreeing
-from whimbrel.upgrade.access_control.solver import SectionPlan, Solver
+from whimbrel.upgrade.access_control.solver import FailingChain, SectionPlan, Solver
 from whimbrel.upgrade.access_control.unchanged_sections import CARRIED, SHARED, SPLIT, Left, left, written
 from whimbrel.upgrade.access_control.variants import Variants
 from whimbrel.upgrade.access_control.vhost_equivalence import (
@@ -67,6 +67,7 @@ class AccessAnalysis:
         is_first: no edit of access control has been applied yet.
         equivalents: the section of the first host, and the equivalent host, by section.
         placements: the places of repetitions.
+        obstacles: the sections for which Require alone was given up, each with a chain in which it fails.
     """
 
     inventory: Inventory
@@ -81,6 +82,7 @@ class AccessAnalysis:
     is_first: bool
     equivalents: dict[AccessSection, tuple[AccessSection, EquivalentHost]]
     placements: Placements
+    obstacles: dict[AccessSection, FailingChain]
     _replacements: dict[AccessSection, Replacement] = field(default_factory=dict)
     _examples: dict[AccessSection, Counterexample | None] = field(default_factory=dict)
 
@@ -401,13 +403,14 @@ def _analyze(
         },
     )
     placements = Placements(decisions, ServedRequests(tree.root, inventory, bounds))
-    solved = Solver(
+    solver = Solver(
         decisions,
         placements,
         compat_first=tree.options.style is Style.COMPAT,
         has_alias=tree.context is InputContext.SERVER and _first_section(inventory) is not None,
         report_progress=tree.report_progress,
-    ).solve()
+    )
+    solved = solver.solve()
     plans = {unit: _joined(variants, unit, solved) for unit in units if unit.lines and unit not in both}
     return AccessAnalysis(
         inventory,
@@ -422,6 +425,7 @@ def _analyze(
         UPGRADED not in persistent_cache(tree),
         first_by_section,
         placements,
+        {variants.base[unit]: failing for unit, failing in solver.obstacles.items()},
     )
 
 

@@ -29,10 +29,12 @@ class ServerCopy(NamedTuple):
     Attributes:
         directory: where it is, as it was named.
         facts: sentences about lines that differ from those of an upgrade in place.
+        refused: the old .htaccess files beside the documents that 2.4 refuses there, each with its line.
     """
 
     directory: str
     facts: tuple[str, ...]
+    refused: tuple[tuple[str, int], ...] = ()
 
 
 def write_in_place(
