@@ -363,7 +363,9 @@ def _before_writing(result: UpgradeResult, outside: list[str]) -> list[str]:
     from whimbrel.upgrade.model import Risk
 
     lines = []
-    if any(one.risk is Risk.BREAKS and not one.edits for one in result.needs_review):
+    lone = result.tree.lone.files if result.tree.lone is not None else ()
+    breaking = (one for one in result.needs_review if one.risk is Risk.BREAKS and not one.edits)
+    if any(one.place.path not in lone for one in breaking):
         lines.append("First: correct what is named above: 2.4 does not start, or answers 500, until then")
     if outside:
         named = [*outside[:MAX_OUTSIDE], *["..."] * (len(outside) > MAX_OUTSIDE)]

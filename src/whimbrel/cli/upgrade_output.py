@@ -19,7 +19,7 @@ from whimbrel.cli.terminal import write_bytes
 from whimbrel.report.entries import entry_of
 from whimbrel.report.formats.frames import FrameStyle, frame, framed
 from whimbrel.report.knowledge import as_json, text_lines
-from whimbrel.report.model import groups
+from whimbrel.report.model import LONE_FILES, groups
 from whimbrel.report.readiness import readiness
 from whimbrel.upgrade.apply.backup_paths import places_of
 from whimbrel.upgrade.apply.server_copy import ServerCopy
@@ -73,7 +73,12 @@ def print_summary(
     which *backups* were made.
     """
     style = FrameStyle(terminal_width(stream), is_colored(color, stream), rule_names())
-    shown_findings = [finding for finding in result.findings if finding.needs_review or finding.decision]
+    lone = _lone(result)
+    shown_findings = [
+        finding
+        for finding in result.findings
+        if (finding.needs_review or finding.decision) and finding.place.path not in lone
+    ]
     texts = source_lines(result.tree, shown_findings)
     entries = [entry_of(finding, directory, texts) for finding in shown_findings]
     frames = list(framed(groups(entries), style, is_applied=True))
@@ -87,6 +92,24 @@ def print_summary(
     stream.flush()
     stream.buffer.write(terminal_bytes("".join(f"{line}\n" for line in lines)))
     stream.flush()
+
+
+def _lone(result: UpgradeResult) -> frozenset[str]:
+    """Return the files that no Include of the server reads: no answer of it depends on them."""
+    return frozenset(result.tree.lone.files) if result.tree.lone is not None else frozenset()
+
+
+def _lone_counts(result: UpgradeResult) -> Iterator[str]:
+    """Yield a sentence about the files that no Include reads, if a change or a finding is in one of them."""
+    lone = _lone(result)
+    changed = sum(path in lone for path in result.files)
+    review = sum(finding.needs_review and finding.place.path in lone for finding in result.findings)
+    if changed or review:
+        verb = "needs" if review == 1 else "need"
+        yield (
+            f"{LONE_FILES}: {changed} of these {count_noun(len(lone), 'file')} to change, "
+            f"{count_noun(review, 'finding')} there {verb} review (`whimbrel check` shows them)"
+        )
 
 
 def _counts(
@@ -111,6 +134,7 @@ def _counts(
         f"{reading} file{'s' * (reading != 1)} read, {changed}, "
         f"{count_noun(len(applied), 'change')}{_notes(result)}"
     )
+    yield from _lone_counts(result)
 
 
 def _changed_path(path: str, directory: str) -> str:
@@ -172,7 +196,8 @@ def _notes(result: UpgradeResult) -> str:
 
 def ready_line(result: UpgradeResult, directory: str, uncompared: str) -> str:
     """Return the sentence about going live; *uncompared*: see `readiness`."""
-    entries = [entry_of(finding, directory) for finding in result.findings]
+    lone = _lone(result)
+    entries = [entry_of(finding, directory) for finding in result.findings if finding.place.path not in lone]
     return readiness(entries, len(result.scope.deciding), uncompared)
 
 

@@ -425,7 +425,7 @@ def _analyze(
         UPGRADED not in persistent_cache(tree),
         first_by_section,
         placements,
-        {variants.base[unit]: failing for unit, failing in solver.obstacles.items()},
+        {variants.base.get(unit, unit): one for unit, one in solver.obstacles.items()},
     )
 
 
