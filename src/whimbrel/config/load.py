@@ -291,6 +291,7 @@ def complete(configuration: Configuration) -> Configuration:
             step(configuration)
     configuration.execution_messages = range(first, len(configuration.messages))
     if not configuration.options.check_only:
+        register_providers(configuration)
         for module in configuration.modules.modules:
             for step in module.post_config:
                 step(configuration)
@@ -298,6 +299,13 @@ def complete(configuration: Configuration) -> Configuration:
             for step in module.post_config_last:
                 step(configuration)
     return configuration
+
+
+def register_providers(configuration: Configuration) -> None:
+    """Add the providers that only requests call (`Module.register`)."""
+    for module in configuration.modules.modules:
+        for step in module.register:
+            step(configuration)
 
 
 def _executing_context(configuration: Configuration) -> CommandContext:

@@ -192,10 +192,10 @@ def _cause_of_step(
     """Return the cause of a status that *step* gave."""
     logged = _logged(explanation)
     if step.kind == "access":
-        return _cause_of_denial(step, explanation.status == 401, logged)
+        return _cause_of_denial(step, explanation.status, logged)
     inner = _refused_index(explanation) if step.what == "mod_dir" else None
     if inner is not None:
-        return _cause_of_denial(inner, explanation.status == 401, logged)
+        return _cause_of_denial(inner, explanation.status, logged)
     if step.lines and step.kind in ("mapping", "fix-ups"):
         return AnswerCause(step.lines[:MAX_DECIDING], _without_code(step.detail))
     if step.result == "refused":
@@ -232,8 +232,9 @@ def _path_info(file: ExplanationStep) -> str:
     return file.detail.removeprefix("path info ").rstrip("/")
 
 
-def _cause_of_denial(access: ExplanationStep, is_challenge: bool, logged: str) -> AnswerCause:
+def _cause_of_denial(access: ExplanationStep, status: int | None, logged: str) -> AnswerCause:
     """Return the cause of a 401 or another refusal of the access phases."""
+    is_challenge = status == 401
     leaves = [step for step in access.all() if step.lines and not step.children and step is not access]
     tree = next(reversed(list(rule_trees(access.children))), None)
     rules = list(deciding_rules(tree)) if tree is not None and tree.result != GRANTED else []
@@ -249,10 +250,12 @@ def _cause_of_denial(access: ExplanationStep, is_challenge: bool, logged: str) -
     if refused:
         return AnswerCause(_lines(refused), _reason(refused[0], logged))
     order = [step for step in leaves if step.what.startswith("Order")]
-    if order:
+    if order and status == 403:
         return AnswerCause(_lines(order), "no Allow line has this client")
-    providers = [step for step in access.all() if step.what.startswith("provider ") and step.lines]
-    return AnswerCause(_lines(providers or [access]), _without_code(logged))
+    causes = [step for step in access.all() if step.what.startswith("provider ") and step.lines]
+    if not causes and status == 500:  # a user is required, and no module can find one
+        causes = [step for step in leaves if step.what.startswith("Require")]
+    return AnswerCause(_lines(causes or [access]), _without_code(logged))
 
 
 def _cause_of_challenge(

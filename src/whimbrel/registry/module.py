@@ -222,7 +222,9 @@ class Module:
         server_setters: those that get the record of per-server settings, `server_config`.
         setters: those that get no record.
         check_config: steps that run once the configuration is complete.
-        post_config: steps that follow them, except under -t; both raise ConfigError or StartError.
+        register: steps that follow them, except under -t, and add providers that only requests call.
+        post_config: steps that follow those of all modules, except under -t; these and check_config raise
+            ConfigError or StartError.
         post_config_last: steps that follow those of all modules (httpd's APR_HOOK_LAST).
         shared: functions from the configuration to segments of shared memory, which exist before workers.
         worker_begins, worker_ends: functions of the engine that run in each worker (httpd's child_init).
@@ -242,6 +244,7 @@ class Module:
     providers: tuple[Provider, ...] = ()
     versions: Versions = Versions.BOTH
     check_config: tuple[Callable[[Any], None], ...] = ()
+    register: tuple[Callable[[Any], None], ...] = ()
     post_config: tuple[Callable[[Any], None], ...] = ()
     post_config_last: tuple[Callable[[Any], None], ...] = ()
     shared: tuple[Callable[[Any], Iterable[Segment]], ...] = ()

@@ -12,7 +12,7 @@ from whimbrel.base.programs import without_programs
 from whimbrel.config.configuration import Configuration
 from whimbrel.config.execute import root_relative
 from whimbrel.config.includes import read_overlaid
-from whimbrel.config.load import complete, read_as_its_build
+from whimbrel.config.load import complete, read_as_its_build, register_providers
 from whimbrel.config.messages import format_error
 from whimbrel.config.options import LoadOptions
 from whimbrel.engine.engine import Engine
@@ -106,6 +106,8 @@ class Side:
                 if is_hopeless is not None and is_hopeless(configuration):
                     return side
                 side.configuration = complete(configuration)
+                if check_only:
+                    register_providers(configuration)
             side.runtime.open_segments(side.configuration)
         except ConfigError as problem:
             side.configuration = None

@@ -89,6 +89,18 @@ def test_order_allow_and_deny_of_22(tmp_path: Path) -> None:
         assert (texts(cause), cause.sentence.rpartition("/")[2]) == expected
 
 
+def test_a_required_user_without_a_type_of_authentication_is_the_cause_of_500(tmp_path: Path) -> None:
+    """The words are those of the error log of 2.2."""
+    text = "Listen 80\nServerName q\nDocumentRoot @ROOT@/htdocs\nTypesConfig @ROOT@/mime.types\n"
+    text += "<Directory @ROOT@/htdocs>\nOrder allow,deny\nAllow from all\nRequire all denied\n</Directory>\n"
+    found = explained(old_side(tmp_path, text), "/index.html")
+    cause = cause_of(found)
+    assert (found.status, texts(cause)) == (500, ["Require all denied"])
+    assert cause.sentence.startswith(
+        "configuration error:  couldn't perform authentication. AuthType not set!"
+    )
+
+
 def group_side(root: Path, more: str = "") -> Side:
     """Return a site of 2.2 whose documents are for the group staff, with alice in it and bob not."""
     text = (

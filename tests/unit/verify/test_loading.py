@@ -11,7 +11,7 @@ import pytest
 from whimbrel.config.options import LoadOptions
 from whimbrel.upgrade.knowledge.scope import UnknownKind
 from whimbrel.verify import loading, side
-from whimbrel.verify.loading import load_sides, with_copied_htaccess, with_files_of_old
+from whimbrel.verify.loading import load_side, load_sides, with_copied_htaccess, with_files_of_old
 from whimbrel.verify.probe import Probe
 from whimbrel.verify.verification import Verdict, VerifyResult
 from whimbrel.verify.verify import verify
@@ -234,3 +234,28 @@ def test_types_that_one_side_lacks_matter(tmp_path: Path) -> None:
     assert found.verdict is Verdict.DIFFERENT
     (item,) = [one for one in compare(tmp_path, lacking, lacking).scope.items if "mime types" in one.subject]
     assert not item.matters and "no answer depends on it" not in item.consequence
+
+
+BALANCER = """LoadModule proxy_module modules/mod_proxy.so
+LoadModule proxy_http_module modules/mod_proxy_http.so
+LoadModule proxy_balancer_module modules/mod_proxy_balancer.so
+LoadModule slotmem_shm_module modules/mod_slotmem_shm.so
+LoadModule lbmethod_byrequests_module modules/mod_lbmethod_byrequests.so
+<Proxy balancer://pool>
+BalancerMember http://127.0.0.1:9
+</Proxy>
+ProxyPass /app balancer://pool
+<Location /manager>
+SetHandler balancer-manager
+Require all granted
+</Location>
+"""
+
+
+def test_the_manager_of_balancers_has_its_memory(tmp_path: Path) -> None:
+    (tmp_path / "conf").mkdir()
+    (tmp_path / "conf/httpd.conf").write_text(TEXT + BALANCER)
+    found = load_side(LoadOptions(server_root=str(tmp_path)), "2.4")
+    answer = found.answer(Probe("/manager", host="www.example.com", address="127.0.0.1", port=8080))
+    assert (found.errors, answer.status) == ((), 200)
+    assert answer.field("content-type")[0].startswith("text/html")

@@ -66,6 +66,8 @@ EXTERNAL_HANDLERS: Final = (
     "mod_wsgi",
     "mod_dav",
 )
+WITHOUT_BACK_END: Final = ("mod_proxy_balancer",)
+"""Modules of EXTERNAL_HANDLERS by their names, whose own handler (balancer-manager) contacts no back end."""
 SCRIPTS: Final = ("mod_cgi", "mod_wsgi", "mod_dav", "mod_php", "mod_fcgid", "mod_fastcgi")  # mod_cgid too
 
 
@@ -184,7 +186,8 @@ def guarded(compiled: CompiledHook, module: str) -> HookFn:
     The handlers of SCRIPTS refuse requests first (ExecCGI, missing files), and then start a program.
     """
     fn = compiled.fn
-    if not module.startswith(EXTERNAL_HANDLERS) or compiled.handlers is None:
+    is_external = module.startswith(EXTERNAL_HANDLERS) and module not in WITHOUT_BACK_END
+    if not is_external or compiled.handlers is None:
         return fn
 
     async def call(r: Request) -> HookStatus:

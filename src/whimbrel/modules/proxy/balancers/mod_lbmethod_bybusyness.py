@@ -21,5 +21,5 @@ MODULE = Module(
     name="lbmethod_bybusyness_module",
     source="mod_lbmethod_bybusyness.c",
     versions=Versions.V24,
-    post_config=(register,),
+    register=(register,),
 )

@@ -21,5 +21,5 @@ MODULE = Module(
     name="lbmethod_byrequests_module",
     source="mod_lbmethod_byrequests.c",
     versions=Versions.V24,
-    post_config=(register,),
+    register=(register,),
 )

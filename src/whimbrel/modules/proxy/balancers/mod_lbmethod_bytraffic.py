@@ -21,5 +21,5 @@ MODULE = Module(
     name="lbmethod_bytraffic_module",
     source="mod_lbmethod_bytraffic.c",
     versions=Versions.V24,
-    post_config=(register,),
+    register=(register,),
 )

@@ -44,5 +44,5 @@ MODULE: Final = Module(
     server_setters={
         "HeartbeatStorage": set_storage,
     },
-    post_config=(register,),
+    register=(register,),
 )

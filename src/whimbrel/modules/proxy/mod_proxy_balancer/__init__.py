@@ -60,5 +60,6 @@ MODULE: Final = Module(
     name="proxy_balancer_module",
     source="mod_proxy_balancer.c",
     hooks=(Hook(HANDLER, lazy_maker(f"{_PACKAGE}.manager", "make_handler"), Order.FIRST),),
-    post_config=(check_providers, register),
+    register=(register,),
+    post_config=(check_providers,),
 )
