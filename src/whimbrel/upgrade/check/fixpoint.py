@@ -69,6 +69,7 @@ class UpgradeResult:
         passes: how often edits were applied and the tree was read again; edits that exclude each other, and
             rules about what others wrote, need one more. No finding depends on the number.
         scope: what was read, and what is unknown, before and after.
+        end_of_start: the line at which every version of httpd ends its start, None for none.
         access: requests that one version admits and the other refuses, if the answers were compared.
     """
 
@@ -78,6 +79,7 @@ class UpgradeResult:
     line_maps: dict[str, LineMap] = field(default_factory=dict)
     passes: int = 0
     scope: KnowledgeScope = KnowledgeScope()
+    end_of_start: SourceLocation | None = None
     access: tuple[AccessDifference, ...] = ()
 
     @property
@@ -124,7 +126,7 @@ class _Fixpoint:
         self.decide = decide
         # sections and Includes behind a damaged tag belong to other sections than the text shows
         self.end_of_start = next(self._ends_of_start(), None)
-        self.result = UpgradeResult(tree)
+        self.result = UpgradeResult(tree, end_of_start=self.end_of_start)
         self.applied: list[Finding] = []
         self.declined: set[tuple[str, SourceLocation, str]] = set()
         self.refused: dict[tuple[str, SourceLocation, str], Finding] = {}

@@ -32,7 +32,7 @@ from whimbrel.upgrade.check.mpm_faults import missing_mpm, mpm_fault
 from whimbrel.upgrade.check.new_lines import add_new_lines
 from whimbrel.upgrade.check.server_with_all import MAIN
 from whimbrel.upgrade.knowledge.scope import UnknownItem, UnknownKind
-from whimbrel.upgrade.model import LOAD_ERROR, READ_ERROR, Finding, Risk
+from whimbrel.upgrade.model import LOAD_ERROR, Finding, Risk
 from whimbrel.upgrade.source.branches import MPMS
 from whimbrel.upgrade.source.built_in_modules import as_its_build
 from whimbrel.upgrade.source.config_tree import Role, Statement
@@ -52,7 +52,7 @@ _OF_ACCESS_COMPAT: Final = ("C17", "R10")
 
 def add_load_errors(result: UpgradeResult, options: LoadOptions | None) -> None:
     """Add a finding for each line that 2.4 refuses; *options* are those of the server, None without one."""
-    if any(finding.rule == READ_ERROR and finding.risk is Risk.BREAKS for finding in result.findings):
+    if result.end_of_start is not None:
         return  # behind such a line the text is read as the contents of other sections
     texts = LoadedTexts(result.tree, result.files, V24)
     problems = lone_problems(texts) if options is None else _server_problems(result, texts, options)
