@@ -45,7 +45,7 @@ def render(
         lines += [*wrapped(title, style.width), "", *framed(lone, style)]
     lines += counts
     first = first_step(report)
-    if first:
+    if first and not next_command.startswith("whimbrel explain "):
         lines += wrapped(f"First: {shown(first, MAX_KNOWLEDGE)}", style.width)
     if next_command:  # whole: a command that is broken between words cannot be pasted
         lines.append(f"Next: {shown(next_command, MAX_KNOWLEDGE)}")
