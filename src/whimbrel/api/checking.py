@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Final
 from whimbrel.api.conversion import finding_of, path_of, text_of, unknown_of
 from whimbrel.api.errors import ConfigurationError
 from whimbrel.api.findings import CheckReport, FileChange, UpgradePlan
-from whimbrel.base.dialect import V24
+from whimbrel.base.dialect import V22, V24
 from whimbrel.base.latin1 import from_system
 from whimbrel.report.entries import as_report, entry_of
 from whimbrel.report.model import Report
@@ -26,7 +26,7 @@ from whimbrel.upgrade.check.diffs import diffs
 from whimbrel.upgrade.check.fixpoint import DecideCallback, UpgradeResult, upgrade
 from whimbrel.upgrade.check.load_errors import add_load_errors
 from whimbrel.upgrade.edits.diff import display_path
-from whimbrel.upgrade.model import NEWEST, Finding, Style, UpgradeOptions
+from whimbrel.upgrade.model import NEWEST, READ_ERROR, Finding, Risk, Style, UpgradeOptions
 from whimbrel.upgrade.rules import all_rules, rule_names
 from whimbrel.upgrade.source.config_tree import ConfigTree, ReportProgress, no_progress
 from whimbrel.upgrade.source.reading import Progress, Sources, read_config_tree
@@ -38,7 +38,8 @@ if TYPE_CHECKING:
 
 MAX_REFUSAL: Final = 200
 """Characters of the message of a start that fails."""
-_PREFIX: Final = re.compile(r"^(?:\S+: )?(?:Syntax error on line \d+ of [^:]+: ?)*")
+_PREFIX: Final = re.compile(r"^(?:\S+: )?(?:Syntax error on line \d+ of [^:]+:\s*)*")
+_NAMED_TWICE: Final = re.compile(r"(\S+) into server: \1: ")
 _RELEASE: Final = re.compile(r"2\.4(?:\.(\d{1,3}))?")
 
 
@@ -97,22 +98,43 @@ def check_parts(
     return report
 
 
-def first_refusal(options: LoadOptions, directory: str) -> str:
-    """Return the line at which 2.4 ends its start with the text as it stands, and its message; "" if it does
-    not.
+def add_start_failure(report: Report, options: LoadOptions) -> None:
+    """Put the line at which 2.4 ends its start with the text as it stands first among the inputs of *report*,
+    with the reason, and the place into `Report.fault` if 2.2 ends its start there too; nothing if 2.4 starts.
     """
     from whimbrel.upgrade.source.binary import for_its_system
     from whimbrel.verify.loading import load_side
 
-    side = load_side(for_its_system(options), V24.name, origins=False)
-    if not side.errors:
-        return ""
-    error = side.errors[0]
-    message = _PREFIX.sub("", error.text.replace("\n", " ")).strip()
-    place = ""
-    if error.place is not None and error.place.path:
-        place = f"at {display_path(error.place.path, directory)}:{error.place.line}, "
-    return f"2.4 ends its start {place}with this text: {message[:MAX_REFUSAL]}"
+    options = for_its_system(options)
+    errors = load_side(options, V24.name, origins=False).errors
+    if not errors:
+        return
+    place = errors[0].place
+    if place is None or not place.path:
+        report.inputs.insert(0, f"2.4 does not start: {_reason(errors[0].text)}")
+        return
+    path = display_path(place.path, report.directory)
+    here = [entry for entry in report.entries if entry.path == path and entry.risk is Risk.BREAKS]
+    damage = [entry for entry in here if entry.rule == READ_ERROR]
+    found = damage or [entry for entry in here if entry.line == place.line]
+    who = "2.4 does not start"
+    where = f"{path}:{place.line}"
+    reason = _reason(errors[0].text)
+    if found:
+        where = found[0].place
+        reason = found[0].message.partition(": ")[0]
+    if damage:
+        of_22 = load_side(options, V22.name, origins=False).errors
+        if of_22 and of_22[0].place is not None and of_22[0].place.path == place.path:
+            who = "neither 2.2 nor 2.4 starts"
+            report.fault = where
+    report.inputs.insert(0, f"{who}: {where}: {reason}")
+
+
+def _reason(text: str) -> str:
+    """Return httpd's message without the place, which names each path once."""
+    message = _PREFIX.sub("", text).strip().partition("\n")[0]
+    return _NAMED_TWICE.sub(r"\1: ", message)[:MAX_REFUSAL]
 
 
 def upgrade_sources(

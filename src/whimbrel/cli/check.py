@@ -33,7 +33,7 @@ from whimbrel.cli.fleet import (
 )
 from whimbrel.cli.fleet import NOTE as FLEET_NOTE
 from whimbrel.cli.help import HelpCommand, epilog
-from whimbrel.cli.next_commands import NAMED, READ, command_line
+from whimbrel.cli.next_commands import NAMED, READ, command_line, loading_command
 from whimbrel.cli.options import (
     CARRIED,
     EXIT_FINDINGS,
@@ -250,7 +250,10 @@ def check(
     arguments = ["--fleet"] * (len(parts) > 1 and are_servers) + given_words(context, CARRIED)
     is_one_server = not given and len(parts) < 2 and are_servers
     compared = command_line("verify", *given_words(context, READ | NAMED)) if is_one_server else ""
-    _print_report(report, shape, _TextOutput(color, summary, not no_pager, arguments, compared))
+    server = parts[0][0].options if is_one_server and parts else None
+    tested = loading_command(context, server) if server is not None else ""
+    output = _TextOutput(color, summary, not no_pager, arguments, compared, tested)
+    _print_report(report, shape, output)
     if not report.files:
         raise typer.Exit(EXIT_USAGE)
     if report.findings and write_baseline is None:
@@ -284,7 +287,7 @@ def _run_check(
 ) -> Report:
     import gc
 
-    from whimbrel.api.checking import check_parts, first_refusal
+    from whimbrel.api.checking import add_start_failure, check_parts
     from whimbrel.cli.progress import ProgressBar
     from whimbrel.upgrade.model import Risk
 
@@ -294,8 +297,7 @@ def _run_check(
         found = parts[0][0].options if len(parts) == 1 else None
         if found is not None and report.is_complete and report.by_risk().get(Risk.BREAKS):
             bar.on_step("loading the text under 2.4", 0, 0)
-            refusal = first_refusal(found, report.directory)
-            report.inputs += [refusal] if refusal else []
+            add_start_failure(report, found)
         return report
 
 
@@ -336,6 +338,7 @@ class _TextOutput(NamedTuple):
     Attributes:
         arguments: those of the command line that name the configuration.
         compared: the command that compares both versions of it, "" for what is no server.
+        tested: the command that loads it under 2.4, "" for what is no server, or no server of its own.
     """
 
     color: ColorMode
@@ -343,11 +346,30 @@ class _TextOutput(NamedTuple):
     may_page: bool
     arguments: list[str]
     compared: str
+    tested: str
 
     def next_command(self, report: Report) -> str:
         """Return the command that follows this report, "" for none."""
+        from whimbrel.upgrade.model import Risk
+
+        if report.fault:
+            return command_line("check", *self.arguments)
         if any(entry.is_fixable for entry in report.entries):
             return command_line("upgrade", *self.arguments)
-        if report.findings:
-            return f"whimbrel explain {report.findings[0].rule}"
-        return self.compared
+        breaking = [entry for entry in report.findings if entry.risk is Risk.BREAKS]
+        is_of_24 = report.is_of_24 or _is_upgraded(report.directory)
+        following = self.tested if is_of_24 else self.compared
+        if breaking or not following:
+            return f"whimbrel explain {report.findings[0].rule}" if report.findings else ""
+        return following
+
+
+def _is_upgraded(directory: str) -> bool:
+    """Return True if `upgrade --write` has changed the tree."""
+    from whimbrel.upgrade.apply.journal import WriteError
+    from whimbrel.upgrade.apply.transaction import saved
+
+    try:
+        return bool(saved(directory))
+    except WriteError:
+        return False

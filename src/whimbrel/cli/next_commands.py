@@ -11,7 +11,7 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
-from whimbrel.base.dialect import V22
+from whimbrel.base.dialect import V22, V24
 from whimbrel.base.latin1 import from_system, to_bytes
 from whimbrel.base.lazy_re import compile
 from whimbrel.cli.options import given_names, given_words
@@ -91,6 +91,13 @@ def after_upgrade(
     if is_changed and out is None:
         lines.append(f"Undo: {command_line('upgrade', '--undo', *given_words(context, NAMED))}")
     return lines
+
+
+def loading_command(context: typer.Context, options: LoadOptions) -> str:
+    """Return the command that loads a server under 2.4 in its own place, "" for a copy."""
+    if not _is_in_place(options):
+        return ""
+    return configtest(options.server_root, options.file, given_words(context, READ))
 
 
 def after_fleet(
@@ -191,6 +198,9 @@ def after_configtest(arguments: Arguments, *, is_valid: bool) -> str:
     given = [*_named_by(server.root, server.file), *named]
     if not is_valid:
         envvars = ["--envvars", arguments.envvars] if arguments.envvars else []
+        if _loads_elsewhere(arguments, server):  # a check has nothing to say about files that are missing
+            again = command_line("ctl", "configtest", *given, *envvars)
+            return f"First: put what is named above in its place; the text itself loads\n{_next(again)}"
         return _next(command_line("check", *given, *envvars))
     if server.path == server_of("", "").path and not named:
         return _next("apachectl configtest && apachectl graceful")
@@ -200,6 +210,29 @@ def after_configtest(arguments: Arguments, *, is_valid: bool) -> str:
     start = f"APACHE_ENVVARS={_quoted(os.path.abspath(variables))} " if variables else ""
     line = f"{start}{quoted_words(*words)}"
     return _next(f"{_modules_link(server)}{line} -t && {line} -k graceful")
+
+
+def _loads_elsewhere(arguments: Arguments, server: FoundServer) -> bool:
+    """Return True if 2.4 loads the text where nothing is missing that its lines name."""
+
+    from whimbrel.cli.options import ConfigArguments, sources
+    from whimbrel.upgrade.check.loading import load
+    from whimbrel.utilities.usage_error import UsageError
+
+    named = ConfigArguments(
+        paths=[],
+        root=Path(server.root),
+        file=Path(server.file),
+        before=arguments.before,
+        after=arguments.after,
+        defines=arguments.defines,
+        envvars=Path(arguments.envvars) if arguments.envvars else None,
+    )
+    try:
+        options = sources(named)[0].options
+    except UsageError:
+        return False
+    return options is not None and load(options, V24)[1] is None
 
 
 def _modules_link(server: FoundServer) -> str:

@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Annotated, Final, NamedTuple
 
 import typer
 
+from whimbrel.base.counts import count_noun
 from whimbrel.base.latin1 import from_system, to_bytes, to_system
 from whimbrel.base.lazy_dataclasses import replace
 from whimbrel.cli.fleet import (
@@ -91,6 +92,8 @@ EPILOG: Final = epilog(
     ),
     f"{NOTE} {FLEET_NOTE}",
 )
+MAX_OUTSIDE: Final = 3
+"""Files outside of the tree that the line before the command names."""
 HOW: Final = frozenset(
     ("target_build", "style", "also_22", "exact", "unsafe_flags", "assume", "verify", "is_open")
 )
@@ -278,9 +281,10 @@ def upgrade(
     """Rewrite a configuration of 2.2 for 2.4. Without --write or --out, print a diff and change nothing."""
     from whimbrel.cli.progress import ProgressBar
     from whimbrel.upgrade.apply.journal import WriteError
-    from whimbrel.upgrade.apply.server_copy import copy_tree, write_in_place
+    from whimbrel.upgrade.apply.server_copy import copy_tree, files_outside, write_in_place
     from whimbrel.upgrade.check.check import UnknownRule, parse_selection
     from whimbrel.upgrade.check.fixpoint import RuleError
+    from whimbrel.upgrade.check.loading import old_htaccess_refusals
 
     if write + (out is not None) + interactive + undo > 1:
         raise typer.BadParameter("--write, --out, --interactive and --undo exclude each other")
@@ -310,21 +314,28 @@ def upgrade(
                 _recover(directory)
         with ProgressBar() as bar:
             result, words = _run(what, options, wanted, bar, interactive=interactive, verify=verify)
+        arguments = given_words(context, CARRIED | HOW)
+        outside = [] if is_open else files_outside(result, directory, named.paths)
+        writing = command_line("upgrade", "--write", *["--outside"] * bool(outside), *arguments)
+        if outside and (write or interactive):
+            raise UsageError(_refused_outside(outside, directory, writing))
         copy: ServerCopy | None = None
         backups: list[str] = []
         with uninterrupted():
             if out is not None:
                 copy = copy_tree(result, directory, out)
+                if what.options is not None:
+                    refused = old_htaccess_refusals(result.tree, result.files, what.options)
+                    lines_of = ((path, one.place.line) for path, one in refused if one.place is not None)
+                    copy = copy._replace(refused=tuple(lines_of))
             elif write or interactive:
                 backups = write_in_place(result, directory, named.paths, is_open=is_open)
         is_written = write or interactive or out is not None
-        arguments = given_words(context, CARRIED | HOW)
+        following: list[str] = []
         if is_written:
             following = after_upgrade(context, what.options, out, is_changed=bool(result.files))
-        else:
-            following = []
-        writing = command_line("upgrade", "--write", *arguments)
         if result.files and (out is not None or not is_written):
+            following += _before_writing(result, outside)
             following.append(f"{'Next' if out is None else 'To go live'}: {writing}")
         uncompared = _uncompared(what, wanted, is_verified=verify)
         output = _Output(
@@ -334,6 +345,35 @@ def upgrade(
     except (UsageError, RuleError, UnknownRule, WriteError) as problem:
         _write_stderr(str(problem))
         raise typer.Exit(EXIT_USAGE) from None
+
+
+def _refused_outside(outside: list[str], directory: str, writing: str) -> str:
+    """Return why nothing was written, the files for which --outside is, and the command that has it."""
+    files = "\n".join(f"  {path}" for path in outside)
+    return (
+        f"nothing was written: {count_noun(len(outside), 'file')} to change "
+        f"{'is' if len(outside) == 1 else 'are'} outside of {directory}:\n{files}\nNext: {writing}"
+    )
+
+
+def _before_writing(result: UpgradeResult, outside: list[str]) -> list[str]:
+    """Return the lines before the command that writes the result: what it leaves open, and what --outside
+    is for.
+    """
+    from whimbrel.upgrade.model import Risk
+
+    lines = []
+    lone = result.tree.lone.files if result.tree.lone is not None else ()
+    breaking = (one for one in result.needs_review if one.risk is Risk.BREAKS and not one.edits)
+    if any(one.place.path not in lone for one in breaking):
+        lines.append("First: correct what is named above: 2.4 does not start, or answers 500, until then")
+    if outside:
+        named = [*outside[:MAX_OUTSIDE], *["..."] * (len(outside) > MAX_OUTSIDE)]
+        lines.append(
+            f"--outside: {count_noun(len(outside), 'file')} to change "
+            f"{'is' if len(outside) == 1 else 'are'} outside of the tree: {', '.join(named)}"
+        )
+    return lines
 
 
 def _uncompared(what: Sources, wanted: Selection, *, is_verified: bool) -> str:

@@ -19,7 +19,7 @@ from whimbrel.cli.terminal import write_bytes
 from whimbrel.report.entries import entry_of
 from whimbrel.report.formats.frames import FrameStyle, frame, framed
 from whimbrel.report.knowledge import as_json, text_lines
-from whimbrel.report.model import groups
+from whimbrel.report.model import LONE_FILES, groups
 from whimbrel.report.readiness import readiness
 from whimbrel.upgrade.apply.backup_paths import places_of
 from whimbrel.upgrade.apply.server_copy import ServerCopy
@@ -34,8 +34,8 @@ from whimbrel.upgrade.source.reading import described as inputs
 
 MAX_SUMMARY_LINE: Final = 1200
 """Characters of a line of the summary."""
-MAX_IDLE: Final = 12
-"""Unchanged .htaccess files that the summary of a copy names."""
+MAX_IDLE: Final = 3
+"""Unchanged .htaccess files that the summary of a copy names, and directories below which they answer 500."""
 _COLORS: Final = {b"-": b"\x1b[31m", b"+": b"\x1b[32m", b"@": b"\x1b[36m", b"d": b"\x1b[1m"}
 
 
@@ -73,7 +73,12 @@ def print_summary(
     which *backups* were made.
     """
     style = FrameStyle(terminal_width(stream), is_colored(color, stream), rule_names())
-    shown_findings = [finding for finding in result.findings if finding.needs_review or finding.decision]
+    lone = _lone(result)
+    shown_findings = [
+        finding
+        for finding in result.findings
+        if (finding.needs_review or finding.decision) and finding.place.path not in lone
+    ]
     texts = source_lines(result.tree, shown_findings)
     entries = [entry_of(finding, directory, texts) for finding in shown_findings]
     frames = list(framed(groups(entries), style, is_applied=True))
@@ -87,6 +92,24 @@ def print_summary(
     stream.flush()
     stream.buffer.write(terminal_bytes("".join(f"{line}\n" for line in lines)))
     stream.flush()
+
+
+def _lone(result: UpgradeResult) -> frozenset[str]:
+    """Return the files that no Include of the server reads: no answer of it depends on them."""
+    return frozenset(result.tree.lone.files) if result.tree.lone is not None else frozenset()
+
+
+def _lone_counts(result: UpgradeResult) -> Iterator[str]:
+    """Yield a sentence about the files that no Include reads, if a change or a finding is in one of them."""
+    lone = _lone(result)
+    changed = sum(path in lone for path in result.files)
+    review = sum(finding.needs_review and finding.place.path in lone for finding in result.findings)
+    if changed or review:
+        verb = "needs" if review == 1 else "need"
+        yield (
+            f"{LONE_FILES}: {changed} of these {count_noun(len(lone), 'file')} to change, "
+            f"{count_noun(review, 'finding')} there {verb} review (`whimbrel check` shows them)"
+        )
 
 
 def _counts(
@@ -111,6 +134,7 @@ def _counts(
         f"{reading} file{'s' * (reading != 1)} read, {changed}, "
         f"{count_noun(len(applied), 'change')}{_notes(result)}"
     )
+    yield from _lone_counts(result)
 
 
 def _changed_path(path: str, directory: str) -> str:
@@ -129,11 +153,16 @@ def _idle_copies(result: UpgradeResult, directory: str, copy: ServerCopy) -> Ite
         return
     yield f"nothing is changed in {directory}: its server reads the old files until --write changes them"
     idle = [path for path in result.files if result.tree.files[path].role is Role.HTACCESS]
-    for path in idle[:MAX_IDLE]:
-        new = os.path.join(copy.directory, display_path(path, directory).lstrip("/"))
-        yield f"{path}: the server of the copy reads this old file too: going live takes {new} in its place"
-    if len(idle) > MAX_IDLE:
-        yield f"and {len(idle) - MAX_IDLE} more .htaccess files"
+    if not idle:
+        return
+    named = [*idle[:MAX_IDLE], *["..."] * (len(idle) > MAX_IDLE)]
+    refused = [f"{os.path.dirname(path)} ({os.path.basename(path)}:{line})" for path, line in copy.refused]
+    failing = [*refused[:MAX_IDLE], *["..."] * (len(refused) > MAX_IDLE)]
+    effect = f"; until then it answers 500 below {', '.join(failing)}" if failing else ""
+    yield (
+        f"the server of {copy.directory} reads {count_noun(len(idle), 'old .htaccess file')} beside the "
+        f"documents, which --write changes: {', '.join(named)}{effect}"
+    )
 
 
 def _wrapped(lines: Iterable[str], style: FrameStyle) -> list[str]:
@@ -160,14 +189,15 @@ def _remarks(applied: Iterable[Finding], directory: str) -> Iterator[str]:
 
 def _notes(result: UpgradeResult) -> str:
     """Return the rules whose notes are about answers that no text keeps."""
-    others = (finding for finding in result.findings if not finding.needs_review)
+    others = (finding for finding in result.findings if not (finding.needs_review or finding.waits_for))
     notes = dict.fromkeys(finding.rule for finding in others if not (finding.edits or finding.decision))
     return f", see the notes of `whimbrel check`: {', '.join(notes)}" if notes else ""
 
 
 def ready_line(result: UpgradeResult, directory: str, uncompared: str) -> str:
     """Return the sentence about going live; *uncompared*: see `readiness`."""
-    entries = [entry_of(finding, directory) for finding in result.findings]
+    lone = _lone(result)
+    entries = [entry_of(finding, directory) for finding in result.findings if finding.place.path not in lone]
     return readiness(entries, len(result.scope.deciding), uncompared)
 
 
@@ -200,7 +230,9 @@ def write_json(
                 {"path": display_path(path, directory), "diff": to_text(diff)}
                 for path, diff in diffs(result, directory).items()
             ],
-            "server_copy": {**copy._asdict(), "go_live": writing} if copy is not None else None,
+            "server_copy": {"directory": copy.directory, "facts": copy.facts, "go_live": writing}
+            if copy is not None
+            else None,
             "findings": [_as_json(finding, directory) for finding in result.findings],
         },
         sys.stdout,

@@ -80,7 +80,8 @@ class ServerResult:
         """Count the findings by class of effect, as the report of one server does."""
         counts: Counter[EffectClass] = Counter()
         for one in self.rules:
-            counts[UNREAD if one.rule == READ_ERROR else EffectClass(one.risk)] += one.count
+            is_unread = one.rule == READ_ERROR and one.risk is not Risk.BREAKS
+            counts[UNREAD if is_unread else EffectClass(one.risk)] += one.count
         if self.per_request:
             counts[EffectClass(Risk.BREAKS)] -= self.per_request
             counts[EffectClass(Risk.BREAKS, True)] = self.per_request

@@ -8,7 +8,8 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING, Final, Protocol
 
-from whimbrel.api.checking import check_parts, upgrade_sources
+from whimbrel.api.checking import add_start_failure, check_parts, upgrade_sources
+from whimbrel.base.counts import count_noun
 from whimbrel.base.errors import ConfigError, StartError
 from whimbrel.base.latin1 import from_system
 from whimbrel.base.lazy_dataclasses import dataclass, replace
@@ -20,6 +21,7 @@ from whimbrel.fleet.servers import FleetServer
 from whimbrel.upgrade.apply.journal import WriteError
 from whimbrel.upgrade.check.check import Selection
 from whimbrel.upgrade.check.fixpoint import RuleError, UpgradeResult
+from whimbrel.upgrade.edits.diff import display_path
 from whimbrel.upgrade.knowledge.scope import KnowledgeScope
 from whimbrel.upgrade.model import READ_ERROR, Risk, UpgradeOptions
 from whimbrel.upgrade.rules import rule_names
@@ -81,6 +83,12 @@ class CheckTask:
         """Return the findings."""
         found, directory = _sources(server.path, self.named)
         report = check_parts([(found, directory)], self.wanted, options=self.options)
+        page = _check_page(report) if self.has_pages else ""
+        damage = (entry for entry in report.entries if entry.rule == READ_ERROR)
+        if found.options is not None and any(entry.risk is Risk.BREAKS for entry in damage):
+            add_start_failure(report, found.options)
+            if report.fault:
+                return replace(failed(server, report.inputs[0], NOT_READ), page=page)
         code = 1 if report.findings else report.scope.exit_code(0)
         verdict = {0: "nothing to do", 1: "findings", 3: NOT_DECIDED}[code]
         return ServerResult(
@@ -92,7 +100,7 @@ class CheckTask:
             _undecided(report.scope),
             len(report.files),
             report.lines,
-            page=_check_page(report) if self.has_pages else "",
+            page=page,
             review=sum(entry.needs_review for entry in report.entries),
             per_request=sum(entry.effect_class.is_per_request for entry in report.entries),
         )
@@ -136,6 +144,9 @@ class UpgradeTask:
         if self.is_written:
             recover(directory)
         result, verified = upgrade_sources(found, self.options, self.wanted, is_verified=self.is_verified)
+        end = result.end_of_start
+        if end is not None:
+            raise UsageError(f"no version starts: {display_path(end.path, directory)}:{end.line} is damaged")
         facts: tuple[str, ...] = (verified,)
         if self.writes:
             report_writing()
@@ -168,11 +179,18 @@ class UpgradeTask:
 
     def _write(self, server: FleetServer, result: UpgradeResult, directory: str) -> tuple[str, ...]:
         """Write the result; return the facts about a copy."""
-        from whimbrel.upgrade.apply.server_copy import copy_tree, write_in_place
+        from whimbrel.upgrade.apply.server_copy import copy_tree, files_outside, write_in_place
 
         if self.out is not None:
             return copy_tree(result, directory, self.out / server.name).facts
-        write_in_place(result, directory, [Path(server.path)], is_open=self.is_open)
+        named = [Path(server.path)]
+        outside = [] if self.is_open else files_outside(result, directory, named)
+        if outside:
+            files = count_noun(len(outside), "file")
+            raise UsageError(
+                f"nothing was written: {files} outside of the tree, such as {outside[0]} (--outside)"
+            )
+        write_in_place(result, directory, named, is_open=self.is_open)
         return ()
 
     def _page(self, result: UpgradeResult, directory: str, facts: tuple[str, ...]) -> str:

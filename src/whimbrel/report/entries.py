@@ -44,6 +44,9 @@ def entry_of(
         finding.fails_requests,
         frame_lines(finding, texts),
         finding.place.path in lone,
+        display_path(finding.waits_for.path, directory) + f":{finding.waits_for.line}"
+        if finding.waits_for is not None
+        else "",
     )
 
 
@@ -58,5 +61,6 @@ def as_report(result: CheckResult, directory: str) -> Report:
         scope=result.scope,
         directory=directory,
         is_complete=result.is_complete,
+        is_of_24=result.is_of_24,
         lone={display_path(path, directory): result.files[path] for path in result.lone},
     )

@@ -63,6 +63,7 @@ class ReportEntry:
         fails_requests: 2.4 starts and answers requests with 500
         lines: the lines of its frame, where the edit is known as ranges
         is_lone: no Include of the server reads its file
+        waits_for: the place to correct before `upgrade` makes the change, "" for none
     """
 
     rule: str
@@ -84,11 +85,12 @@ class ReportEntry:
     fails_requests: bool = False
     lines: tuple[FrameLine, ...] = ()
     is_lone: bool = False
+    waits_for: str = ""
 
     @property
     def effect_class(self) -> EffectClass:
         """The class of its effect: a .htaccess file that 2.4 refuses stops requests, not the start."""
-        if self.rule == READ_ERROR:
+        if self.rule == READ_ERROR and self.risk is not Risk.BREAKS:
             return UNREAD
         return EffectClass(self.risk, self.risk is Risk.BREAKS and (self.in_htaccess or self.fails_requests))
 
@@ -104,7 +106,7 @@ class ReportEntry:
     @property
     def is_note(self) -> bool:
         """Return True if there is nothing to do; a note does not change the exit code."""
-        return self.risk is Risk.COSMETIC and not self.is_fixable
+        return self.risk is Risk.COSMETIC and not self.is_fixable and not self.waits_for
 
     @property
     def sort_key(self) -> tuple[str, int, str]:
@@ -115,6 +117,8 @@ class ReportEntry:
         """Return what is left to do: one phrase for an applied change and a required review."""
         if self.is_fixable:
             return "changed by upgrade, needs review" if self.needs_review else "fixed by upgrade"
+        if self.waits_for:
+            return f"waits for the correction of {self.waits_for}"
         return "needs review" if self.needs_review else ""
 
     @property
@@ -138,6 +142,8 @@ class Report:
         directory: the directory that paths of *scope* are shown relative to
         next_command: what to run after reading, "" for nothing
         is_complete: each file of the server was read
+        is_of_24: the text loads modules that only 2.4 has
+        fault: the place at which no version of httpd starts, "" for none
     """
 
     files: list[str] = field(default_factory=list)
@@ -153,6 +159,8 @@ class Report:
     documents: dict[str, str] = field(default_factory=dict)
     lone: dict[str, int] = field(default_factory=dict)
     is_complete: bool = True
+    is_of_24: bool = False
+    fault: str = ""
 
     def add(self, other: Report) -> None:
         """Add the entries of *other*, each finding once."""
@@ -162,6 +170,8 @@ class Report:
         self.lines += other.lines
         self.lone.update(other.lone)
         self.is_complete = self.is_complete and other.is_complete
+        self.is_of_24 = self.is_of_24 or other.is_of_24
+        self.fault = self.fault or other.fault
         self.scope = self.scope.merge(other.scope)
         self.directory = self.directory or other.directory
         self.baselined += other.baselined

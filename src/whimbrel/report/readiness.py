@@ -40,7 +40,9 @@ def readiness(entries: Sequence[ReportEntry], unknown: int, uncompared: str) -> 
     verdict = "yes"
     reasons = ["nothing is left to do by hand"]
     if open_work:
-        verdict = "no" if any(entry.risk is Risk.BREAKS for entry in review) else "not yet"
+        verdict = (
+            "no" if any(entry.risk is Risk.BREAKS and not entry.is_fixable for entry in review) else "not yet"
+        )
         reasons = open_work
     elif unknown or uncompared:
         verdict = "not decided"

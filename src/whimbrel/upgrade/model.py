@@ -99,6 +99,7 @@ class Finding:
         fails_requests: 2.4 starts and answers requests with 500.
         is_part: the line at its place is one that an edit wrote, and the text as it was read does not need
             this: the edits belong to that edit.
+        waits_for: the line to correct before `upgrade` makes the change, None for none.
     """
 
     rule: str
@@ -117,6 +118,7 @@ class Finding:
     in_htaccess: bool = False
     fails_requests: bool = False
     is_part: bool = False
+    waits_for: SourceLocation | None = None
 
     @property
     def is_per_request(self) -> bool:
@@ -128,7 +130,7 @@ class Finding:
         """Return True if the user must review the finding; the output marks it, and `whimbrel upgrade` exits
         with 3."""
         return self.safety is Safety.REVIEW or (
-            self.safety is Safety.MANUAL and self.risk is not Risk.COSMETIC
+            self.safety is Safety.MANUAL and self.risk is not Risk.COSMETIC and self.waits_for is None
         )
 
 

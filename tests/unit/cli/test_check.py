@@ -266,7 +266,7 @@ def test_the_line_at_which_the_new_version_ends_its_start(
     more = ["</Location>"] * any("<Location" in line for line in lines)
     text = [f"ServerRoot {tmp_path}", mpm, "Listen 127.0.0.1:8080", *lines, *more]
     main.write_text("\n".join(text).replace("{modules}", str(modules)) + "\n")
-    assert f"2.4 ends its start at apache2.conf:{first}, with this text: " in run(main).output
+    assert run(main).output.startswith(f"2.4 does not start: apache2.conf:{first}: ")
     server = shutil.which("apache2")
     if server is None or not modules.is_dir():
         pytest.skip("no apache2")
@@ -274,3 +274,33 @@ def test_the_line_at_which_the_new_version_ends_its_start(
         [server, "-d", tmp_path, "-f", main, "-t"], capture_output=True, text=True, timeout=30, check=False
     )
     assert f"on line {first} of {main}" in done.stderr, done.stderr
+
+
+def test_what_no_version_reads_comes_first(tmp_path: Path) -> None:
+    """Behind a damaged tag lines belong to other sections than they seem to: nothing else needs a review."""
+    lines = ["Listen 80", "<Files x>", "Order allow,deny", "</Fils>", "Include more.conf", "DefaultType a/b"]
+    (tmp_path / "httpd.conf").write_text("\n".join(lines) + "\n")
+    (tmp_path / "more.conf").write_text("MaxClients 3\nLockFile x\n")
+    shown = run("-d", tmp_path).stdout
+    assert shown.startswith(
+        "neither 2.2 nor 2.4 starts: httpd.conf:4: </Fils> does not close <Files>, which line 2 opens\n"
+    )
+    frames = [line for line in shown.splitlines() if "  C" in line or "  READ  " in line]
+    assert frames[0] == "httpd.conf:4  READ  breaks start-up · needs review"
+    assert "more.conf:2  C15 mutexes  breaks start-up · waits for the correction of httpd.conf:4" in frames
+    assert "needs review" not in "".join(frames[1:]) and "fixed by upgrade" not in shown
+    assert shown.endswith(f"First: correct httpd.conf:4\nNext: whimbrel check -d {tmp_path}\n")
+
+
+def test_the_command_behind_a_check_of_an_upgraded_text_loads_it(tmp_path: Path) -> None:
+    """A check that changes nothing does not lead to itself, or to the same document for ever."""
+    (tmp_path / "sites-enabled").mkdir()
+    (tmp_path / "sites-enabled/a").write_text("Listen 127.0.0.1:8080\n")
+    load = "".join(
+        f"LoadModule {name}_module modules/mod_{name}.so\n" for name in ("authz_core", "mpm_event", "unixd")
+    )
+    (tmp_path / "apache2.conf").write_text(f"{load}Include sites-enabled/\nServerName a.example\n")
+    done = run("-d", tmp_path)
+    assert "X15" in done.stdout, done.stdout
+    last = done.stdout.splitlines()[-1]
+    assert last.startswith(f"Next: whimbrel ctl configtest -d {tmp_path}"), done.stdout

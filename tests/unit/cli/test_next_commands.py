@@ -243,6 +243,18 @@ def test_a_text_that_fails_is_checked(site: Path) -> None:
     assert line_of(output, "Next") == ["check", "-d", str(site), "--envvars", "variables"]
 
 
+def test_a_file_that_is_missing_is_no_matter_of_a_check(site: Path) -> None:
+    """A check finds nothing in such a text, and its next command is this test: that would be a loop."""
+    lines = f'ErrorLog "{site}/none/log"\n'
+    (site / "conf/httpd.conf").write_text(f"{TEXT.format(root=site)}{lines}")
+    status, output = run(["ctl", "configtest", "-d", str(site)], site)
+    assert status == 1, output
+    assert line_of(output, "Next") == ["ctl", "configtest", "-d", str(site)]
+    assert "First: put what is named above in its place" in output
+    (site / "none").mkdir()
+    assert run(line_of(output, "Next"), site)[0] == 0
+
+
 def test_the_real_server_takes_the_last_command(site: Path) -> None:
     """The test of httpd 2.4 runs as it is printed, on this machine's modules."""
     shell, control = shutil.which("bash"), shutil.which("apachectl")

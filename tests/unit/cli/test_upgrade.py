@@ -169,10 +169,10 @@ def test_a_copy_names_the_files_that_no_server_reads_there(site: Path, tmp_path:
     words = (
         f"nothing is changed in {site}: its server reads the old files until --write changes them".encode()
     )
-    idle = f"{site}/htdocs/.htaccess: the server of the copy reads this old file too".encode()
+    idle = f"the server of {copy} reads 1 old .htaccess file beside the documents".encode()
     shown = b" ".join(upgrade("--out", str(copy), *named, cwd=site)[1].split())
     assert words in shown and idle in shown
-    assert f"takes {copy}/htdocs/.htaccess in its place".encode() in shown
+    assert f"{site}/htdocs/.htaccess; until then it answers 500 below {site}/htdocs (.h".encode() in shown
     assert f"changed in {copy}: htdocs/.htaccess".encode() in shown
     assert (site / "htdocs/.htaccess").read_bytes() == b"Order deny,allow\nDeny from all\n"
     assert words not in b" ".join(upgrade("--write", *named, cwd=site)[1].split())
@@ -318,3 +318,30 @@ def test_the_comparison_of_both_versions_is_a_sentence(tmp_path: Path) -> None:
     )
     err = warm_command.run([*command, "--no-verify"], cwd=tmp_path).stderr.decode()
     assert "verified with" not in err
+
+
+def test_the_command_that_writes_has_the_option_that_it_needs(site: Path, tmp_path: Path) -> None:
+    """Documents outside of the tree are usual; a command that is printed works."""
+    (tmp_path / "docs").mkdir()
+    file = tmp_path / "docs/.htaccess"
+    file.write_bytes(b"Order deny,allow\nDeny from all\n")
+    (site / MAIN).write_bytes(OLD + f"DocumentRoot {tmp_path}/docs\n".encode())
+    named = "-d", str(site), "--select", "C07,C17"
+    next_line = f"Next: whimbrel upgrade --write --outside -d {site} --select C07,C17 --no-verify\n"
+    shown = upgrade(*named, cwd=site)[2]
+    assert shown.endswith(f"--outside: 1 file to change is outside of the tree: {file}\n{next_line}")
+    copied = upgrade(*named, "--out", str(tmp_path / "new"), cwd=site)[1].decode()
+    assert copied.endswith(next_line.replace("Next", "To go live"))
+    status, out, err = upgrade("--write", *named, cwd=site)
+    assert (status, out) == (2, b"")
+    assert err == f"nothing was written: 1 file to change is outside of {site}:\n  {file}\n{next_line}"
+    assert (site / MAIN).read_bytes().startswith(OLD) and file.read_bytes().startswith(b"Order")
+    assert upgrade("--write", "--outside", *named, cwd=site)[0] != 2
+    assert file.read_bytes() == b"Require all denied\n"
+
+
+def test_what_stops_the_start_is_to_correct_before_writing(site: Path) -> None:
+    (site / MAIN).write_bytes(OLD + b"LoadModule php5_module modules/libphp5.so\n")
+    lines = upgrade("-d", str(site), "--select", "C06,C07", cwd=site)[2].splitlines()
+    assert lines[-2].startswith("First: correct what is named above: 2.4 does not start"), lines
+    assert lines[-1].startswith("Next: whimbrel upgrade --write ")

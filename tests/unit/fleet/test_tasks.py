@@ -165,3 +165,14 @@ def test_a_server_of_one_side_is_not_decided() -> None:
     result = work(VERIFY, FleetServer("web", "/x", fault="the new side has no server of this name"))
     assert (result.verdict, result.code) == ("not decided", 3)
     assert result.fault == "the new side has no server of this name"
+
+
+@pytest.mark.parametrize("task", [CHECK, UPGRADE])
+def test_a_server_that_no_version_starts_is_not_read(tree: Path, task: FleetTask) -> None:
+    """Its findings are consequences of one damaged tag, and nothing of it is written."""
+    main = next(tree.rglob("*.conf"))
+    text = main.read_text()
+    main.write_text(f"{text}<Files x>\n</Fils>\n")
+    result = run(task, tree)
+    assert (result.verdict, result.code, result.rules) == ("not read", 2, ())
+    assert f"{main.relative_to(tree)}:{text.count(chr(10)) + 2}" in result.fault

@@ -82,7 +82,7 @@ def _header(group: list[ReportEntry], style: FrameStyle, is_applied: bool) -> It
     rule = " ".join(filter(None, (entry.rule, style.names.get(entry.rule, ""))))
     parts = [(shown(entry.place), "1"), (rule, ""), (risk, RISK_COLORS[entry.risk])]
     text = "  ".join(text for text, _ in parts)
-    rest = "".join(f" · {mark}" for mark in marks if mark)
+    rest = "".join(f" · {shown(mark)}" for mark in marks if mark)
     count = f"  in {len(group):,} places" if len(group) > 1 else ""
     if columns_of(text + rest + count) <= style.width:
         yield "  ".join(style.paint(*part) for part in parts) + rest + count

@@ -44,9 +44,22 @@ def render(
         title = f"{LONE_FILES[0].upper()}{LONE_FILES[1:]}: no answer of the server depends on them"
         lines += [*wrapped(title, style.width), "", *framed(lone, style)]
     lines += counts
+    first = first_step(report)
+    if first and not next_command.startswith("whimbrel explain "):
+        lines += wrapped(f"First: {shown(first, MAX_KNOWLEDGE)}", style.width)
     if next_command:  # whole: a command that is broken between words cannot be pasted
         lines.append(f"Next: {shown(next_command, MAX_KNOWLEDGE)}")
     return "".join(f"{line}\n" for line in lines)
+
+
+def first_step(report: Report) -> str:
+    """Return what to do before the next command, "" for nothing."""
+    if report.fault:
+        return f"correct {report.fault}"
+    review = [entry for entry in report.counted if entry.needs_review]
+    if not review or any(entry.is_fixable for entry in report.entries):
+        return ""
+    return f"look at what needs review (whimbrel explain {review[0].rule})"
 
 
 def table(report: Report, style: FrameStyle = PLAIN) -> Iterator[str]:
@@ -95,6 +108,11 @@ def _left_to_do(entries: list[ReportEntry]) -> str:
         parts.append("all fixed by upgrade" if fixed == len(entries) > 1 else f"{fixed:,} fixed by upgrade")
     if review:
         parts.append(f"{review:,} {'needs' if review == 1 else 'need'} review")
+    waiting = [entry for entry in entries if entry.waits_for]
+    if waiting:
+        place = shown(waiting[0].waits_for)
+        verb = "waits" if len(waiting) == 1 else "wait"
+        parts.append(f"{len(waiting):,} {verb} for the correction of {place}")
     if decisions:
         word = "decision" if len(decisions) == 1 else "decisions"
         places = [f"{entry.rule} {shown(entry.place)}" for entry in decisions[:MAX_DECISIONS]]

@@ -120,7 +120,7 @@ def item(
         key_of(entry.effect_class),
         word_of(entry),
         page_text(entry.message),
-        tuple(filter(None, (entry.mark, "decision" if entry.decision else ""))),
+        tuple(filter(None, (page_text(entry.mark), "decision" if entry.decision else ""))),
         tuple(_notes(entry)),
         code,
         sides,

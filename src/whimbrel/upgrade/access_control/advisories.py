@@ -52,8 +52,8 @@ def outvoted(tree: ConfigTree) -> Iterator[Finding]:
                     "X14",
                     section.place,
                     (
-                        "Require not stands among lines without a container: 2.4 does not start with it "
-                        "(negative Require directive has no effect in <RequireAny>)"
+                        f"Require not stands among lines without a container: 2.4 {section.file.refusal} "
+                        "with it (negative Require directive has no effect in <RequireAny>)"
                     ),
                     "put the lines into <RequireAll>",
                     Risk.BREAKS,

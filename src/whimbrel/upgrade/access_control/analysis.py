@@ -33,7 +33,7 @@ from whimbrel.upgrade.access_control.sections import (
     to_access_lines_24,
 )
 from whimbrel.upgrade.access_control.shared_lines import disagreeing
-from whimbrel.upgrade.access_control.solver import SectionPlan, Solver
+from whimbrel.upgrade.access_control.solver import FailingChain, SectionPlan, Solver
 from whimbrel.upgrade.access_control.unchanged_sections import CARRIED, SHARED, SPLIT, Left, left, written
 from whimbrel.upgrade.access_control.variants import Variants
 from whimbrel.upgrade.access_control.vhost_equivalence import (
@@ -68,6 +68,7 @@ class AccessAnalysis:
         is_first: no edit of access control has been applied yet.
         equivalents: the section of the first host, and the equivalent host, by section.
         placements: the places of repetitions.
+        obstacles: the sections for which Require alone was given up, each with a chain in which it fails.
     """
 
     inventory: Inventory
@@ -82,6 +83,7 @@ class AccessAnalysis:
     is_first: bool
     equivalents: dict[AccessSection, tuple[AccessSection, EquivalentHost]]
     placements: Placements
+    obstacles: dict[AccessSection, FailingChain]
     _replacements: dict[AccessSection, Replacement] = field(default_factory=dict)
     _undecided: dict[AccessSection, Chain | None] = field(default_factory=dict)
     _examples: dict[AccessSection, Counterexample | None] = field(default_factory=dict)
@@ -436,13 +438,14 @@ def _analyze(
         aliases=to_access_lines(tree.named("<authnprovideralias", "<authzprovideralias")),
     )
     placements = Placements(decisions, ServedRequests(tree.root, inventory, bounds))
-    solved = Solver(
+    solver = Solver(
         decisions,
         placements,
         compat_first=tree.options.style is Style.COMPAT,
         has_alias=tree.context is InputContext.SERVER and _first_section(inventory) is not None,
         report_progress=tree.report_progress,
-    ).solve()
+    )
+    solved = solver.solve()
     plans = {unit: _joined(variants, unit, solved) for unit in units if unit.lines and unit not in both}
     return AccessAnalysis(
         inventory,
@@ -457,6 +460,7 @@ def _analyze(
         UPGRADED not in persistent_cache(tree),
         first_by_section,
         placements,
+        {variants.base.get(unit, unit): one for unit, one in solver.obstacles.items()},
     )
 
 

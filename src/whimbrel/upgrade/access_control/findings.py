@@ -3,13 +3,14 @@ the rule."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from typing import Final
 
 from whimbrel.access.decision import AccessVerdict, Counterexample
 from whimbrel.base.errors import SourceLocation
 from whimbrel.base.lazy_dataclasses import replace
 from whimbrel.catalogue import catalogue
+from whimbrel.catalogue.load import directive_names
 from whimbrel.upgrade.access_control import native, refused_htaccess
 from whimbrel.upgrade.access_control.analysis import (
     UPGRADED,
@@ -19,6 +20,7 @@ from whimbrel.upgrade.access_control.analysis import (
 )
 from whimbrel.upgrade.access_control.condition_places import named_conditions
 from whimbrel.upgrade.access_control.effective import (
+    GONE,
     OTHER_METHODS,
     RECORD,
     EffectiveDirective,
@@ -41,6 +43,7 @@ from whimbrel.upgrade.access_control.staying_lines import (
 from whimbrel.upgrade.access_control.trees import all_of, to_lines
 from whimbrel.upgrade.access_control.unchanged_sections import NEIGHBOUR
 from whimbrel.upgrade.access_control.unchanged_text import of_section
+from whimbrel.upgrade.edits.diff import display_path
 from whimbrel.upgrade.model import FileEdit, Finding, Risk, Safety, Style
 from whimbrel.upgrade.source.access_compat import access_compat, needs_access_compat
 from whimbrel.upgrade.source.config_tree import ConfigTree
@@ -469,12 +472,42 @@ def _compat_note(
     return Finding(
         number,
         section.place,
-        "Order, Allow, Deny and Satisfy stay with mod_access_compat: no Require is known that decides alike",
+        f"{_kept_names(analysis.decisions.lines[section])} mod_access_compat: "
+        f"{_why_kept(tree, analysis, section)}",
         "do nothing; AllowOverride AuthConfig would admit Require here"
         if section.in_htaccess
         else "do nothing",
         Risk.COSMETIC,
+        evidence=_obstacle_example(analysis, section),
     )
+
+
+def _kept_names(lines: Lines) -> str:
+    """Return the directives of mod_access_compat among *lines*, with the verb and its preposition."""
+    names = _list_names(lines)
+    return f"{_listed(names, 'and')} {'stays' if len(names) == 1 else 'stay'} with"
+
+
+def _why_kept(tree: ConfigTree, analysis: AccessAnalysis, section: AccessSection) -> str:
+    """Return why a section keeps lines of mod_access_compat: the sections with which Require fails."""
+    others = []
+    if section in analysis.obstacles:
+        chain = analysis.obstacles[section][0]
+        others = [unit for unit in chain.sections if unit.place != section.place]
+    if not others:
+        return "no Require is known that decides alike"
+    return f"no Require was found that decides alike together with {_places(tree, others)}"
+
+
+def _places(tree: ConfigTree, sections: Iterable[AccessSection]) -> str:
+    places = (f"{display_path(unit.file.path, tree.root)}:{unit.place.line}" for unit in sections)
+    return _listed(list(dict.fromkeys(places)), "and")
+
+
+def _obstacle_example(analysis: AccessAnalysis, section: AccessSection) -> str:
+    """Return the request that Require alone would decide otherwise, "" for none."""
+    chain, example = analysis.obstacles.get(section, (None, None))
+    return f"with Require alone: {_evidence(chain, str(example))}" if chain and example else ""
 
 
 def _guide_finding(
@@ -520,14 +553,12 @@ def _message(tree: ConfigTree, analysis: AccessAnalysis, section: AccessSection)
     plan = analysis.plans[section]
     if has_directive(lines, RECORD | {"satisfy"}):
         if has_directive(plan.control, RECORD | {"satisfy"}):
-            return (
-                "Order, Allow, Deny and Satisfy stay with mod_access_compat, which merges sections by "
-                "other rules than 2.2"
-            )
+            return f"{_mixed(tree, analysis, section)}{_gone(lines)}"
         if access_compat(tree).is_loaded:
             names = _listed(_list_names(lines), "and")
-            return f"2.4 has {names} in mod_access_compat alone, which is loaded here"
-        return f"2.4 has no {_listed(_list_names(lines), 'or')} without mod_access_compat"
+            return f"2.4 has {names} in mod_access_compat alone, which is loaded here{_gone(lines)}"
+        names = _listed(_list_names(lines), "or")
+        return f"2.4 has no {names} without mod_access_compat{_gone(lines)}"
     if any(line.name in analysis.decisions.removed_names for line in lines):
         return (
             "the ...Authoritative directives are gone; Require lines are alternatives in 2.4, "
@@ -538,6 +569,31 @@ def _message(tree: ConfigTree, analysis: AccessAnalysis, section: AccessSection)
         count = len(requires)
         return f"2.4 takes these {count} Require lines as alternatives, and those around them not at all"
     return "2.4 takes this Require in the place of those around it, and its arguments exactly"
+
+
+def _mixed(tree: ConfigTree, analysis: AccessAnalysis, section: AccessSection) -> str:
+    """Return why the new text of a section has Require beside lines of mod_access_compat."""
+    kept = list(flatten_directives(analysis.plans[section].control))
+    outer = {unit: None for chain in analysis.chains_ending_at(section) for unit in chain.sections[:-1]}
+    around = [
+        unit
+        for unit in outer
+        if unit in analysis.plans and has_directive(analysis.plans[unit].control, RECORD | {"satisfy"})
+    ]
+    words = [line.args.lower() for line in kept if line.name == "order"]
+    if around and words == ["deny,allow"] and not {"allow", "deny"} & {line.name for line in kept}:
+        return f"`Order deny,allow` admits all: the Order lines of {_places(tree, around)} do not decide here"
+    names = _kept_names(analysis.plans[section].control)
+    return f"{names} mod_access_compat: {_why_kept(tree, analysis, section)}"
+
+
+def _gone(lines: Lines) -> str:
+    """Return a clause about the ...Authoritative directives among *lines*, "" for none."""
+    names = [directive_names()[name] for name in dict.fromkeys(line.name for line in lines) if name in GONE]
+    if not names:
+        return ""
+    verb = "is" if len(names) == 1 else "are"
+    return f"; {_listed(names, 'and')} {verb} gone: Require lines are alternatives, whatever module owns them"
 
 
 def _list_names(lines: Lines) -> list[str]:

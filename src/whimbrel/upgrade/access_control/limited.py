@@ -65,9 +65,7 @@ def _reevaluation(section: AccessSection, example: tuple[Chain, ExampleClient] |
     evidence = "a POST to a directory: 2.2 decides as for GET, 2.4 as for POST"
     if example is not None:
         chain, client = example
-        evidence = (
-            f"{chain.url or chain.path}: {client}: 2.2 decides about the index of a directory as for GET"
-        )
+        evidence = f"{chain.url or chain.path}: {client}: 2.2 refuses the index of a directory, 2.4 admits it"
     return Finding(
         "X20",
         section.place,

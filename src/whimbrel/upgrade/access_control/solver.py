@@ -30,6 +30,9 @@ _MAX_POSSIBLE: Final = 64
 _MAX_FURTHER: Final = 12
 """The maximum number of further candidates once one is right for all certain chains."""
 
+FailingChain = tuple[Chain, Counterexample | None]
+"""A chain that a text does not make right, with an example client."""
+
 
 @dataclass(slots=True, eq=False)
 class SectionPlan:
@@ -39,8 +42,8 @@ class SectionPlan:
     """
 
     replacement: Replacement
-    failing: list[tuple[Chain, Counterexample | None]] = field(default_factory=list)
-    possible: list[tuple[Chain, Counterexample | None]] = field(default_factory=list)
+    failing: list[FailingChain] = field(default_factory=list)
+    possible: list[FailingChain] = field(default_factory=list)
 
     @property
     def control(self) -> Lines:
@@ -53,6 +56,9 @@ class Solver:
 
     *compat_first*: candidates of mod_access_compat come before native ones. *report_progress* is called for
     each section.
+
+    Attributes:
+        obstacles: the sections for which native lines were given up, each with a chain in which they fail.
     """
 
     def __init__(
@@ -68,6 +74,7 @@ class Solver:
         self.compat_first = compat_first
         self.report_progress = report_progress
         self.proposals = Proposals(decisions, placements, has_alias=has_alias)
+        self.obstacles: dict[AccessSection, FailingChain] = {}
         self._tried: dict[tuple[AccessSection, Lines | None, tuple[Replacement, ...]], SectionPlan] = {}
         self._last: dict[tuple[AccessSection, Lines | None], SectionPlan] = {}
 
@@ -95,12 +102,12 @@ class Solver:
                 plans = self._attempt(order, forced, base)
                 if not best or _failures(plans) < _failures(best):
                     best = plans
-                more = {
-                    u for written in plans.values() for chain, _ in written.failing for u in chain.sections
-                } - forced
+                failing = [one for written in plans.values() for one in written.failing]
+                more = {u: one for one in reversed(failing) for u in one[0].sections if u not in forced}
                 if not more:
                     break
-                forced |= more
+                self.obstacles.update(more)
+                forced.update(more)
             if not _failures(best):
                 break
         return best

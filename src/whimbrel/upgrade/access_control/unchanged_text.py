@@ -26,7 +26,10 @@ class UnchangedText:
 def of_section(tree: ConfigTree, analysis: AccessAnalysis, section: AccessSection) -> UnchangedText:
     """Return what the lines of *section* do under 2.4, below the sections around it as they stand."""
     if any(map(needs_access_compat, walk(section.lines))) and not access_compat(tree).is_loaded:
-        return UnchangedText(Risk.BREAKS)
+        is_solved = not section.choices and not any(part.choices for part in _outer(analysis, section))
+        with_module = _compared(analysis, section, "with mod_access_compat alone") if is_solved else None
+        opens = with_module is not None and with_module.risk is Risk.OPENS
+        return UnchangedText(Risk.BREAKS, with_module.example if opens and with_module else "")
     if any(line.name in analysis.decisions.removed_names for line in analysis.decisions.lines[section]):
         return UnchangedText(Risk.BREAKS)
     if section.choices or any(part.choices for part in _outer(analysis, section)):
@@ -38,8 +41,10 @@ def _outer(analysis: AccessAnalysis, section: AccessSection) -> list[AccessSecti
     return [part for chain in analysis.chains_ending_at(section) for part in chain.sections]
 
 
-def _compared(analysis: AccessAnalysis, section: AccessSection) -> UnchangedText:
-    """Return the worst effect in the chains that end with *section*."""
+def _compared(
+    analysis: AccessAnalysis, section: AccessSection, state: str = "as the text stands"
+) -> UnchangedText:
+    """Return the worst effect in the chains that end with *section*; *state* are words for the example."""
     decisions = analysis.decisions
     worst = UnchangedText(Risk.COSMETIC)
     for chain in analysis.chains_ending_at(section):
@@ -54,14 +59,14 @@ def _compared(analysis: AccessAnalysis, section: AccessSection) -> UnchangedText
         if before is None:
             found = UnchangedText(Risk.CHANGES)
         else:
-            found = _of_example(decisions.cache.difference(before, after))
+            found = _of_example(decisions.cache.difference(before, after), state)
         if found.risk.rank < worst.risk.rank:
             worst = found
     return worst
 
 
-def _of_example(example: Counterexample | None) -> UnchangedText:
+def _of_example(example: Counterexample | None, state: str) -> UnchangedText:
     if example is None:
         return UnchangedText(Risk.COSMETIC)
     risk = Risk.OPENS if example.after is AccessVerdict.GRANTED else Risk.CLOSES
-    return UnchangedText(risk, f"as the text stands: {example}")
+    return UnchangedText(risk, f"{state}: {example}")

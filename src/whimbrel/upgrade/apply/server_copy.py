@@ -29,10 +29,12 @@ class ServerCopy(NamedTuple):
     Attributes:
         directory: where it is, as it was named.
         facts: sentences about lines that differ from those of an upgrade in place.
+        refused: the old .htaccess files beside the documents that 2.4 refuses there, each with its line.
     """
 
     directory: str
     facts: tuple[str, ...]
+    refused: tuple[tuple[str, int], ...] = ()
 
 
 def write_in_place(
@@ -43,15 +45,31 @@ def write_in_place(
     """
     if not result.files:
         return []
-    tops = [from_system(os.path.abspath(path if path.is_dir() else path.parent)) for path in named]
     return write(
         result.files,
         directory,
         is_read=read_by_includes(result.tree),
-        tops=tops,
+        tops=_tops(named),
         is_open=is_open,
         expected={path: result.tree.files[path].document.bytes for path in result.files},
     )
+
+
+def files_outside(result: UpgradeResult, directory: str, named: Sequence[Path]) -> list[str]:
+    """Return the changed files that `write_in_place` refuses unless it may write everywhere."""
+    tops = [(top, real_path(top)) for top in (directory, *_tops(named))]
+    return [path for path in result.files if not any(_is_below(path, *top) for top in tops)]
+
+
+def _is_below(path: str, top: str, real_top: str) -> bool:
+    """Return True if *path* is named below a top, and no link leads out of it."""
+    prefixes = f"{top.rstrip('/')}/", f"{real_top.rstrip('/')}/"
+    return path.startswith(prefixes) and real_path(path).startswith(prefixes[1])
+
+
+def _tops(named: Sequence[Path]) -> list[str]:
+    """Return the directories that the user named, and those of the files that the user named."""
+    return [from_system(os.path.abspath(path if path.is_dir() else path.parent)) for path in named]
 
 
 def copy_tree(result: UpgradeResult, directory: str, to: Path) -> ServerCopy:

@@ -20,6 +20,7 @@ from whimbrel.upgrade.model import READ_ERROR, Finding, UpgradeOptions
 from whimbrel.upgrade.rule import Rule
 from whimbrel.upgrade.rules import all_rules
 from whimbrel.upgrade.source.config_tree import ConfigTree, ReportProgress, no_progress
+from whimbrel.upgrade.source.queries import was_24_config
 from whimbrel.upgrade.source.reading import Progress, Sources, described, read_config_tree
 
 BATCH_SIZE: Final = 256
@@ -75,6 +76,7 @@ class CheckResult:
         lone: the files that no Include of the server reads.
         is_complete: each file of the server was read, and its builds are those of this system; else 2.4
             refuses this copy for another reason.
+        is_of_24: the text loads modules that only 2.4 has.
     """
 
     files: dict[str, int]
@@ -84,6 +86,7 @@ class CheckResult:
     scope: KnowledgeScope = KnowledgeScope()
     lone: frozenset[str] = frozenset()
     is_complete: bool = True
+    is_of_24: bool = False
 
 
 def check(
@@ -116,13 +119,21 @@ def judge(tree: ConfigTree, wanted: Selection, sources: Sources | None = None) -
     order = {path: at for at, path in enumerate(tree.files)}
     findings = sorted(
         unique.values(),
-        key=lambda f: (f.risk.rank, order.get(f.place.path, len(order)), f.place.line, f.rule),
+        key=lambda f: (
+            f.risk.rank,
+            f.rule != READ_ERROR,  # what ends every start comes before its consequences
+            order.get(f.place.path, len(order)),
+            f.place.line,
+            f.rule,
+        ),
     )
     files = {path: _line_count(file.document.bytes) for path, file in tree.files.items()}
     lone = frozenset(tree.lone.files) if tree.lone is not None else frozenset()
     is_complete = tree.modules_unread is None and not any(file.foreign for file in tree.files.values())
+    texts = source_lines(tree, findings)
+    is_of_24 = was_24_config(tree)
     return CheckResult(
-        files, findings, source_lines(tree, findings), described(tree), result.scope, lone, is_complete
+        files, findings, texts, described(tree), result.scope, lone, is_complete, is_of_24=is_of_24
     )
 
 

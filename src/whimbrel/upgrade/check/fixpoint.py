@@ -16,11 +16,17 @@ from whimbrel.base.errors import SourceLocation
 from whimbrel.base.lazy_dataclasses import dataclass, field, replace
 from whimbrel.config.load import DeepRecursion
 from whimbrel.syntax.edits import Edit, Group, apply
-from whimbrel.upgrade.edits.conflicts import EditSelection, resolve_conflicts, to_manual, why_by_hand
+from whimbrel.upgrade.edits.conflicts import (
+    EditSelection,
+    fault_before,
+    resolve_conflicts,
+    to_manual,
+    why_by_hand,
+)
 from whimbrel.upgrade.edits.diff import changed_lines, line_starts
 from whimbrel.upgrade.edits.text_fixes import OriginalPositions
 from whimbrel.upgrade.knowledge.scope import KnowledgeScope, UnknownItem
-from whimbrel.upgrade.model import NO_FIXPOINT, READ_ERROR, AccessDifference, Finding, Risk, TextFix
+from whimbrel.upgrade.model import NO_FIXPOINT, READ_ERROR, AccessDifference, Finding, Risk, Safety, TextFix
 from whimbrel.upgrade.rule import Rule
 from whimbrel.upgrade.rules import all_rules
 from whimbrel.upgrade.source.config_tree import ConfigTree, Role
@@ -63,6 +69,7 @@ class UpgradeResult:
         passes: how often edits were applied and the tree was read again; edits that exclude each other, and
             rules about what others wrote, need one more. No finding depends on the number.
         scope: what was read, and what is unknown, before and after.
+        end_of_start: the line at which every version of httpd ends its start, None for none.
         access: requests that one version admits and the other refuses, if the answers were compared.
     """
 
@@ -72,6 +79,7 @@ class UpgradeResult:
     line_maps: dict[str, LineMap] = field(default_factory=dict)
     passes: int = 0
     scope: KnowledgeScope = KnowledgeScope()
+    end_of_start: SourceLocation | None = None
     access: tuple[AccessDifference, ...] = ()
 
     @property
@@ -116,7 +124,9 @@ class _Fixpoint:
         self.original = tree
         self.current = tree
         self.decide = decide
-        self.result = UpgradeResult(tree)
+        # sections and Includes behind a damaged tag belong to other sections than the text shows
+        self.end_of_start = next(self._ends_of_start(), None)
+        self.result = UpgradeResult(tree, end_of_start=self.end_of_start)
         self.applied: list[Finding] = []
         self.declined: set[tuple[str, SourceLocation, str]] = set()
         self.refused: dict[tuple[str, SourceLocation, str], Finding] = {}
@@ -147,6 +157,13 @@ class _Fixpoint:
             for path, data in self.result.files.items()
             if data != self.original.files[path].document.bytes
         }
+        if self.end_of_start is not None:
+            remaining = [
+                replace(finding, waits_for=self.end_of_start, decision="")
+                if finding.needs_review or finding.decision
+                else finding
+                for finding in remaining
+            ]
         findings = [*self.applied, *remaining, *self.refused.values(), *self._read_error_findings()]
         self.result.findings = self._sorted(findings)
         self.result.scope = self.original.scope()
@@ -190,6 +207,12 @@ class _Fixpoint:
         for proposal in proposals:
             original = self._original(proposal)
             key = (original.rule, original.place, original.message)
+            fault = self.end_of_start or fault_before(proposal, self.current)
+            if fault is not None:
+                self.refused[key] = replace(
+                    original, safety=Safety.MANUAL, edits=(), decision="", waits_for=fault
+                )
+                continue
             why = why_by_hand(proposal, self.current)
             if why:
                 self.refused[key] = to_manual(original, why)
@@ -309,13 +332,27 @@ class _Fixpoint:
     def _read_error_findings(self) -> Iterator[Finding]:
         """Yield findings for the read errors of the original, and for those that the edits caused."""
         for item in self.original.unread:
-            yield _read_error_finding(_place(item), item.subject, item.advice)
+            finding = _read_error_finding(_place(item), item.subject, item.advice)
+            yield replace(finding, risk=Risk.BREAKS) if self._ends_start(item) else finding
         known = {(_place(item).path, item.subject) for item in self.original.unread}
         for item in self.current.unread:
             if (_place(item).path, item.subject) not in known:
                 place = self._original_place(_place(item))
                 finding = _read_error_finding(place, f"after the upgrade: {item.subject}")
                 yield replace(finding, risk=Risk.BREAKS)
+
+    def _ends_start(self, item: UnknownItem) -> bool:
+        """Return True if httpd ends its start, or answers 500, at the line that could not be read."""
+        file = self.original.files.get(_place(item).path)
+        faults = file.faults if file is not None and file.role is not Role.FRAGMENT else ()
+        return any(fault.kind.ends_start and fault.line == _place(item).line for fault in faults)
+
+    def _ends_of_start(self) -> Iterator[SourceLocation]:
+        """Yield the lines at which every version of httpd ends its start."""
+        for path, file in self.original.files.items():
+            if file.role is Role.MAIN:
+                faults = (fault for fault in file.faults if fault.kind.ends_start)
+                yield from (SourceLocation(path, fault.line) for fault in faults)
 
     def _endless(self, last: list[Finding]) -> Finding:
         rules = sorted({finding.rule for finding in self.applied[-20:]})

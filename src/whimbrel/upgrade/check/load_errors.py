@@ -52,6 +52,8 @@ _OF_ACCESS_COMPAT: Final = ("C17", "R10")
 
 def add_load_errors(result: UpgradeResult, options: LoadOptions | None) -> None:
     """Add a finding for each line that 2.4 refuses; *options* are those of the server, None without one."""
+    if result.end_of_start is not None:
+        return  # behind such a line the text is read as the contents of other sections
     texts = LoadedTexts(result.tree, result.files, V24)
     problems = lone_problems(texts) if options is None else _server_problems(result, texts, options)
     known = _known(result)
@@ -89,7 +91,7 @@ def _known(result: UpgradeResult) -> set[tuple[str, int]]:
     findings = [
         finding
         for finding in result.findings
-        if finding.needs_review and finding.risk is Risk.BREAKS and not finding.edits
+        if (finding.needs_review or finding.waits_for) and finding.risk is Risk.BREAKS and not finding.edits
     ]
     places = {(finding.place.path, finding.place.line) for finding in findings}
     staying = {(f.place.path, f.place.line) for f in findings if f.rule in _OF_ACCESS_COMPAT}

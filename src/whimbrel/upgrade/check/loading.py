@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import Final
 
-from whimbrel.base.dialect import Dialect
+from whimbrel.base.dialect import V24, Dialect
 from whimbrel.base.errors import ConfigError, SourceLocation, StartError, UnknownDirective
 from whimbrel.base.latin1 import to_bytes
 from whimbrel.base.lazy_dataclasses import dataclass, replace
@@ -17,7 +17,8 @@ from whimbrel.config.load import DeepRecursion, complete, read_as_its_build
 from whimbrel.config.messages import format_error
 from whimbrel.config.options import LoadOptions
 from whimbrel.modules import ALL as MODULES
-from whimbrel.upgrade.source.config_tree import ConfigTree, SourceFile
+from whimbrel.upgrade.source.built_in_modules import as_its_build
+from whimbrel.upgrade.source.config_tree import ConfigTree, Role, SourceFile
 from whimbrel.upgrade.source.text_faults import FaultKind
 
 MAX_LINES: Final = 10
@@ -108,6 +109,25 @@ def htaccess_problems(
         if rest is None:
             return
         overlay[file.path] = rest
+
+
+def old_htaccess_refusals(
+    tree: ConfigTree, changed: Mapping[str, bytes], options: LoadOptions
+) -> Iterator[tuple[str, RefusedLine]]:
+    """Yield the .htaccess files among *changed* whose old text is refused by 2.4 with the new text of all
+    other files, each with the first line.
+    """
+    files = {path: tree.files[path] for path in changed}
+    new = {path: data for path, data in changed.items() if files[path].role is not Role.HTACCESS}
+    options = as_its_build(options, tree.built_in)
+    configuration, _ = load(replace(options, overlay={**options.overlay, **new}), V24)
+    if configuration is None:
+        return
+    for path, file in files.items():
+        if file.role is Role.HTACCESS:
+            problem = parse_htaccess(configuration, path, file.document.bytes, ALL, V24)
+            if problem is not None:
+                yield path, problem
 
 
 def without(texts: LoadedTexts, problem: RefusedLine, overlay: Mapping[str, bytes]) -> bytes | None:

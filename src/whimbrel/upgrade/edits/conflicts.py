@@ -106,15 +106,19 @@ def _resolved(
     return finding
 
 
+def fault_before(finding: Finding, tree: ConfigTree) -> SourceLocation | None:
+    """Return the first fault of the files that *finding* changes: a file with one stays as it is."""
+    files = (tree.files[path] for path in dict.fromkeys(edit.path for edit in finding.edits))
+    return next((SourceLocation(file.path, file.faults[0].line) for file in files if file.faults), None)
+
+
 def why_by_hand(finding: Finding, tree: ConfigTree) -> str:
-    """Return the reason why the edits would be guesses, "" for none: their file is damaged, or they depend on
-    a variable or a template mark."""
+    """Return the reason why the edits would be guesses, "" for none: they depend on a variable or a template
+    mark."""
     if not is_consistent(dict.fromkeys(finding.edits)):
         return "its edits contradict each other"
     for path, group in _by_file(finding.edits).items():
         file = tree.files[path]
-        if file.faults:
-            return f"its file stays as it is until line {file.faults[0].line} is corrected"
         before = b"\n".join(file.document.bytes[edit.start : edit.end] for edit in group)
         after = b"\n".join(edit.text for edit in group)
         touched = b"\n".join(_lines_of(file.document.bytes, edit) for edit in group)

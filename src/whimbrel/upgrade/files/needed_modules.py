@@ -11,11 +11,13 @@ import re
 from collections.abc import Iterator
 from typing import Final
 
+from whimbrel.base.errors import SourceLocation
 from whimbrel.base.lazy_dataclasses import dataclass, replace
 from whimbrel.catalogue import ModuleEntry, catalogue
 from whimbrel.syntax.words import getword
+from whimbrel.upgrade.edits.diff import display_path
 from whimbrel.upgrade.edits.load_module import LoadModuleLines, load_module_lines
-from whimbrel.upgrade.model import Finding, Risk, Safety
+from whimbrel.upgrade.model import FileEdit, Finding, Risk, Safety
 from whimbrel.upgrade.source.built_in_modules import is_windows
 from whimbrel.upgrade.source.config_tree import ConfigTree, Role, Statement
 from whimbrel.upgrade.source.queries import was_24_config
@@ -472,7 +474,7 @@ def missing_module_findings(tree: ConfigTree, number: str) -> Iterator[Finding]:
             number,
             place,
             f"{row.file} is not loaded: {need.why}",
-            f"load it: `{load_lines.format_line(need.identifier).strip()}`",
+            f"load it: `{load_lines.format_line(need.identifier).strip()}`, {_where(tree, edit)}",
             need.risk,
             Safety.SAFE,
             (edit,),
@@ -483,9 +485,14 @@ def missing_module_findings(tree: ConfigTree, number: str) -> Iterator[Finding]:
             name = row.file.removeprefix("mod_")
             finding = replace(
                 finding,
-                advice=(
-                    f"load it: `a2enmod {name}`, or the line that was inserted before the Include of the "
-                    "other modules"
-                ),
+                advice=f"load it with `a2enmod {name}`, or with this line {_where(tree, edit)}",
             )
         yield finding
+
+
+def _where(tree: ConfigTree, edit: FileEdit) -> str:
+    """Return the place of an inserted line in the text as it was read."""
+    text = tree.files[edit.path].document.bytes
+    line = SourceLocation(edit.path, text.count(b"\n", 0, edit.edit.start) + 1)
+    at = tree.original_place(line)
+    return f"at {display_path(at.path, tree.root)}:{at.line}"

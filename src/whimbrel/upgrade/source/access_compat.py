@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from typing import Final
 
 from whimbrel.base.lazy_dataclasses import dataclass
+from whimbrel.upgrade.edits.diff import display_path
 from whimbrel.upgrade.model import InputContext
 from whimbrel.upgrade.source.config_tree import ConfigTree, Role, Statement
 
@@ -73,7 +74,7 @@ def access_compat_sentence(tree: ConfigTree) -> str:
     has_others = tree.lone is not None and any(True for _ in _needing(tree.lone))
     if not needing:
         return f"mod_access_compat: not known whether 2.4 has it for {_OTHERS}" if has_others else ""
-    sentence = _sentence(access_compat(tree), needing, are_read=tree.modules_unread is None)
+    sentence = _sentence(tree, access_compat(tree), needing)
     return f"{sentence}; not known for {_OTHERS}" if has_others else sentence
 
 
@@ -81,23 +82,21 @@ def _needing(tree: ConfigTree) -> Iterator[Statement]:
     return filter(needs_access_compat, tree.named(*DIRECTIVES, include_inactive=True))
 
 
-_NO_START: Final = "2.4 does not start with these lines"
-
-
-def _sentence(state: AccessCompat, lines: list[Statement], *, are_read: bool) -> str:
-    """Return what 2.4 does with *lines*; *are_read*: no file with LoadModule lines was left out."""
+def _sentence(tree: ConfigTree, state: AccessCompat, lines: list[Statement]) -> str:
+    """Return what 2.4 does with *lines*, the first of each kind with its place."""
     if state.is_loaded:
         return f"mod_access_compat: 2.4 loads it ({state.place}), so {_NAMES} work as the text stands"
-    effects = {
-        "each request below a .htaccess file that has them gets 500"
-        if line.file.role is Role.HTACCESS
-        else _NO_START
-        for line in lines
-    }
-    # no request reaches a .htaccess file before the server starts
-    effect = "; once they are corrected, ".join(sorted(effects, key=lambda text: text != _NO_START))
+    first: dict[str, str] = {}
+    for line in lines:
+        place = f"{display_path(line.file.path, tree.root)}:{line.place.line} ({line.node.name})"
+        is_htaccess = line.file.role is Role.HTACCESS
+        first.setdefault(f"{line.file.refusal} {'below' if is_htaccess else 'with'}", place)
+    effect = " and ".join(f"{words} {first[words]}" for words in sorted(first, reverse=True))
     if state.is_loaded is False:
-        return f"mod_access_compat: no line loads it for 2.4, so {_NAMES} do not work: {effect}"
-    why = "no LoadModule line is here" if are_read else "files with LoadModule lines were not read"
-    why = f"{state.place} loads it under a condition" if state.place else why
-    return f"mod_access_compat: not known whether 2.4 has it ({why}); without it {effect}"
+        return f"mod_access_compat: no line loads it for 2.4, which {effect}"
+    why = "no LoadModule line is here"
+    if state.place:
+        why = f"{state.place} loads it under a condition"
+    elif tree.modules_unread is not None:
+        why = "files with LoadModule lines were not read"
+    return f"mod_access_compat: not known whether 2.4 has it ({why}); without it 2.4 {effect}"

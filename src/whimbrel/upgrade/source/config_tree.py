@@ -63,6 +63,11 @@ class SourceFile:
     _newline: bytes = field(default=b"", repr=False)
 
     @property
+    def refusal(self) -> str:
+        """The effect of a line that 2.4 refuses, as a predicate: requests parse .htaccess files."""
+        return "answers 500" if self.role is Role.HTACCESS else "does not start"
+
+    @property
     def is_template(self) -> bool:
         """Return True if template marks stand in the file, so that any argument may be replaced."""
         return bool(self.template_lines)

@@ -7,15 +7,16 @@ stays as it is. `verify`, `explain` and `replay` print the same sentence beside 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from enum import Enum
 from functools import cache
 from typing import Final
 
+from whimbrel.base.latin1 import to_text
 from whimbrel.base.lazy_dataclasses import dataclass
 from whimbrel.catalogue.load import directive_names
 from whimbrel.syntax.lines import TOO_DEEP, V22_LINES
-from whimbrel.syntax.tree import Directive, Document, Malformed, Node, Section, parse
+from whimbrel.syntax.tree import Directive, Document, Malformed, Section, parse
 from whimbrel.upgrade.source.foreign_text import is_foreign
 from whimbrel.upgrade.source.templates import marked_lines
 
@@ -55,6 +56,11 @@ class FaultKind(Enum):
         """Return True if no line of the text can be read."""
         return bool(self.value[1])
 
+    @property
+    def ends_start(self) -> bool:
+        """Return True if every version of httpd ends its start at such a line."""
+        return self in (FaultKind.OPEN_SECTION, FaultKind.STRAY_TAG)
+
 
 @dataclass(frozen=True, slots=True)
 class TextFault:
@@ -91,7 +97,7 @@ def text_faults(data: bytes, document: Document | None = None) -> tuple[TextFaul
         )
     if data.startswith(BOM):  # a tag behind it is still a tag
         document = parse(data[len(BOM) :], V22_LINES)
-    return (*_damaged_bytes(data), *(() if marks else _node_faults(document.children)))
+    return (*_damaged_bytes(data), *(() if marks else _node_faults(document)))
 
 
 def encoding_faults(data: bytes) -> tuple[TextFault, ...]:
@@ -135,21 +141,23 @@ def _damaged_bytes(data: bytes) -> Iterator[TextFault]:
         yield TextFault(FaultKind.NUL, line, reason, "remove the NUL bytes")
 
 
-def _node_faults(nodes: Iterable[Node]) -> Iterator[TextFault]:
+def _node_faults(document: Document) -> Iterator[TextFault]:
     """Yield sections that are not closed, tags without their section, and misspelled names.
 
     The names of a branch are not judged: they may be those of a module that is not here.
     """
-    waiting = [(node, False) for node in reversed(list(nodes))]
+    waiting = [(node, False) for node in reversed(document.children)]
+    named: set[Malformed] = set()
     while waiting:
         node, is_branch = waiting.pop()
         if isinstance(node, Malformed):
-            yield _malformed(node)
+            if node not in named:
+                yield _malformed(node)
         elif isinstance(node, Section):
             if node.close is None:
-                reason = f"<{node.name}> is not closed"
-                advice = f"write </{node.name}> where the section ends"
-                yield TextFault(FaultKind.OPEN_SECTION, node.number, reason, advice)
+                fault, tag = _open_section(node, document.bytes)
+                yield fault
+                named |= {tag} if tag is not None else set()
             name = node.name.lower()
             if name.startswith(_OPAQUE):
                 continue
@@ -159,6 +167,21 @@ def _node_faults(nodes: Iterable[Node]) -> Iterator[TextFault]:
             waiting += [(child, inside) for child in reversed(node.children)]
         elif isinstance(node, Directive) and not is_branch:
             yield from _typo(node.name, node.number)
+
+
+def _open_section(section: Section, data: bytes) -> tuple[TextFault, Malformed | None]:
+    """Return the fault of a section that is not closed, and the tag in it that closes no section: httpd ends
+    its start there, and that is the tag that was meant.
+    """
+    tags = (node for node in section.children if isinstance(node, Malformed) and "closing tag" in node.reason)
+    tag = next(tags, None)
+    if tag is None:
+        reason = f"<{section.name}> is not closed"
+        advice = f"write </{section.name}> where the section ends"
+        return TextFault(FaultKind.OPEN_SECTION, section.number, reason, advice), None
+    text = to_text(data[tag.start : tag.end]).strip()
+    reason = f"{text} does not close <{section.name}>, which line {section.number} opens"
+    return TextFault(FaultKind.OPEN_SECTION, tag.number, reason, f"write </{section.name}>"), tag
 
 
 def _malformed(node: Malformed) -> TextFault:

@@ -38,7 +38,7 @@ def findings(root: Path, conf: str, htaccess: str) -> list[Finding]:
 def test_a_file_that_refuses_get_alone_below_a_location_needs_review(tmp_path: Path, htaccess: str) -> None:
     """2.2 answers 401 or 403 to a POST for the directory, as to a GET; 2.4 admits the POST."""
     (finding, *_) = findings(tmp_path, LOCATION, htaccess)
-    assert "2.2 decides about the index of a directory as for GET" in finding.evidence
+    assert "2.2 refuses the index of a directory, 2.4 admits it" in finding.evidence
 
 
 def test_a_location_without_access_control_is_evaluated_again_too(tmp_path: Path) -> None:

@@ -81,4 +81,4 @@ def test_apache2_says_the_same(
 
 def test_a_text_of_24_gets_the_mpm_of_24(tmp_path: Path) -> None:
     (found,) = about_mpm(checked(tmp_path, text_of("# none", "modules"), ()))
-    assert found.advice == "load it: `LoadModule mpm_event_module modules/mod_mpm_event.so`"
+    assert found.advice.startswith("load it: `LoadModule mpm_event_module modules/mod_mpm_event.so`, at ")

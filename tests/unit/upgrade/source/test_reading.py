@@ -110,6 +110,7 @@ def test_a_moved_folder_stands_for_the_server_root_of_the_text(tmp_path: Path) -
         ("Include conf/httpd.conf\n", "{root}/conf/httpd.conf includes itself: not followed"),
         ("</Directory>\n", "a closing tag without its section"),
         ("<Directory />\n", "<Directory> is not closed"),
+        ("<Files x>\n</Fils>\n", "</Fils> does not close <Files>, which line 1 opens"),
         ("<Directory /\n</Directory>\n", "<Directory without its closing '>'"),
         ("A on \\\n", "the file ends after a backslash that joins the next line"),
         ("A o\0n\n", "a NUL byte (1 in this file): httpd ignores the rest of its line"),

@@ -24,7 +24,7 @@ def check(tree: ConfigTree) -> Iterator[Finding]:
         if len(words) != 4:
             continue
         condition = expression(words[2], words[3])
-        message = "FilterProvider takes an expression: 2.4 does not start with a condition of 2.2"
+        message = f"FilterProvider takes an expression: 2.4 {line.file.refusal} with a condition of 2.2"
         if condition is None or not is_quotable(condition):
             advice = f"write an expression that is true where {words[3]} matched {words[2]}"
             yield Finding("C33", line.place, message, advice, Risk.BREAKS)

@@ -9,7 +9,7 @@ from whimbrel.syntax.words import quoted
 from whimbrel.upgrade.edits.helpers import change_args, remove_line, source_lines
 from whimbrel.upgrade.model import FileEdit, Finding, InputContext, Risk, Safety
 from whimbrel.upgrade.rule import Rule
-from whimbrel.upgrade.source.config_tree import ConfigTree, Role, Statement
+from whimbrel.upgrade.source.config_tree import ConfigTree, Statement
 from whimbrel.upgrade.source.htaccess import accepts_directive
 from whimbrel.upgrade.source.queries import is_loaded_under_condition, is_module_missing
 
@@ -77,13 +77,12 @@ def _possible(tree: ConfigTree) -> Iterator[Finding]:
         )
         if tree.context is not InputContext.SERVER and not guarded and line.file.path not in seen:
             seen.add(line.file.path)
-            harm = "answers 500" if line.file.role is Role.HTACCESS else "does not start"
             yield Finding(
                 "C34",
                 line.place,
                 (
-                    f"possible: AddOutputFilterByType is a directive of mod_filter; 2.4 {harm} where no "
-                    "line loads it"
+                    f"possible: AddOutputFilterByType is a directive of mod_filter; 2.4 "
+                    f"{line.file.refusal} where no line loads it"
                 ),
                 "check that mod_filter is loaded (on Debian `a2enmod filter`)",
                 Risk.BREAKS,

@@ -23,7 +23,7 @@ def findings(tree: ConfigTree, rule: str, directive: str, module: str) -> Iterat
             yield Finding(
                 rule,
                 line.place,
-                f"{line.node.name} has no option DebugLevel in 2.4: 2.4 does not start",
+                f"{line.node.name} has no option DebugLevel in 2.4: 2.4 {line.file.refusal}",
                 f"remove the option; LogLevel {module}:traceN replaces it",
                 Risk.BREAKS,
                 Safety.SAFE,

@@ -35,7 +35,7 @@ def check(tree: ConfigTree) -> Iterator[Finding]:
             yield Finding(
                 "X01",
                 line.place,
-                "Options mixes arguments with and without sign: 2.4 does not start with it",
+                f"Options mixes arguments with and without sign: 2.4 {line.file.refusal} with it",
                 f"write the options that 2.2 read: {text}",
                 Risk.BREAKS,
                 Safety.SAFE,

@@ -25,16 +25,16 @@ def check(tree: ConfigTree) -> Iterator[Finding]:
             and not path.endswith((".conf", "~", ".dpkg-old", ".dpkg-dist", ".bak"))
             and file.role is not Role.HTACCESS
         ):
-            name = path.rpartition("/")[2]
             yield Finding(
                 "X15",
                 SourceLocation(path, 1),
                 (
-                    "Debian's apache2.conf of 2.4 reads sites-enabled/*.conf only, and a2ensite ignores "
-                    "other files"
+                    "this text reads the file, and 2.4 reads it too; Debian's own apache2.conf of 2.4 reads "
+                    "sites-enabled/*.conf only"
                 ),
-                f"rename it to {name}.conf, and recreate its link, before Debian's apache2.conf of 2.4 comes",
-                Risk.CHANGES,
+                "do nothing while this apache2.conf stays; before Debian's takes its place, rename the "
+                "files as `whimbrel explain X15` shows",
+                Risk.COSMETIC,
             )
 
 

@@ -20,11 +20,10 @@ def check(tree: ConfigTree) -> Iterator[Finding]:
         is_top_level = scope_of(line) is None and line.file.role is not Role.HTACCESS
         if is_top_level or has_server_context(line) or not accepts_directive(tree, line, "authconfig"):
             continue
-        harm = "answers 500" if line.file.role is Role.HTACCESS else "does not start"
         yield Finding(
             "R05",
             line.place,
-            f"2.4 {harm}: its TLS library does not support {line.node.name} for a directory",
+            f"2.4 {line.file.refusal}: its TLS library does not support {line.node.name} for a directory",
             (
                 "move the line to the server or virtual host; Require expr %{SSL_CLIENT_I_DN} "
                 "requires one authority in a directory"

@@ -1,0 +1,58 @@
+"""Reasons that findings give for lines of mod_access_compat that stay, and for directives that go."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from tests.unit.upgrade.config_trees import config_tree
+
+from whimbrel.upgrade.check.fixpoint import upgrade
+
+MODULES = "".join(
+    f"LoadModule {name}_module modules/mod_{name}.so\n"
+    for name in ("authz_host", "auth_basic", "authn_file", "authz_user", "authz_groupfile", "status")
+)
+TEXT = f"""{MODULES}Listen 80
+<Location /server-status>
+    Order deny,allow
+    Deny from all
+    Allow from 127.0.0.1
+</Location>
+<VirtualHost *:80>
+    ServerName a.example
+    DocumentRoot /srv/a
+    <Directory /srv/a>
+        Order deny,allow
+        Deny from all
+        Allow from 10.0.0.0/8
+        AuthType Basic
+        AuthName a
+        AuthUserFile users
+        AuthzUserAuthoritative off
+        Require valid-user
+        Satisfy All
+    </Directory>
+</VirtualHost>
+<VirtualHost *:80>
+    ServerName b.example
+    DocumentRoot /srv/b
+    <Directory /srv/b>
+        Order allow,deny
+        Allow from all
+    </Directory>
+</VirtualHost>
+"""
+LINES = TEXT.splitlines()
+
+
+def test_a_finding_names_what_it_removes_and_why_it_keeps_the_rest(tmp_path: Path) -> None:
+    """Require in the <Location> would replace the password of the directory, so Order stays there."""
+    result = upgrade(config_tree(tmp_path, {"conf/httpd.conf": TEXT}))
+    by_line = {one.place.line: one for one in result.findings if one.rule in ("C17", "C20")}
+    directory = by_line[LINES.index("    <Directory /srv/a>") + 1]
+    location = by_line[LINES.index("<Location /server-status>") + 1]
+    assert "AuthzUserAuthoritative is gone: Require lines are alternatives" in directory.message
+    text = f"{location.message}\n{location.evidence}"
+    assert "stay with mod_access_compat: no Require was found that decides alike together with" in text
+    assert f"conf/httpd.conf:{directory.place.line}" in text
+    assert "with Require alone: /server-status: " in text and "2.2 answers 401, 2.4 answers 200" in text
