@@ -177,7 +177,9 @@ class Scene:
                 over.wait(0.05)
             wire.close()
 
-        threads = [threading.Thread(target=request_often, args=(n,), daemon=True) for n in range(MORE_CLIENTS)]
+        threads = [
+            threading.Thread(target=request_often, args=(n,), daemon=True) for n in range(MORE_CLIENTS)
+        ]
         for thread in threads:
             thread.start()
         try:
@@ -321,7 +323,9 @@ def failures(fault: Fault, found: Observation) -> list[str]:
     for name in ("wrong", "reset", "refused", "unanswered"):
         if outcomes.get(name) and name not in fault.failures:
             lines.append(f"{outcomes[name]} responses: {name}")
-    if found.lost > fault.lines * found.killed and not (fault.name == "no-memory" and found.lost <= fault.lines):
+    if found.lost > fault.lines * found.killed and not (
+        fault.name == "no-memory" and found.lost <= fault.lines
+    ):
         lines.append(f"{found.lost} lines lost")
     if found.repeated:
         lines.append(f"{found.repeated} lines without a request")

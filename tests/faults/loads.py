@@ -63,13 +63,24 @@ class State:
     is_over: threading.Event = field(default_factory=threading.Event)
 
 
-def _document(state: State, target: str, name: str, fields: dict[str, str] | None = None) -> Step:
+def _document(state: State, name: str, fields: dict[str, str] | None = None) -> Step:
+    """Return a request for a file, whose version may change before the response comes."""
     versions = state.versions
 
     def is_right(reply: Reply) -> bool:
-        return reply.status == 200 and version_of(name, reply.body) in versions | state.versions
+        return reply.status == 200 and version_of(_last(name), reply.body) in versions | state.versions
 
-    return Step(Request("GET", target, fields or {}), is_right)
+    return Step(Request("GET", name, fields or {}), is_right)
+
+
+def _page(target: str) -> Step:
+    """Return a request for a document of the back end."""
+    is_right = _equals(content(_last(target), 1, SIZES[_last(target)]))
+    return Step(Request("GET", target), is_right)
+
+
+def _last(target: str) -> str:
+    return target.rpartition("/")[2]
 
 
 def _status(request: Request, *statuses: int, is_secret: bool = False) -> Step:
@@ -80,19 +91,19 @@ def documents(state: State, _agent: str) -> Iterator[list[Step]]:
     """Yield exchanges about files: sizes, a missing one, a protected one with three kinds of credentials."""
     secret = "/private/secret.txt"
     while True:
-        yield [_document(state, f"/{name}", name) for name in SIZES]
+        yield [_document(state, f"/{name}") for name in SIZES]
         yield [
-            _document(state, secret, "secret.txt", KNOWN),
+            _document(state, secret, KNOWN),
             _status(Request("GET", secret), 401, is_secret=True),
             _status(Request("GET", secret, UNKNOWN), 401, is_secret=True),
         ]
-        yield [_document(state, "/small.txt", "small.txt"), _status(Request("GET", "/none.txt"), 404)]
+        yield [_document(state, "/small.txt"), _status(Request("GET", "/none.txt"), 404)]
 
 
-def proxied(state: State, agent: str) -> Iterator[list[Step]]:
+def proxied(_state: State, agent: str) -> Iterator[list[Step]]:
     """Yield exchanges that a back end answers."""
     for number in itertools.count():
-        yield [_document(state, f"/back/{name}", name) for name in SIZES]
+        yield [_page(f"/back/{name}") for name in SIZES]
         echo = f"{agent} {number} ".encode() * 200
         is_echo = _equals(echo)
         yield [Step(Request("POST", "/back/echo", {"Content-Type": "text/plain"}, echo), is_echo)]
@@ -106,7 +117,7 @@ def encrypted(state: State, agent: str) -> Iterator[list[Step]]:
     """Yield exchanges of files and of a back end's documents."""
     for files in documents(state, agent):
         yield files
-        yield [_document(state, f"/back/{name}", name) for name in SIZES]
+        yield [_page(f"/back/{name}") for name in SIZES]
 
 
 class Author:
@@ -128,8 +139,7 @@ class Author:
             put = Request("PUT", self._file, {"Content-Type": "text/plain"}, body)
             yield [Step(put, self._judge_put(number)), Step(Request("GET", self._file), self._is_possible)]
             name = tuple(SIZES)[number % 3]
-            cached = f"/back/cached{number % 7}/{name}"
-            yield [_document(self._state, cached, name), _document(self._state, f"/{name}", name)]
+            yield [_page(f"/back/cached{number % 7}/{name}"), _document(self._state, f"/{name}")]
             yield [_status(Request("PROPFIND", "/dav/", {"Depth": "1"}), 207)]
             yield [Step(Request("LOCK", self._lock, {"Timeout": "Second-5"}, LOCK), self._judge_lock)]
             if self._token:
@@ -157,7 +167,9 @@ class Author:
         if self._state.is_replaced:
             is_right = is_missing or version is not None
         else:
-            is_right = is_missing and None in self._possible or version is not None and version in self._possible
+            is_right = (
+                is_missing and None in self._possible or version is not None and version in self._possible
+            )
         if is_right and not self._state.is_replaced:
             self._possible = {version}
         return is_right
@@ -174,8 +186,8 @@ class Author:
         return reply.status == 204
 
     def _judge_delete(self, reply: Reply) -> bool:
-        is_right = reply.status == 204 or reply.status == 404 and (
-            None in self._possible or self._state.is_replaced
+        is_right = (
+            reply.status == 204 or reply.status == 404 and (None in self._possible or self._state.is_replaced)
         )
         self._possible = {None} if is_right else self._possible | {None}
         return is_right
@@ -264,7 +276,11 @@ class Client(threading.Thread):
             if not reply.failure:
                 self.received[self.agent, line, reply.status] += 1
             outcome = self._outcome(step, reply, before | self._state.may)
-            what = f"{line}: {reply.status} {reply.body[:80]!r}" if outcome == "wrong" else f"{line}: {reply.cause}"
+            what = (
+                f"{line}: {reply.status} {reply.body[:80]!r}"
+                if outcome == "wrong"
+                else f"{line}: {reply.cause}"
+            )
             self.samples.append(Sample(outcome, begin, end, reply.status, what))
 
     @staticmethod

@@ -254,7 +254,9 @@ class _Streams:
             self._failure.setdefault(event.stream_id, "ended")
         elif isinstance(event, h2.events.StreamReset):
             # a refused stream was not processed
-            self._failure.setdefault(event.stream_id, "closed" if event.error_code == REFUSED_STREAM else "reset")
+            self._failure.setdefault(
+                event.stream_id, "closed" if event.error_code == REFUSED_STREAM else "reset"
+            )
             self.cause = f"RST_STREAM {event.error_code}"
 
     def fail_all(self, failure: str) -> None:

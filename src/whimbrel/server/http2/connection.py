@@ -21,7 +21,7 @@ from functools import partial
 from time import monotonic
 from typing import Any, Final
 
-from whimbrel.engine.abandon import abandon, close_sources
+from whimbrel.engine.abandon import abandon, close_sources, failed_response
 from whimbrel.engine.coroutines import drive
 from whimbrel.engine.input.body import RequestBody
 from whimbrel.engine.log.error_log_line import LogLine
@@ -436,13 +436,17 @@ class Http2Connection(asyncio.Protocol, TimedConnection):
             self._schedule_tick()
 
     def _failed(self, stream: Stream, problem: BaseException) -> None:
-        """Respond with a 500 without a body after an internal error."""
+        """Respond with a 500 without a body after an internal error, and log both."""
         self.service.report(problem)
         stream.connection.send_interim = None
         if not stream.gone:
             self.wire.send_head(stream, self.wire.encoder.encode([(b":status", b"500")]), end=True)
-        self.served += 1
-        self.done(stream)
+        response = failed_response(stream.connection)
+        if response is not None:
+            self.sender.finish(stream, response, 0)
+        else:
+            self.served += 1
+            self.done(stream)
 
     def send_continue(self, number: int) -> None:
         """Send 100 Continue to a client that waits for it before it sends its body."""

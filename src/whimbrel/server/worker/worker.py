@@ -22,6 +22,7 @@ from typing import Any, Final
 
 import uvloop
 
+from whimbrel.base.machine_failures import cause_of, place_of
 from whimbrel.engine.body import Aborted
 from whimbrel.server.connection.stack import protocol_factory
 from whimbrel.server.master import messages
@@ -296,8 +297,14 @@ class Worker:
         }
 
     def _report(self, problem: BaseException) -> None:
-        """Log an internal error with its traceback, except for an aborted body, which is logged already."""
+        """Log an internal error with its traceback, and a failure of the machine with its place.
+
+        The reason of an aborted body is logged already.
+        """
         if isinstance(problem, Aborted):
+            return
+        if cause := cause_of(problem):
+            self.generation.log("error", f"{cause}: failed in {place_of(problem)}")
             return
         text = "".join(traceback.format_exception(problem))
         self.generation.log("crit", text.rstrip("\n"))

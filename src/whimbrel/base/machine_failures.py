@@ -1,0 +1,31 @@
+"""Failures of the machine, which no code can prevent: memory, descriptors, a disk that is full or broken."""
+
+from __future__ import annotations
+
+import os
+import traceback
+from errno import EDQUOT, EIO, EMFILE, ENFILE, ENOMEM, ENOSPC, EROFS
+
+from whimbrel.base.static_typing import Final
+
+ERRORS: Final = frozenset((EDQUOT, EIO, EMFILE, ENFILE, ENOMEM, ENOSPC, EROFS))
+
+
+def cause_of(problem: BaseException) -> str:
+    """Return the cause as the error log shows it, ``(24)Too many open files``; "" for any other exception."""
+    if isinstance(problem, MemoryError):
+        number = ENOMEM
+    elif isinstance(problem, OSError) and problem.errno in ERRORS:
+        number = problem.errno
+    else:
+        return ""
+    return f"({number}){os.strerror(number)}"
+
+
+def place_of(problem: BaseException) -> str:
+    """Return the function and the line that *problem* comes from, in place of a traceback."""
+    frames = traceback.extract_tb(problem.__traceback__)
+    if not frames:
+        return "?"
+    last = frames[-1]
+    return f"{last.name}, line {last.lineno} of {os.path.basename(last.filename)}"
