@@ -305,12 +305,12 @@ def _lines(path: Path, pattern: re.Pattern[str]) -> Counter[tuple[str, str, int]
 
 
 def traceback_ends(text: str) -> list[str]:
-    """Return the last lines of the tracebacks in a log."""
+    """Return the last lines of the tracebacks in a log, where a traceback is one line with escapes."""
     found = []
-    for block in text.split("Traceback (most recent call last)")[1:]:
+    for block in text.replace("\\n", "\n").split("Traceback (most recent call last)")[1:]:
         lines = block.splitlines()[1:]
         last = next((n for n, line in enumerate(lines) if not line.startswith(" ")), 0)
-        found.append(" | ".join(line.strip() for line in lines[max(last - 2, 0) : last + 1]))
+        found.append(" | ".join(line.strip() for line in lines[max(last - 3, 0) : last + 1]))
     return found
 
 

@@ -4,11 +4,14 @@ from __future__ import annotations
 
 import os
 import traceback
-from errno import EDQUOT, EIO, EMFILE, ENFILE, ENOMEM, ENOSPC, EROFS
+from errno import EAGAIN, EDQUOT, EIO, EMFILE, ENFILE, ENOMEM, ENOSPC, EROFS
 
 from whimbrel.base.static_typing import Final
 
 ERRORS: Final = frozenset((EDQUOT, EIO, EMFILE, ENFILE, ENOMEM, ENOSPC, EROFS))
+FAILURES: Final = (OSError, MemoryError, RuntimeError)
+"""Types of exceptions that may be failures of the machine."""
+_NO_THREAD: Final = "can't start new thread"  # the only mark of this RuntimeError
 
 
 def cause_of(problem: BaseException) -> str:
@@ -17,6 +20,8 @@ def cause_of(problem: BaseException) -> str:
         number = ENOMEM
     elif isinstance(problem, OSError) and problem.errno in ERRORS:
         number = problem.errno
+    elif isinstance(problem, RuntimeError) and str(problem) == _NO_THREAD:
+        number = EAGAIN
     else:
         return ""
     return f"({number}){os.strerror(number)}"

@@ -14,7 +14,7 @@ from whimbrel.base.bounded_dict import BoundedDict
 from whimbrel.base.doorkeeper import Doorkeeper
 from whimbrel.base.latin1 import to_bytes
 from whimbrel.base.lazy_dataclasses import replace
-from whimbrel.base.machine_failures import cause_of, place_of
+from whimbrel.base.machine_failures import FAILURES, cause_of, place_of
 from whimbrel.base.sync_waits import SyncWaits
 from whimbrel.catalogue.log_sources import source_of
 from whimbrel.config.configuration import Configuration
@@ -143,7 +143,7 @@ class Engine:
                 status = self._log_unreadable_body(r, problem)
             except TooManyLookups as problem:
                 status = problem.status
-            except (OSError, MemoryError) as problem:
+            except FAILURES as problem:
                 status = await self._log_machine_failure(r, problem)
                 r = final_request(r)
         if status not in (OK, DONE):
@@ -155,7 +155,7 @@ class Engine:
             r = final_request(r)
         try:
             response = await finalize(r)
-        except (OSError, MemoryError) as problem:
+        except FAILURES as problem:
             r.status = await self._log_machine_failure(r, problem)
             send_error(r, 0)
             response = await finalize(r)

@@ -255,7 +255,12 @@ class Http2Connection(asyncio.Protocol, TimedConnection):
     def flush(self) -> None:
         """Write the pending frames and renew the deadline."""
         if self.wire.out and not self.ended and not self.transport.is_closing():
-            self.transport.write(self.wire.take())
+            try:
+                frames = self.wire.take()
+            except MemoryError:  # nothing else may call this: the client would wait
+                self.transport.abort()
+                raise
+            self.transport.write(frames)
         self.set_deadline()
 
     def set_deadline(self) -> None:
@@ -406,11 +411,15 @@ class Http2Connection(asyncio.Protocol, TimedConnection):
             stream.task = drive(response, self.service.loop, partial(self._responded, stream))
 
     def _responded(self, stream: Stream, response: Response | None, problem: BaseException | None) -> None:
-        """Send a response that the engine had to wait for."""
+        """Send a response that the engine had to wait for; a connection that cannot be written ends."""
         if response is not None:
-            self._adapt_pending()
-            self.sender.send(stream, response)
-            self.flush()
+            try:
+                self._adapt_pending()
+                self.sender.send(stream, response)
+                self.flush()
+            except Exception as failure:
+                self.service.report(failure)
+                self.transport.abort()
         else:
             stream.task = self.service.loop.create_task(self._ended_without_response(stream, problem))
 
