@@ -1,1 +1,1 @@
-"""Faults by plan: each fault of machine, disk, processes and back ends under each kind of load (make faults)."""
+"""Faults by plan (make faults): each fault of machine, disk, processes and back ends under each load."""

@@ -17,7 +17,7 @@ from pathlib import Path
 from tests.faults.disk import Disk
 from tests.faults.interposer import Interposer
 from tests.faults.loads import CLIENTS, Client, Load, Sample, State
-from tests.faults.plan import Fault
+from tests.faults.plan import LOG_PROGRAM, Fault
 from tests.faults.site import CONF, HUNG_NAME, PADDING, TLS, BackEnd, lay_out, write_certificate
 from tests.faults.wires import Http1Wire, Http2Wire, Request, Wire
 from tests.hostile.server import HostileSite, Program, ServerProcess
@@ -28,7 +28,6 @@ RECOVERY = 5.0  # seconds until the service must be complete again
 SETTLED = 5.0  # seconds for log lines and descriptors after the load
 SPARE_DESCRIPTORS = 8  # that a worker may hold more than before
 PROCESSES = 2
-MORE_CLIENTS = 4
 _ACCESS = re.compile(r'"(\S+ \S+) \S+" (\d+) .*"([^"]*)"$')
 _WIDE = re.compile(r'^x+ "(\S+ \S+) \S+" (\d+) "([^"]*)"$')
 
@@ -104,8 +103,7 @@ class Scene:
                         self._stop()
                 finally:
                     self.state.is_over.set()
-                    for client in self.clients:
-                        client.may_run.set()
+                    self._resume_clients()
                     self.end_processes()
         finally:
             shutil.rmtree(self.server.root, ignore_errors=True)
@@ -165,8 +163,17 @@ class Scene:
             time.sleep(0.01)
 
     @contextlib.contextmanager
-    def more_clients(self, target: str) -> Iterator[None]:
-        """Send requests for *target* meanwhile; their responses are not judged."""
+    def without_clients(self) -> Iterator[None]:
+        """Let all clients close their connections meanwhile."""
+        self._pause_clients()
+        try:
+            yield
+        finally:
+            self._resume_clients()
+
+    @contextlib.contextmanager
+    def more_clients(self, target: str, count: int) -> Iterator[None]:
+        """Let *count* clients request *target* meanwhile; their responses are not judged."""
         wire_type: Callable[[int, str], Wire] = Http2Wire if self.load.is_encrypted else Http1Wire
         over = threading.Event()
 
@@ -177,9 +184,7 @@ class Scene:
                 over.wait(0.05)
             wire.close()
 
-        threads = [
-            threading.Thread(target=request_often, args=(n,), daemon=True) for n in range(MORE_CLIENTS)
-        ]
+        threads = [threading.Thread(target=request_often, args=(n,), daemon=True) for n in range(count)]
         for thread in threads:
             thread.start()
         try:
@@ -203,8 +208,7 @@ class Scene:
             time.sleep(WARM)
             self._pause_clients()
             before = self._descriptors()
-            for client in self.clients:
-                client.may_run.set()
+            self._resume_clients()
             self.break_time = time.monotonic()
             self.state.may = self.fault.may
             self.fault.run(self)
@@ -214,10 +218,10 @@ class Scene:
             self._pause_clients()
             self._settle(before)
             self.state.is_over.set()
+            self._resume_clients()
             for client in self.clients:
-                client.may_run.set()
                 client.join(30)
-            found.hits = self.interposer.hits
+            found.hits += self.interposer.hits
             self._count()
         return found
 
@@ -229,8 +233,12 @@ class Scene:
             client.is_paused.wait(30)
         time.sleep(0.1)
 
+    def _resume_clients(self) -> None:
+        for client in self.clients:
+            client.may_run.set()
+
     def _recover(self) -> None:
-        """Wait until all responses have been right for a moment, or for the longest recovery and this moment."""
+        """Wait until all responses have been right for a moment, at most for `RECOVERY` and this moment."""
         limit = self.heal_time + RECOVERY + CALM
         while time.monotonic() < limit:
             time.sleep(0.05)
@@ -276,7 +284,7 @@ class Scene:
         for client in self.clients:
             received += client.received
             sent += client.sent
-        logs = [("access_log", _ACCESS)] + ([("piped", _WIDE)] if self.fault.conf else [])
+        logs = [("access_log", _ACCESS)] + ([("piped", _WIDE)] if self.fault.conf == LOG_PROGRAM else [])
         for name, pattern in logs:
             lines = _lines(self.server.logs / name, pattern)
             found.lost += sum((received - lines).values())
@@ -314,8 +322,8 @@ def traceback_ends(text: str) -> list[str]:
     return found
 
 
-def failures(fault: Fault, found: Observation) -> list[str]:
-    """Return what breaks the promise of *fault*, a line each."""
+def failures(fault: Fault, load: Load, found: Observation) -> list[str]:
+    """Return what breaks the promise of *fault* under *load*, a line each."""
     lines = []
     outcomes = found.outcomes
     if not outcomes.get("right"):
@@ -323,10 +331,10 @@ def failures(fault: Fault, found: Observation) -> list[str]:
     for name in ("wrong", "reset", "refused", "unanswered"):
         if outcomes.get(name) and name not in fault.failures:
             lines.append(f"{outcomes[name]} responses: {name}")
-    if found.lost > fault.lines * found.killed and not (
-        fault.name == "no-memory" and found.lost <= fault.lines
-    ):
+    if found.lost > (max(found.killed, 1) * load.in_flight if fault.loses_lines else 0):
         lines.append(f"{found.lost} lines lost")
+    if found.slowest > fault.longest and not outcomes.get("unanswered"):
+        lines.append(f"a response took {found.slowest:.1f} seconds")
     if found.repeated:
         lines.append(f"{found.repeated} lines without a request")
     if found.tracebacks:
@@ -337,6 +345,6 @@ def failures(fault: Fault, found: Observation) -> list[str]:
         lines.append(f"{found.descriptors} descriptors more")
     if found.recovery is None:
         lines.append(f"not complete after {RECOVERY:.0f} s")
-    if fault.hits and not found.hits:
+    if load.name in fault.hits and not found.hits:
         lines.append("the fault hit nothing")
     return lines

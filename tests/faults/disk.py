@@ -44,7 +44,7 @@ class Disk:
         (self.place / ".filler").unlink(missing_ok=True)
 
     def set_writable(self, is_writable: bool) -> None:
-        """Remount; a file that is being written delays the change to read-only."""
+        """Remount; a file that is being written delays the change to read-only for up to 3 seconds."""
         mode = "rw" if is_writable else "ro"
         end = time.monotonic() + 3
         while True:

@@ -121,7 +121,7 @@ def encrypted(state: State, agent: str) -> Iterator[list[Step]]:
 
 
 class Author:
-    """A WebDAV client with a file of its own: after a failed PUT it may have the content of before or after."""
+    """A WebDAV client with a file of its own, which a failed PUT leaves with its old or its new content."""
 
     def __init__(self, state: State, agent: str) -> None:
         self._state = state
@@ -210,6 +210,11 @@ class Load:
     def is_encrypted(self) -> bool:
         """True if its clients speak TLS and HTTP/2."""
         return self.wire is Http2Wire
+
+    @property
+    def in_flight(self) -> int:
+        """The number of responses that all clients may be about to get."""
+        return CLIENTS * (3 if self.is_encrypted else 1)
 
 
 LOADS = {

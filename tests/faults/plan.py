@@ -15,11 +15,13 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from tests.faults.site import HTACCESS, PASSWORD, write_documents
+from tests.faults.wires import TIMEOUT
 
 if TYPE_CHECKING:
     from tests.faults.cell import Scene
 
 SLOW = 0.005  # seconds of each operation on a slow disk
+OTHER_LOCKS = 'DavLockDB "{root}/locks/db"\n'  # a database that is open for writing keeps its disk writable
 LOG_PROGRAM = 'CustomLog "|{root}/logger.sh" wide\n'
 
 
@@ -32,8 +34,9 @@ class Fault:
         run: breaks, waits for the time of the scene, and heals.
         may: statuses of errors that a client may get.
         failures: failures of connections that a client may see (`reset`, `refused`, `unanswered`).
-        lines: lines of access logs that may be lost, for each killed process.
-        hits: the interposer counts the fault; a cell without a hit proves nothing.
+        loses_lines: a process that dies may lose the lines of the responses that its clients have just got.
+        hits: loads that meet the fault for certain; one of their cells without a hit proves nothing.
+        longest: seconds that a right response may take.
         conf: more configuration.
     """
 
@@ -42,8 +45,9 @@ class Fault:
     run: Callable[[Scene], None]
     may: frozenset[int] = frozenset()
     failures: frozenset[str] = frozenset()
-    lines: int = 0
-    hits: bool = False
+    loses_lines: bool = False
+    hits: frozenset[str] = frozenset()
+    longest: float = TIMEOUT
     conf: str = ""
 
 
@@ -73,7 +77,8 @@ def _full_log_disk(scene: Scene) -> None:
 
 
 def _read_only(scene: Scene) -> None:
-    scene.disk.set_writable(False)
+    with scene.without_clients():  # a file that is being written keeps the disk writable
+        scene.disk.set_writable(False)
     try:
         scene.wait()
     finally:
@@ -164,7 +169,7 @@ def _killed_master(scene: Scene) -> None:
 def _hung_back_ends(scene: Scene) -> None:
     scene.back_end.answers.clear()
     try:
-        with scene.more_clients("/back/small.txt"):
+        with scene.more_clients("/back/small.txt", 80):
             scene.wait()
     finally:
         scene.back_end.answers.set()
@@ -261,7 +266,7 @@ def _reload(scene: Scene) -> None:
 
 def _hung_lookups(scene: Scene) -> None:
     target = "/back/named/small.txt" if scene.load.name == "proxy" else "/named"
-    with _interposed(scene, is_lookup_hung=1), scene.more_clients(target):
+    with _interposed(scene, is_lookup_hung=1), scene.more_clients(target, 80):
         scene.wait()
 
 
@@ -269,6 +274,7 @@ def _full_log_pipe(scene: Scene) -> None:
     stopped = scene.processes(b"cat")
     for pid in stopped:
         os.kill(pid, signal.SIGSTOP)
+        scene.observation.hits += 1
     try:
         scene.wait()
     finally:
@@ -277,6 +283,8 @@ def _full_log_pipe(scene: Scene) -> None:
                 os.kill(pid, signal.SIGCONT)
 
 
+FILES = frozenset(("static", "tls-h2", "dav-cache"))
+ALL = FILES | {"proxy"}
 RESET = frozenset(("reset",))
 GONE = frozenset(("reset", "refused", "unanswered"))
 FAULTS = {
@@ -299,6 +307,7 @@ FAULTS = {
             "Reads are served; a write gets 403 or 500 and changes nothing; the cache passes responses on.",
             _read_only,
             frozenset((403, 500)),
+            conf=OTHER_LOCKS,
         ),
         Fault(
             "no-descriptors",
@@ -313,30 +322,30 @@ FAULTS = {
             _memory,
             frozenset((403, 404, 500, 502, 503)),
             RESET,
-            lines=12,
+            loses_lines=True,
         ),
         Fault(
             "read-errors",
             "A file that cannot be read gets an error, or its response ends early, visibly.",
             _read_errors,
-            frozenset((403, 404, 500)),
+            frozenset((401, 403, 404, 500)),
             RESET,
-            hits=True,
+            hits=FILES,
         ),
         Fault(
             "write-errors",
             "A write that fails gets an error and leaves the file of before; the cache passes responses on.",
             _write_errors,
             frozenset((403, 500, 507)),
-            hits=True,
+            hits=frozenset(("dav-cache",)),
         ),
-        Fault("slow-disk", "Every request is answered rightly, later.", _slow_disk, hits=True),
+        Fault("slow-disk", "Every request is answered rightly, later.", _slow_disk, hits=FILES),
         Fault(
             "killed-workers",
             "A request may lose its connection; another worker takes the place of the killed one.",
             _killed_workers,
             failures=RESET,
-            lines=12,
+            loses_lines=True,
         ),
         Fault(
             "stopped-worker",
@@ -348,7 +357,7 @@ FAULTS = {
             "The workers end with their master, so a new start finds the address free.",
             _killed_master,
             failures=GONE,
-            lines=24,
+            loses_lines=True,
         ),
         Fault(
             "hung-back-ends",
@@ -356,7 +365,7 @@ FAULTS = {
             _hung_back_ends,
             frozenset((502, 503, 504)),
         ),
-        Fault("clock-jumps", "Every request is answered rightly.", _clock_jumps, hits=False),
+        Fault("clock-jumps", "Every request is answered rightly.", _clock_jumps),
         Fault(
             "vanished-root",
             "A missing document gets 404, and WebDAV 405; when the tree is back, so are the responses.",
@@ -390,12 +399,14 @@ FAULTS = {
             "hung-lookups",
             "Requests that need no lookup are answered beside those that wait for one.",
             _hung_lookups,
-            hits=True,
+            hits=ALL,
+            longest=2.0,
         ),
         Fault(
             "full-log-pipe",
             "A log program that does not read delays lines and may delay responses; none is lost.",
             _full_log_pipe,
+            hits=ALL,
             conf=LOG_PROGRAM,
         ),
     )

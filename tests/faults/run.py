@@ -30,9 +30,9 @@ by a response that the promise does not allow, a response without its line in th
 a request, a traceback, a process or more than 8 descriptors left, or a recovery of more than 5 seconds.
 `--only` runs some faults, loads or cells (`slow-disk`, `proxy`, `slow-disk/proxy`); other rows stay.
 
-Loads: `static`: documents of three sizes, a missing one, a protected one. `proxy`: a back end's documents, and
-bodies that it sends back. `tls-h2`: both over TLS and HTTP/2, three streams at the same time. `dav-cache`: PUT,
-GET, PROPFIND, LOCK, UNLOCK and DELETE, and a back end's documents through mod_cache_disk.
+Loads: `static`: documents of three sizes, a missing one, a protected one. `proxy`: a back end's documents,
+and bodies that it sends back. `tls-h2`: both over TLS and HTTP/2, three streams at the same time.
+`dav-cache`: PUT, GET, PROPFIND, LOCK, UNLOCK and DELETE, and a back end's documents through mod_cache_disk.
 
 | fault | promise |
 |---|---|
@@ -73,7 +73,7 @@ def run_cell(fault: Fault, load: Load, seconds: float) -> CellResult:
     """Run a cell on Whimbrel and, where it is installed, on apache2."""
     whimbrel = observe(WHIMBREL, fault, load, seconds)
     apache = observe(APACHE, fault, load, seconds) if APACHE.is_present else None
-    return CellResult(whimbrel, apache, failures(fault, whimbrel))
+    return CellResult(whimbrel, apache, failures(fault, load, whimbrel))
 
 
 def responses(found: Observation) -> str:

@@ -84,6 +84,9 @@ def lay_out(disk: Path) -> None:
         (disk / name).mkdir(parents=True, exist_ok=True)
         _own(disk / name)
     write_documents(disk / "www/htdocs", 1)
+    locks = disk.parent / "locks"
+    locks.mkdir()
+    _own(locks)
     (disk / "passwords").write_text(PASSWORD)
     (disk / "www/htdocs/private/.htaccess").write_text(HTACCESS.format(disk=disk))
 
