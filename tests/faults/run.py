@@ -11,7 +11,7 @@ import time
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
 
-from tests.faults.cell import Observation, Scene, failures
+from tests.faults.cell import SPARE_DESCRIPTORS, Observation, Scene, failures
 from tests.faults.interposer import COMPILER, remove_library
 from tests.faults.loads import LOADS, Load
 from tests.faults.plan import FAULTS, Fault
@@ -27,7 +27,7 @@ server of two workers for a second; the fault lasts for three; then the load goe
 been right for a second. The site lies on a tmpfs. A library that the linker loads first injects errors and
 delays of the disk, jumps of the clock and lookups that hang (`tests/faults/interposer.c`). A cell is broken
 by a response that the promise does not allow, a response without its line in the access log, a line without
-a request, a traceback, a process or more than 8 descriptors left, or a recovery of more than 5 seconds.
+a request, a traceback, a process or more than 16 descriptors left, or a recovery of more than 5 seconds.
 `--only` runs some faults, loads or cells (`slow-disk`, `proxy`, `slow-disk/proxy`); other rows stay.
 
 Loads: `static`: documents of three sizes, a missing one, a protected one. `proxy`: a back end's documents,
@@ -96,7 +96,7 @@ def summary(found: Observation) -> str:
         "lines lost": found.lost,
         "lines repeated": found.repeated,
         "processes left": found.processes,
-        "descriptors left": found.descriptors if found.descriptors > 8 else 0,
+        "descriptors left": found.descriptors if found.descriptors > SPARE_DESCRIPTORS else 0,
     }
     more = "".join(f", {name} {count}" for name, count in noted.items() if count)
     return f"{responses(found)}; recovery {seconds_of(found)}, slowest {found.slowest:.1f}{more}"

@@ -46,12 +46,9 @@ def test_a_promise_holds(fault: str, load: str) -> None:
     assert not scene.server.root.exists()
 
 
-def test_an_interrupted_run_leaves_nothing(tmp_path: Path) -> None:
+def test_an_interrupted_run_leaves_nothing(open_path: Path) -> None:
     """Neither a mount, a process, a directory, nor the compiled library."""
-    environment = {**os.environ, "TMPDIR": str(tmp_path)}
-    tmp_path.chmod(0o755)
-    for above in tmp_path.parents[:2]:
-        above.chmod(0o755)
+    environment = {**os.environ, "TMPDIR": str(open_path)}
     command = [sys.executable, "-m", "tests.faults.run", "--only", "read-errors/static", "--seconds", "60"]
     run = subprocess.Popen(
         command,
@@ -62,18 +59,18 @@ def test_an_interrupted_run_leaves_nothing(tmp_path: Path) -> None:
         preexec_fn=lambda: signal.signal(signal.SIGINT, signal.default_int_handler),
     )
     end = time.monotonic() + 60
-    while not list(tmp_path.glob("*/logs/pid")) and time.monotonic() < end:
+    while not list(open_path.glob("*/logs/pid")) and time.monotonic() < end:
         time.sleep(0.05)
-    assert len(mounts(str(tmp_path))) == 2
+    assert len(mounts(str(open_path))) == 2
     time.sleep(0.5)
     run.send_signal(signal.SIGINT)
     _, progress = run.communicate(timeout=60)
     assert run.returncode == 130
     assert progress.startswith("1 of 1: read-errors/static\n")
-    assert mounts(str(tmp_path)) == []
-    assert list(tmp_path.iterdir()) == []
+    assert mounts(str(open_path)) == []
+    assert list(open_path.iterdir()) == []
     commands = [path.read_bytes() for path in Path("/proc").glob("[0-9]*/cmdline") if path.exists()]
-    assert not [command for command in commands if str(tmp_path).encode() in command]
+    assert not [command for command in commands if str(open_path).encode() in command]
 
 
 def test_the_library_needs_no_fault_to_be_loaded() -> None:

@@ -91,7 +91,7 @@ def test_cells_are_chosen_by_fault_load_and_name() -> None:
         ({"repeated": 1}, ["1 lines without a request"]),
         ({"tracebacks": 1}, ["1 tracebacks"]),
         ({"processes": 1}, ["1 processes left"]),
-        ({"descriptors": 9}, ["9 descriptors more"]),
+        ({"descriptors": 17}, ["17 descriptors more"]),
         ({"recovery": None}, ["not complete after 5 s"]),
     ],
 )

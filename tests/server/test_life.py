@@ -317,3 +317,31 @@ def test_an_idle_server_stops_at_once(server: ServerProcess, number: signal.Sign
     assert time.monotonic() - begun < 1.0  # 0.07 on a machine with free processors
     for wire in wires:
         wire.close()
+
+
+# memory -------------------------------------------------------------------------------------------
+EXHAUSTED = """
+from whimbrel.engine.engine import Engine
+respond = Engine.respond
+def exhausted(self, connection, head, body):
+    if head.uri.startswith("/exhaust"):
+        raise MemoryError
+    return respond(self, connection, head, body)
+Engine.respond = exhausted
+"""
+
+
+def test_a_worker_without_memory_is_replaced(server: ServerProcess) -> None:
+    server.changes += EXHAUSTED
+    server.start()
+    before = set(server.workers())
+    assert server.get("/exhaust").startswith(b"HTTP/1.1 500 ")
+    server.wait_for(lambda: len(set(server.workers()) - before) == 1)
+    assert server.get().endswith(b"hello\n")
+    server.wait_for(lambda: len(server.workers()) == len(before))
+    assert "[core:error]" in (server.root / "logs/error_log").read_text()
+    assert (
+        "(12)Cannot allocate memory: failed in exhausted, line 6 of "
+        in (server.root / "logs/error_log").read_text()
+    )
+    assert "Traceback" not in (server.root / "logs/error_log").read_text()

@@ -559,31 +559,6 @@ def test_a_restart_closes_idle_connections(server: ServerProcess) -> None:
         assert time.monotonic() - begin < 2.0
 
 
-# memory -------------------------------------------------------------------------------------------
-EXHAUSTED = """
-from whimbrel.engine.engine import Engine
-respond = Engine.respond
-def exhausted(self, connection, head, body):
-    if head.uri.startswith("/exhaust"):
-        raise MemoryError
-    return respond(self, connection, head, body)
-Engine.respond = exhausted
-"""
-
-
-def test_a_worker_without_memory_is_replaced(server: ServerProcess) -> None:
-    server.changes += EXHAUSTED
-    server.start()
-    before = set(server.workers())
-    assert server.get("/exhaust").startswith(b"HTTP/1.1 500 ")
-    server.wait_for(lambda: len(set(server.workers()) - before) == 1)
-    assert server.get().endswith(b"hello\n")
-    server.wait_for(lambda: len(server.workers()) == len(before))
-    assert "[core:error]" in log_of(server)
-    assert "(12)Cannot allocate memory: failed in exhausted, line 6 of " in log_of(server)
-    assert "Traceback" not in log_of(server)
-
-
 # RewriteMap prg: ---------------------------------------------------------------------------------
 PRG = (
     "LoadModule rewrite_module m/mod_rewrite.so\nStartServers 2\nRewriteEngine On\nRewriteMap m prg:map.sh\n"

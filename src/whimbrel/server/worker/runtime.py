@@ -140,13 +140,13 @@ class ServerRuntime:
 
     async def reverse_lookup(self, address: str) -> str | None:
         """Return the host name of an IP address, or None."""
-        return await self._look_up(lambda: _reverse_lookup(address))
+        return await self._in_lookup_thread(lambda: _reverse_lookup(address))
 
     async def resolve(self, name: str) -> list[str]:
         """Return the IP addresses of a host name, [] if it is unknown."""
-        return await self._look_up(lambda: _resolve(name))
+        return await self._in_lookup_thread(lambda: _resolve(name))
 
-    async def _look_up(self, work: Callable[[], T]) -> T:
+    async def _in_lookup_thread(self, work: Callable[[], T]) -> T:
         """Run a lookup in a thread of its own pool: a name server that hangs delays lookups alone."""
         if self._lookup_pool is None:
             self._lookup_pool = ThreadPoolExecutor(self._threads, thread_name_prefix="lookup")
