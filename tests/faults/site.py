@@ -111,6 +111,8 @@ class _Pages(BaseHTTPRequestHandler):
     server: BackEnd
 
     def do_GET(self) -> None:
+        # a pool that a hung back end has made grow would count as descriptors left
+        is_late = not self.server.answers.is_set()
         if not self.server.answers.wait(30):
             return
         name = self.path.partition("?")[0].rpartition("/")[2]
@@ -119,6 +121,8 @@ class _Pages(BaseHTTPRequestHandler):
         if "/cached" in self.path:
             self.send_header("Cache-Control", "max-age=2")
         self.send_header("Content-Length", str(len(body)))
+        if is_late:
+            self.send_header("Connection", "close")
         self.end_headers()
         self.wfile.write(body)
 
