@@ -365,7 +365,12 @@ FAULTS = {
             _hung_back_ends,
             frozenset((502, 503, 504)),
         ),
-        Fault("clock-jumps", "Every request is answered rightly.", _clock_jumps),
+        Fault(
+            "clock-jumps",
+            "Every request is answered rightly; a WebDAV lock ends when the clock passes its time (400).",
+            _clock_jumps,
+            frozenset((400,)),
+        ),
         Fault(
             "vanished-root",
             "A missing document gets 404, and WebDAV 405; when the tree is back, so are the responses.",
