@@ -41,7 +41,7 @@ CacheRoot "{disk}/cache"
 CacheEnable disk /back/cached
 CacheDefaultExpire 60
 ProxyTimeout 2
-ProxyPass /back/named http://{name}:{back_end}/ retry=0
+ProxyPass /back/named http://{name}:{back_end}/ retry=0 disablereuse=On
 ProxyPass /back http://127.0.0.1:{back_end} retry=0
 <Location "/named">
     Require forward-dns {name}
