@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import shutil
 import signal
 import socket
@@ -345,3 +346,25 @@ def test_a_worker_without_memory_is_replaced(server: ServerProcess) -> None:
         in (server.root / "logs/error_log").read_text()
     )
     assert "Traceback" not in (server.root / "logs/error_log").read_text()
+
+
+LOOP_ERROR = """
+from whimbrel.server.worker.worker import Worker
+refresh = Worker.refresh
+def refresh_and_fail(self):
+    refresh(self)
+    if self.reason == 0:
+        self.loop.call_soon(lambda: 1 / 0)
+        self.loop.call_exception_handler({"message": "a task is lost"})
+Worker.refresh = refresh_and_fail
+"""
+
+
+def test_errors_of_the_loop_are_lines_of_the_log(server: ServerProcess) -> None:
+    server.changes += LOOP_ERROR
+    server.start()
+    assert server.get().endswith(b"hello\n")
+    log = server.root / "logs/error_log"
+    server.wait_for(lambda: "ZeroDivisionError" in log.read_text() and "a task is lost" in log.read_text())
+    lines = log.read_text().splitlines()
+    assert [line for line in lines if not re.match(r"\[.+\] \[\w+:\w+\] \[pid \d+:tid \d+\] ", line)] == []
