@@ -40,7 +40,9 @@ and bodies that it sends back. `tls-h2`: both over TLS and HTTP/2, three streams
 HEADER = """
 Failures of a connection: `reset` (it ended before the response was complete), `refused`, `unanswered` (after
 15 seconds). Recovery is the time from the end of the fault to the last response that was not right. Lines:
-lost and repeated ones of the access log. Left: processes and descriptors.
+lost and repeated ones of the access log. Left: processes and descriptors. Each row is one run on two cores
+that had other work: numbers of responses are no measure of speed. Where only right responses are counted, the
+fault has met no request, or it has done no harm.
 
 | fault and load | result | responses | recovery s | slowest s | lines | tracebacks | left | apache2 |
 |---|---|---|---:|---:|---:|---:|---:|---|

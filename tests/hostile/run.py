@@ -98,7 +98,7 @@ def write_runs(path: Path, runs: dict[str, Run]) -> None:
 def split_section(text: str) -> tuple[str, str]:
     """Split the text of docs/reliability.md before its first section, which `make faults` writes."""
     measured, mark, section = text.partition("\n## ")
-    return measured + "\n" * bool(mark), mark.lstrip() + section
+    return measured.rstrip("\n") + "\n", mark.lstrip() + section
 
 
 def table_rows(text: str) -> dict[str, str]:
