@@ -7,6 +7,7 @@ import signal
 import subprocess
 import sys
 import time
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -14,7 +15,7 @@ import pytest
 pytest.importorskip("h2", reason="the optional package h2 is not installed")
 
 from tests.faults.cell import Scene, failures
-from tests.faults.interposer import library
+from tests.faults.interposer import library, remove_library
 from tests.faults.loads import LOADS
 from tests.faults.plan import FAULTS
 from tests.faults.run import missing
@@ -23,6 +24,12 @@ from tests.hostile.server import WHIMBREL
 
 pytestmark = pytest.mark.skipif(bool(missing()), reason=missing())
 SECONDS = 1.0
+
+
+@pytest.fixture(scope="module", autouse=True)
+def _library() -> Iterator[None]:
+    yield
+    remove_library()
 
 
 def mounts(text: str) -> list[str]:
