@@ -15,6 +15,8 @@ TIME ?= 60
 ONLY ?=
 # make hostile HOSTILE="--scale 0.1 mutated-requests"; `--list` names the measures
 HOSTILE ?=
+# make faults FAULTS="--only slow-disk full-disk/proxy --seconds 1"; `--list` names the faults
+FAULTS ?=
 # make upgrade-access ACCESS="--sections 400 --seed 7"
 ACCESS ?=
 # make crawl CRAWL="--only cgit --limit 60 --details crawl.jsonl"; `--list` names the applications
@@ -45,7 +47,7 @@ LEVEL ?= trace1
 unexport PYTHONDONTWRITEBYTECODE
 
 .DEFAULT_GOAL := help
-.PHONY: help serve test static check conformance upgrade-check upgrade-access starts bench hostile logs crawl \
+.PHONY: help serve test static check conformance upgrade-check upgrade-access starts bench hostile faults logs crawl \
 	differential specialized explained fuzz verify verify-live fleet mutants grammar lock coverage audit dist sbom docs manual packages \
 	clean
 
@@ -64,6 +66,7 @@ help:
 	@echo "make starts       check, start and stop 200 random configurations beside apache2 (STARTS=...)"
 	@echo "make bench        requests per CPU second beside apache2 and nginx (BENCH=...)"
 	@echo "make hostile      reliability under hostile traffic (HOSTILE=...; figures: docs/reliability.md)"
+	@echo "make faults       faults of machine, disk, processes and back ends under load (FAULTS=...; docs/reliability.md)"
 	@echo "make fuzz         parsers under coverage-guided fuzzing, a minute each (TIME=seconds, ONLY=names)"
 	@echo "make logs         compare access and error lines with apache2 (LEVEL=...; differences: docs/logs.md)"
 	@echo "make crawl        packaged applications of Debian beside apache2 (CRAWL=...)"
@@ -147,6 +150,9 @@ bench: .venv/run.stamp
 
 hostile: .venv/dev.stamp
 	$(BIN)/python -m tests.hostile.run $(HOSTILE)
+
+faults: .venv/dev.stamp
+	$(BIN)/python -m tests.faults.run $(FAULTS)
 
 logs: .venv/dev.stamp
 	WHIMBREL_LOG_LEVEL=$(LEVEL) $(BIN)/python -m pytest tests/differential/test_log_lines.py -q

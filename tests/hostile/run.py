@@ -95,14 +95,21 @@ def write_runs(path: Path, runs: dict[str, Run]) -> None:
     path.write_text(json.dumps({name: asdict(run) for name, run in sorted(merged.items())}, indent=1))
 
 
-def table_rows(table: str) -> dict[str, str]:
-    """Return the rows of the table in the text of docs/reliability.md by name of the measure."""
+def split_section(text: str) -> tuple[str, str]:
+    """Split the text of docs/reliability.md before its first section, which `make faults` writes."""
+    measured, mark, section = text.partition("\n## ")
+    return measured.rstrip("\n") + "\n", mark.lstrip() + section
+
+
+def table_rows(text: str) -> dict[str, str]:
+    """Return the rows of the table of measures in the text of docs/reliability.md by name of the measure."""
+    table, _ = split_section(text)
     return {line.split("`")[1]: line for line in table.splitlines() if line.startswith("| `")}
 
 
 def document(runs: dict[str, Run], promises: dict[str, Measure], before: str = "") -> str:
-    """Return the text of docs/reliability.md: a row for each run, and the rows of other measures of *before*,
-    the text that is replaced.
+    """Return the text of docs/reliability.md: a row for each run, and the rows of other measures and the
+    section of *before*, the text that is replaced.
     """
     rows = table_rows(before) | {
         name: f"| `{name}` | {promises[name].promise} | {_verdict(run.result)} "
@@ -110,7 +117,9 @@ def document(runs: dict[str, Run], promises: dict[str, Measure], before: str = "
         for name, run in runs.items()
         if name in promises
     }
-    return DOCUMENT + "".join(f"{row}\n" for name, row in sorted(rows.items()) if name in promises)
+    table = "".join(f"{row}\n" for name, row in sorted(rows.items()) if name in promises)
+    section = split_section(before)[1]
+    return DOCUMENT + table + (f"\n{section}" if section else "")
 
 
 def main() -> int:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import shutil
 import signal
 import socket
@@ -317,3 +318,53 @@ def test_an_idle_server_stops_at_once(server: ServerProcess, number: signal.Sign
     assert time.monotonic() - begun < 10  # 0.07 on a machine with free processors, 30 with the idle ones
     for wire in wires:
         wire.close()
+
+
+# memory -------------------------------------------------------------------------------------------
+EXHAUSTED = """
+from whimbrel.engine.engine import Engine
+respond = Engine.respond
+def exhausted(self, connection, head, body):
+    if head.uri.startswith("/exhaust"):
+        raise MemoryError
+    return respond(self, connection, head, body)
+Engine.respond = exhausted
+"""
+
+
+def test_a_worker_without_memory_is_replaced(server: ServerProcess) -> None:
+    server.changes += EXHAUSTED
+    server.start()
+    before = set(server.workers())
+    assert server.get("/exhaust").startswith(b"HTTP/1.1 500 ")
+    server.wait_for(lambda: len(set(server.workers()) - before) == 1)
+    assert server.get().endswith(b"hello\n")
+    server.wait_for(lambda: len(server.workers()) == len(before))
+    assert "[core:error]" in (server.root / "logs/error_log").read_text()
+    assert (
+        "(12)Cannot allocate memory: failed in exhausted, line 6 of "
+        in (server.root / "logs/error_log").read_text()
+    )
+    assert "Traceback" not in (server.root / "logs/error_log").read_text()
+
+
+LOOP_ERROR = """
+from whimbrel.server.worker.worker import Worker
+refresh = Worker.refresh
+def refresh_and_fail(self):
+    refresh(self)
+    if self.reason == 0:
+        self.loop.call_soon(lambda: 1 / 0)
+        self.loop.call_exception_handler({"message": "a task is lost"})
+Worker.refresh = refresh_and_fail
+"""
+
+
+def test_errors_of_the_loop_are_lines_of_the_log(server: ServerProcess) -> None:
+    server.changes += LOOP_ERROR
+    server.start()
+    assert server.get().endswith(b"hello\n")
+    log = server.root / "logs/error_log"
+    server.wait_for(lambda: "ZeroDivisionError" in log.read_text() and "a task is lost" in log.read_text())
+    lines = log.read_text().splitlines()
+    assert [line for line in lines if not re.match(r"\[.+\] \[\w+:\w+\] \[pid \d+:tid \d+\] ", line)] == []

@@ -22,6 +22,20 @@ async def abandon(connection: Connection) -> Response:
     return Response(r, b"", b"", [], close=True)
 
 
+def failed_response(connection: Connection) -> Response | None:
+    """Return the response to the present request after an internal error, for the log; None without a
+    request. The protocol sends a 500 of its own.
+    """
+    r: Request | None = connection.request
+    if r is None:
+        return None
+    while r.next is not None:
+        r = r.next
+    r.status = 500
+    r.set_uncacheable()
+    return Response(r, b"", b"", [], close=True)
+
+
 async def close_sources(connection: Connection) -> None:
     """Close the sources of the present request, whose response is not sent."""
     r: Request | None = connection.request

@@ -14,12 +14,14 @@ from whimbrel.base.bounded_dict import BoundedDict
 from whimbrel.base.doorkeeper import Doorkeeper
 from whimbrel.base.latin1 import to_bytes
 from whimbrel.base.lazy_dataclasses import replace
+from whimbrel.base.machine_failures import FAILURES, cause_of, place_of
 from whimbrel.base.sync_waits import SyncWaits
 from whimbrel.catalogue.log_sources import source_of
 from whimbrel.config.configuration import Configuration
 from whimbrel.config.core_config import CoreServerConfig
 from whimbrel.config.model import Section, Server, unique_by
 from whimbrel.engine import identity
+from whimbrel.engine.abandon import close_sources
 from whimbrel.engine.cache.index import ResponseCache
 from whimbrel.engine.connection import Connection
 from whimbrel.engine.coroutines import Suspended, drive, run_until_suspended
@@ -141,6 +143,9 @@ class Engine:
                 status = self._log_unreadable_body(r, problem)
             except TooManyLookups as problem:
                 status = problem.status
+            except FAILURES as problem:
+                status = await self._log_machine_failure(r, problem)
+                r = final_request(r)
         if status not in (OK, DONE):
             try:
                 await self._refuse(r, status)
@@ -148,7 +153,12 @@ class Engine:
                 send_error(r, problem.status)
         if r.next is not None:
             r = final_request(r)
-        response = await finalize(r)
+        try:
+            response = await finalize(r)
+        except FAILURES as problem:
+            r.status = await self._log_machine_failure(r, problem)
+            send_error(r, 0)
+            response = await finalize(r)
         if is_unread and not connection.is_http2:
             # ap_read_request returns no request that post_read_request refuses: the connection ends, although
             # the fields of the response may say otherwise
@@ -191,6 +201,19 @@ class Engine:
                     self._log_unreadable_body(last, problem)
                     last.status = status
                     send_error(last, status)
+
+    async def _log_machine_failure(self, r: Request, problem: BaseException) -> HookStatus:
+        """Log that the machine has failed *r* and release its body; return the status of the response.
+
+        Any other exception is raised again.
+        """
+        cause = cause_of(problem)
+        if not cause:
+            raise problem
+        await close_sources(r.connection)
+        r.set_uncacheable()
+        r.log("error", f"request failed in {place_of(problem)}", cause=cause)
+        return 500
 
     def _log_unreadable_body(self, r: Request, problem: BodyError) -> HookStatus:
         """Log why the body of *r* could not be read; return the status of the response."""

@@ -104,6 +104,8 @@ class HtaccessResolver:
                 r.server, LogLine(message.level, message.text, message.code, message.module)
             )
         if parsed.error is not None:
+            if parsed.error.status == 403:  # the file may be readable at the next request
+                r.set_uncacheable()
             raise parsed.error
         layer = parsed.layer
         if layer is not None:

@@ -325,7 +325,6 @@ def send_file(r: Request) -> HookStatus:
     info = os.fstat(handle)
     if S_ISDIR(info.st_mode):  # it has replaced the file
         os.close(handle)
-        r.set_uncacheable()
         return _refuse(r)
     if r.finfo is None or content_signature(info) != content_signature(r.finfo):
         r.set_uncacheable()
@@ -357,7 +356,8 @@ def _add_body(r: Request, part: FileSegment, info: os.stat_result) -> bool:
 
 
 def _refuse(r: Request) -> HookStatus:
-    """Log that the file of *r* cannot be opened; return the status."""
+    """Log that the file of *r* cannot be opened, which its signature does not show; return the status."""
+    r.set_uncacheable()
     cause = (
         _why_not(r.filename or "")
         if r.plan.dialect.wire_22 or r.finfo is not None and S_ISREG(r.finfo.st_mode)

@@ -58,6 +58,7 @@ def make_handler(_scope: Scope) -> CompiledHook:
         try:
             data = read_regular(to_bytes(r.filename or ""), _MAX_BYTES)
         except OSError as problem:
+            r.set_uncacheable()
             cause = f"({problem.errno}){os.strerror(problem.errno or 0)}"
             r.log(
                 "error",

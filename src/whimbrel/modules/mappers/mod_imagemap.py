@@ -274,6 +274,7 @@ def make_handler(scope: Scope) -> CompiledHook:
         try:
             lines = [strip(line) for line in to_text(read_regular(to_bytes(name))).split("\n")]
         except OSError:
+            r.set_uncacheable()
             return 404
         at = clicked(r.args)
         style = conf.menu.lower()

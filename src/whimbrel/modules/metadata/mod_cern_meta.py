@@ -80,6 +80,7 @@ def make_fields(scope: Scope) -> CompiledHook | None:
         except FileNotFoundError:
             return DECLINED
         except OSError:
+            r.set_uncacheable()
             r.log(
                 "error",
                 f"meta file permissions deny server access: {path}",

@@ -149,6 +149,7 @@ def _detect(r: Request, finfo: os.stat_result, rules: list[Rule], dialect: Diale
     try:
         data = read_start(to_bytes(r.filename or ""), MAX_EXAMINED) + b"\0"
     except OSError as problem:
+        r.set_uncacheable()
         message = f"mod_mime_magic: can't read `{r.filename}'"
         if dialect.messages_24:
             _log(r, "AH01512", message)

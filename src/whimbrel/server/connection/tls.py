@@ -422,6 +422,9 @@ class TlsLayer(ConnectionLayer):
             self._is_shut = True
             self._flush()
             self.outer.close()
+        except MemoryError:  # bytes are missing, for which the client would wait
+            self.outer.abort()
+            raise
 
     def _encrypt(self, data: bytes | bytearray | memoryview) -> None:
         """Send *data* in steps; raises ssl.SSLError."""

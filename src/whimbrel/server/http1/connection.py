@@ -246,10 +246,14 @@ class Http1Connection(asyncio.Protocol, TimedConnection):
             self.task = drive(response, service.loop, self._responded)
 
     def _responded(self, response: Response | None, problem: BaseException | None) -> None:
-        """Send a response that the engine had to wait for."""
+        """Send a response that the engine had to wait for; a connection that cannot be written ends."""
         if response is not None:
-            self.send(response)
-            self.process()
+            try:
+                self.send(response)
+                self.process()
+            except Exception as failure:
+                self.service.report(failure)
+                self.sender.transport.abort()
         else:
             self.task = self.service.loop.create_task(self._ended_without_response(problem))
 

@@ -18,6 +18,7 @@ from collections.abc import Callable, Iterable, Sequence
 from functools import partial
 from typing import TYPE_CHECKING, Final
 
+from whimbrel.engine.abandon import failed_response
 from whimbrel.engine.body import JoinedSource, Part, SizedPart, Truncated, is_complete, size_of, sized
 from whimbrel.engine.cache.response_template import LARGE_THRESHOLD
 from whimbrel.engine.coroutines import Suspended, drive, run_until_suspended
@@ -294,11 +295,15 @@ class Sender:
             session.service.report(problem)
 
     def send_failure(self, problem: BaseException) -> None:
-        """Respond with a 500 without a body after an internal error, and log it."""
+        """Respond with a 500 without a body after an internal error, and log both."""
         session = self.session
         session.service.report(problem)
         if session.state is not LINGER:
             self.transport.write(BROKEN)
+        response = failed_response(session.connection)
+        if response is not None:
+            session.on_sent(response, 0, broken=True)
+        elif session.state is not LINGER:
             session.end()
 
     # the transport ------------------------------------------------------------------------------

@@ -21,7 +21,7 @@ from functools import partial
 from time import monotonic
 from typing import Any, Final
 
-from whimbrel.engine.abandon import abandon, close_sources
+from whimbrel.engine.abandon import abandon, close_sources, failed_response
 from whimbrel.engine.coroutines import drive
 from whimbrel.engine.input.body import RequestBody
 from whimbrel.engine.log.error_log_line import LogLine
@@ -255,7 +255,12 @@ class Http2Connection(asyncio.Protocol, TimedConnection):
     def flush(self) -> None:
         """Write the pending frames and renew the deadline."""
         if self.wire.out and not self.ended and not self.transport.is_closing():
-            self.transport.write(self.wire.take())
+            try:
+                frames = self.wire.take()
+            except MemoryError:  # nothing else may call this: the client would wait
+                self.transport.abort()
+                raise
+            self.transport.write(frames)
         self.set_deadline()
 
     def set_deadline(self) -> None:
@@ -406,11 +411,15 @@ class Http2Connection(asyncio.Protocol, TimedConnection):
             stream.task = drive(response, self.service.loop, partial(self._responded, stream))
 
     def _responded(self, stream: Stream, response: Response | None, problem: BaseException | None) -> None:
-        """Send a response that the engine had to wait for."""
+        """Send a response that the engine had to wait for; a connection that cannot be written ends."""
         if response is not None:
-            self._adapt_pending()
-            self.sender.send(stream, response)
-            self.flush()
+            try:
+                self._adapt_pending()
+                self.sender.send(stream, response)
+                self.flush()
+            except Exception as failure:
+                self.service.report(failure)
+                self.transport.abort()
         else:
             stream.task = self.service.loop.create_task(self._ended_without_response(stream, problem))
 
@@ -436,13 +445,17 @@ class Http2Connection(asyncio.Protocol, TimedConnection):
             self._schedule_tick()
 
     def _failed(self, stream: Stream, problem: BaseException) -> None:
-        """Respond with a 500 without a body after an internal error."""
+        """Respond with a 500 without a body after an internal error, and log both."""
         self.service.report(problem)
         stream.connection.send_interim = None
         if not stream.gone:
             self.wire.send_head(stream, self.wire.encoder.encode([(b":status", b"500")]), end=True)
-        self.served += 1
-        self.done(stream)
+        response = failed_response(stream.connection)
+        if response is not None:
+            self.sender.finish(stream, response, 0)
+        else:
+            self.served += 1
+            self.done(stream)
 
     def send_continue(self, number: int) -> None:
         """Send 100 Continue to a client that waits for it before it sends its body."""

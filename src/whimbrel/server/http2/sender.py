@@ -200,7 +200,9 @@ class Sender:
                 log_truncated(session.service, stream.connection, session.listener)
             elif not isinstance(problem, ConnectionError):
                 session.service.report(problem)
-            if not stream.gone:
+            if isinstance(problem, MemoryError):  # frames may be missing
+                session.transport.abort()
+            elif not stream.gone:
                 stream.task = None  # which ends here and is not cancelled
                 session.wire.reset(stream.number, ErrorCode.INTERNAL_ERROR)
                 session.forget(stream)

@@ -84,7 +84,11 @@ class LogFile:
             rest = piece
             while rest:
                 try:
-                    rest = rest[os.write(self.handle, rest) :]
+                    written = os.write(self.handle, rest)
+                    taken_back = 0 if self.pipe else self._take_back(rest[:written], rest)
+                    rest = rest[written - taken_back :]
+                    if taken_back:
+                        return [_shortened(rest)]
                 except BlockingIOError:
                     if self._size < MAX_WAITING:
                         return [rest, *pieces[at + 1 :]]
@@ -92,6 +96,20 @@ class LogFile:
                 except OSError:  # full disk: keep the complete lines that fit the bound
                     return [_shortened(rest)]
         return []
+
+    def _take_back(self, written: bytes, data: bytes) -> int:
+        """Remove the beginning of a line that a full disk has cut; return its bytes.
+
+        The lines of other workers would follow it.
+        """
+        size = len(written) - written.rfind(b"\n") - 1
+        if len(written) == len(data) or not size:
+            return 0
+        try:
+            os.ftruncate(self.handle, os.fstat(self.handle).st_size - size)
+        except OSError:  # a device
+            return 0
+        return size
 
 
 def _wait_writable(handle: int, seconds: float) -> None:

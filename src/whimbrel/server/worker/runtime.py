@@ -66,6 +66,7 @@ class ServerRuntime:
         self.scoreboard: Scoreboard = NoScoreboard()
         self.filter_slots = asyncio.Semaphore(FILTER_SLOTS)
         self._pool: ThreadPoolExecutor | None = None
+        self._lookup_pool: ThreadPoolExecutor | None = None
         self._connector: UnixConnector | None = None
         self._compute_pool: ThreadPoolExecutor | None = None
         self._searches: DaemonThreads | None = None
@@ -139,11 +140,17 @@ class ServerRuntime:
 
     async def reverse_lookup(self, address: str) -> str | None:
         """Return the host name of an IP address, or None."""
-        return await self.in_thread(lambda: _reverse_lookup(address))
+        return await self._in_lookup_thread(lambda: _reverse_lookup(address))
 
     async def resolve(self, name: str) -> list[str]:
         """Return the IP addresses of a host name, [] if it is unknown."""
-        return await self.in_thread(lambda: _resolve(name))
+        return await self._in_lookup_thread(lambda: _resolve(name))
+
+    async def _in_lookup_thread(self, work: Callable[[], T]) -> T:
+        """Run a lookup in a thread of its own pool: a name server that hangs delays lookups alone."""
+        if self._lookup_pool is None:
+            self._lookup_pool = ThreadPoolExecutor(self._threads, thread_name_prefix="lookup")
+        return await _run(self._lookup_pool, work)
 
     async def connect(
         self,

@@ -22,6 +22,7 @@ from typing import Any, Final
 
 import uvloop
 
+from whimbrel.base.machine_failures import cause_of, place_of
 from whimbrel.engine.body import Aborted
 from whimbrel.server.connection.stack import protocol_factory
 from whimbrel.server.master import messages
@@ -73,6 +74,7 @@ class Worker:
         """Serve until a signal ends the worker."""
         self.loop: asyncio.AbstractEventLoop = uvloop.new_event_loop()
         asyncio.set_event_loop(self.loop)
+        self.loop.set_exception_handler(self._on_loop_error)
         self.ended = self.loop.create_future()
         gc.set_threshold(*gc.get_threshold()[:2], GEN2_THRESHOLD)
         self._memory = MemoryWatch()
@@ -156,6 +158,14 @@ class Worker:
         self.generation.runtime.end_shared_work()
         self.service.drain()
         self.loop.call_later(ACCEPT_GRACE, self._empty)
+
+    def _end_without_memory(self) -> None:
+        """End, and let another worker take this one's place: a connection may have lost bytes for which its
+        client would wait.
+        """
+        if self.control >= 0 and not self.service.draining:
+            self._send(RETIRE)
+            self.stop()
 
     def stop(self, grace: float = IDLE_GRACE, longest: float = STOP_GRACE) -> None:
         """Stop accepting, close idle connections after *grace* seconds, and give pending responses *longest*
@@ -295,9 +305,25 @@ class Worker:
             "waiting": "G" if service.draining else "_",
         }
 
+    def _on_loop_error(self, _loop: asyncio.AbstractEventLoop, context: dict[str, Any]) -> None:
+        """Log what asyncio reports: an exception of a transport, which is closed, of a callback or a task."""
+        problem = context.get("exception")
+        if problem is None:
+            self.generation.log("crit", str(context["message"]))
+        else:
+            self._report(problem)
+
     def _report(self, problem: BaseException) -> None:
-        """Log an internal error with its traceback, except for an aborted body, which is logged already."""
+        """Log an internal error with its traceback, and a failure of the machine with its place.
+
+        The reason of an aborted body is logged already.
+        """
         if isinstance(problem, Aborted):
+            return
+        if cause := cause_of(problem):
+            self.generation.log("error", f"{cause}: failed in {place_of(problem)}")
+            if isinstance(problem, MemoryError):
+                self.loop.call_soon_threadsafe(self._end_without_memory)
             return
         text = "".join(traceback.format_exception(problem))
         self.generation.log("crit", text.rstrip("\n"))

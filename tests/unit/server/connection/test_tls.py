@@ -263,3 +263,23 @@ def test_alpn_hands_over_to_http2(tmp_path: Path) -> None:
         assert status(await other.get()) == 200
 
     asyncio.run(run())
+
+
+def test_a_write_without_memory_ends_the_connection(
+    site: TlsServerSite, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Bytes are missing, for which the client would wait."""
+
+    def fail(_layer: TlsLayer, _data: bytes) -> None:
+        raise MemoryError
+
+    async def run() -> None:
+        client = TlsClient(site.service())
+        client.handshake()
+        assert not client.transport.is_closed
+        monkeypatch.setattr(TlsLayer, "_encrypt", fail)
+        with pytest.raises(MemoryError):
+            layer(client).write(b"x")
+        assert client.transport.is_closed
+
+    asyncio.run(run())

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import resource
 import syslog
 import time
 from collections.abc import Callable
@@ -209,3 +210,27 @@ def test_the_facility_and_tag_of_syslog(monkeypatch: pytest.MonkeyPatch) -> None
     assert told == [("site", syslog.LOG_PID, syslog.LOG_LOCAL3)]
     with pytest.raises(StartError, match="AH10036"):
         Logs(V24, "program").open_error_log(LogSink("nosuch", syslog=True))
+
+
+def test_a_line_that_a_full_disk_cuts_is_taken_back(tmp_path: Path) -> None:
+    """The lines of another worker follow what is in the file."""
+    path = tmp_path / "log"
+    path.write_bytes(b"first\n")
+    first, second = (LogFile(os.open(path, os.O_WRONLY | os.O_APPEND)) for _ in range(2))
+    first.add(b"second\n")
+    first.add(b"third\n")
+    soft, hard = resource.getrlimit(resource.RLIMIT_FSIZE)
+    resource.setrlimit(resource.RLIMIT_FSIZE, (16, hard))
+    try:
+        first.flush()
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, (soft, hard))
+    assert first.blocked
+    assert path.read_bytes() == b"first\nsecond\n"
+    second.add(b"other\n")
+    second.flush()
+    first.flush()
+    assert not first.blocked
+    assert path.read_bytes() == b"first\nsecond\nother\nthird\n"
+    for log in (first, second):
+        os.close(log.handle)

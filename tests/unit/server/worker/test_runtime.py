@@ -190,3 +190,27 @@ def test_slow_directories_leave_threads_to_other_work() -> None:
 
     assert MAX_WAITING <= thread_count(1) // 2
     assert thread_count(25) == 25 and thread_count(1000) == MAX_THREADS
+
+
+def test_lookups_that_hang_delay_no_other_work(
+    runtime: ServerRuntime, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    released = threading.Event()
+
+    def hang(*_arguments: object, **_options: object) -> list[Any]:
+        released.wait(20)
+        return []
+
+    monkeypatch.setattr(socket, "getaddrinfo", hang)
+
+    async def main() -> None:
+        lookups = [asyncio.ensure_future(runtime.resolve("name.test")) for _ in range(2 * MAX_THREADS)]
+        await asyncio.sleep(0.1)
+        assert await asyncio.wait_for(runtime.in_thread(lambda: 1), 5) == 1
+        released.set()
+        assert await asyncio.gather(*lookups) == [[]] * len(lookups)
+
+    try:
+        asyncio.run(main())
+    finally:
+        released.set()

@@ -223,7 +223,11 @@ class LockStore:
                 isolation_level=None,
                 check_same_thread=False,
             )
-            _prepare(connection)
+            try:
+                _prepare(connection)
+            except BaseException:
+                connection.close()  # the exception holds it for long: requests would add descriptors
+                raise
         except (sqlite3.Error, OSError) as problem:
             raise _unusable(problem, getattr(problem, "errno", None) or 0) from None
         info = self._stat(True)
@@ -265,12 +269,15 @@ class LockStore:
                     "DELETE FROM lock WHERE expires != ? AND expires <= ?", (INFINITE, int(time()))
                 )
                 yield connection
+                connection.execute("COMMIT")
             except BaseException:
-                connection.execute("ROLLBACK")
+                if connection.in_transaction:  # SQLite may have rolled it back
+                    connection.execute("ROLLBACK")
                 raise
-            connection.execute("COMMIT")
         except sqlite3.Error as problem:
-            self.close()
+            # a full disk has no room to open the file again
+            if getattr(problem, "sqlite_errorcode", None) != sqlite3.SQLITE_FULL:
+                self.close()
             raise DavError(500, f"{problem}.").within(
                 "Could not save lock information.", error_id=ErrorId.LOCK_SAVING
             ) from None

@@ -108,6 +108,7 @@ async def _text_file(r: Request, name: str | None) -> tuple[str, Any]:
     try:
         return "text", read_regular(to_bytes(sub.filename or "")).decode("latin-1")
     except OSError:
+        sub.set_uncacheable()
         return "", None
 
 
@@ -164,6 +165,7 @@ async def _names(r: Request) -> list[bytes] | None:
     try:
         return await names_in(to_bytes(r.filename or ""), Slices(r.engine.turns))
     except OSError:
+        r.set_uncacheable()
         r.log("error", f"Can't open directory for index: {r.filename}", code="AH01275", module="autoindex")
         return None
 

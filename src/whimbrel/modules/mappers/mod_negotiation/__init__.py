@@ -106,6 +106,7 @@ async def _read_directory(r: Request, n: Negotiation) -> HookStatus:
     try:
         names = await _names(directory or "/", to_bytes(requested + "."), slices)
     except OSError:
+        r.set_uncacheable()
         r.log("error", f"cannot read directory for multi: {directory}/", code="AH00686", module="negotiation")
         return 403
     for name in names:
@@ -162,6 +163,7 @@ def _read_map(r: Request, source: Request, n: Negotiation) -> HookStatus:
     except IsADirectoryError:  # httpd can open it, but reads nothing from it
         data = b""
     except OSError as problem:
+        r.set_uncacheable()
         r.log("error", f"cannot access type map file: {path}", code="AH00683", module="negotiation")
         return 404 if isinstance(problem, (FileNotFoundError, NotADirectoryError)) else 403
     reader = MapReader(data, path)

@@ -118,17 +118,19 @@ class FileMap(RewriteMap):
         signature = stat_signature(info)
         if signature != self._mark:
             self._mark = signature if is_settled_file(info) else None
-            self._pairs = self._read()
+            self._pairs = self._read(c)
             self._seen.clear()
         value = self._pairs.get(key)
         if c.log is not None:
             self._log(c, key, value)
         return value or None
 
-    def _read(self) -> Mapping[str, str]:
+    def _read(self, c: Context) -> Mapping[str, str]:
         try:
             return parse_text(to_text(read_regular(to_bytes(self.path))))
         except OSError:
+            self._mark = None
+            c.r.set_uncacheable()
             return {}
 
     def _log(self, c: Context, key: str, value: str | None) -> None:

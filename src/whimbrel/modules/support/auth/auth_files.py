@@ -69,6 +69,7 @@ class AuthFile(Generic[T]):
         try:
             data = read_regular(to_bytes(self.path))
         except OSError as problem:
+            r.set_uncacheable()
             raise Unreadable(problem.errno or _BAD_FILE) from None
         self._content, self._mark = self._parse(to_text(data)), seen if is_lasting else None
         return self._content

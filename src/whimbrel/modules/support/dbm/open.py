@@ -71,7 +71,12 @@ class DbmFile:
             seen.append(stat_signature(info))
             is_lasting = is_lasting and is_settled_file(info)
         if self._marks != tuple(seen):
-            self._content = {to_text(key): to_text(value.partition(b"\0")[0]) for key, value in self._read()}
+            try:
+                pairs = self._read()
+            except DbmUnreadable:
+                r.set_uncacheable()
+                raise
+            self._content = {to_text(key): to_text(value.partition(b"\0")[0]) for key, value in pairs}
             self._marks = tuple(seen) if is_lasting else None
             self.verifier = Verifier()
         return self._content

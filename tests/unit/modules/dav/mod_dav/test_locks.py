@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import sqlite3
 import time
 from pathlib import Path
@@ -129,3 +130,40 @@ def test_bounds(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     assert caught.value.status == 507
     with pytest.raises(DavError):
         store.add(replace(lock("/d"), owner="x" * (locks.MAX_OWNER + 1)))
+
+
+def descriptors(path: Path) -> int:
+    """Return how often this process has *path* open."""
+    links = [os.path.realpath(entry.path) for entry in os.scandir("/proc/self/fd")]
+    return links.count(str(path))
+
+
+@pytest.mark.skipif(not Path("/proc/self/fd").exists(), reason="there is no /proc")
+def test_a_database_that_cannot_be_prepared_is_closed(tmp_path: Path) -> None:
+    with sqlite3.connect(tmp_path / "db") as connection:
+        connection.execute("CREATE TABLE other (x)")
+    connection.close()
+    store = LockStore(str(tmp_path / "db"))
+    with pytest.raises(DavError) as caught:
+        store.is_empty()
+    assert caught.value.status == 500
+    assert descriptors(tmp_path / "db") == 0
+
+
+def test_a_full_disk_closes_no_database(tmp_path: Path) -> None:
+    """A database in WAL mode needs room to be opened again."""
+    store = LockStore(str(tmp_path / "db"))
+    first = lock("/a")
+    store.add(first)
+    opened = store._connection
+    assert opened is not None
+    pages = opened.execute("PRAGMA page_count").fetchone()[0]
+    opened.execute(f"PRAGMA max_page_count = {pages}")
+    with pytest.raises(DavError) as caught:
+        for number in range(1000):
+            store.add(lock(f"/b{number}"))
+    assert caught.value.status == 500
+    assert store._connection is opened
+    assert store.find("/a") == [first]
+    store.remove(first.token)
+    assert store.find("/a") == []
