@@ -218,7 +218,8 @@ class Http2Connection(asyncio.Protocol, TimedConnection):
                 stream.wake()
         self._read_on(wanted=not more)
         self.flush()
-        if more or (self._begun and self._may_begin):
+        # a transport that is full may empty in this tick: it pauses and resumes this protocol only otherwise
+        if more or (self._begun and (self._may_begin or (self.is_full and not self.paused))):
             self._schedule_tick()
 
     def _read_on(self, *, wanted: bool) -> None:

@@ -251,3 +251,14 @@ def test_promised_streams_begin_when_the_client_takes_more(client: Client) -> No
     client.session.data_received(settings((3, 0)))
     client.session.data_received(settings((3, 2)))
     assert limits == [0, 2]
+
+
+def test_requests_begin_when_a_full_buffer_empties_without_a_pause(client: Client) -> None:
+    """A transport writes at the end of its tick, and pauses its protocol only if data is left then."""
+    client.wire.out = b"x" * (WRITE_AHEAD + 1)
+    served = client.session.served
+    client.session.data_received(request(1, path="/none"))
+    assert client.session.served == served
+    client.wire.out = b""
+    client.loop.tick()
+    assert client.session.served == served + 1

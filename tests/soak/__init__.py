@@ -1,0 +1,1 @@
+"""Long mixed load on a real server: `make soak`, `make races`, and the one page of `make nightly`."""
