@@ -539,6 +539,8 @@ class Http2Connection(asyncio.Protocol, TimedConnection):
         for name, value in stream.connection.notes.items():
             if name[:6] != "http2-":
                 self.connection.notes[name] = value
+        if self._begun:  # also after a reset: what it has held back may begin
+            self._schedule_tick()
         if stream.gone:
             return
         self.resets = max(0, self.resets - 1)
@@ -547,8 +549,6 @@ class Http2Connection(asyncio.Protocol, TimedConnection):
             self.wire.drop(stream)
         else:
             self.wire.reset(stream.number, ErrorCode.NO_ERROR)
-        if self._begun:
-            self._schedule_tick()
         if self.leaving and not self.is_busy:
             self.close()
 
