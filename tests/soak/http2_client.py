@@ -27,7 +27,7 @@ from tests.soak.wire import Lost, Wire
 STREAMS = 8  # of a group
 ENABLE_CONNECT_PROTOCOL = 8
 MESSAGES = 10  # of a tunnel
-SWITCHED = 101  # as the access log of httpd has it, where the client sees 200
+SWITCHED = 101  # as httpd's access log has it, where the client sees 200
 
 
 @dataclass
