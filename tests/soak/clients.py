@@ -5,6 +5,7 @@ from __future__ import annotations
 import random
 import re
 import ssl
+import time
 from abc import ABC, abstractmethod
 from collections import Counter
 from dataclasses import dataclass, field
@@ -32,15 +33,20 @@ class Client(ABC):
     """A client with a connection at a time; `step` sends one request or a group of them.
 
     Attributes:
-        rate: the share of all requests that it sends.
+        ports: of the servers, of which each connection takes one.
+        rate: requests a second.
         counts: what else it has done, such as resumed sessions.
     """
 
-    ports: Ports
+    ports: list[Ports]
     ledger: Ledger
     dice: random.Random
     rate: float
     counts: Counter[str] = field(default_factory=Counter)
+
+    def server(self) -> Ports:
+        """Return a server for the next connection."""
+        return self.dice.choice(self.ports)
 
     @abstractmethod
     def step(self) -> int:
@@ -54,12 +60,13 @@ class Client(ABC):
 class PlainClient(Client):
     """Sends requests of all kinds on connections that stay open for a while, sometimes several at once."""
 
+    longest = 100  # requests of a connection
     wire: Wire | None = None
     left = 0
 
     def connect(self) -> Wire:
         """Open a connection."""
-        return Wire(self.ports.plain)
+        return Wire(self.server().plain)
 
     def opened(self) -> Wire:
         """Return the connection, a new one if it is closed or old."""
@@ -68,7 +75,7 @@ class PlainClient(Client):
         self.left -= 1
         if self.wire is None or not self.wire.is_open:
             self.wire = self.connect()
-            self.left = self.dice.randrange(1, 100)
+            self.left = self.dice.randrange(1, self.longest)
         return self.wire
 
     def step(self) -> int:
@@ -142,7 +149,7 @@ class TlsClient(PlainClient):
             self.context = client_context(version)
             self.context.set_alpn_protocols(["http/1.1"])
             self.session = None
-        wire = Wire(self.ports.tls, self.context, self.session)
+        wire = Wire(self.server().tls, self.context, self.session)
         assert isinstance(wire.socket, ssl.SSLSocket)
         self.counts["handshakes"] += 1
         self.counts["sessions resumed"] += bool(wire.socket.session_reused)
@@ -159,6 +166,8 @@ class TlsClient(PlainClient):
 
 class DavClient(PlainClient):
     """Writes files under locks: the content read back is the one written, and a lock keeps others out."""
+
+    longest = 5
 
     def step(self) -> int:
         name = f"/dav/{self.dice.getrandbits(48):x}"
@@ -183,10 +192,33 @@ class DavClient(PlainClient):
         return steps
 
 
+class CountingClient(PlainClient):
+    """Counts up in one file, under a lock that all such clients want; none of their steps may be lost."""
+
+    longest = 4
+
+    def step(self) -> int:
+        name = "/dav/counter"
+        fields = (("timeout", "Second-60"),)
+        status, body = self.send(Asked("LOCK of all", 0, name, (200, 423), "LOCK", fields, LOCK_BODY))
+        token = TOKEN.search(body)
+        if status != 200 or token is None:
+            return 1
+        _, value = self.send(Asked("GET of the counter", 0, name))
+        held = (("if", f"(<{token[0].decode()}>)"),)
+        more = b"%d\n" % (int(value or b"0") + 1)
+        status, _ = self.send(Asked("PUT of the counter", 0, name, (204,), "PUT", held, more))
+        self.counts["counted"] += status == 204
+        lock_token = (("lock-token", f"<{token[0].decode()}>"),)
+        self.send(Asked("UNLOCK of all", 0, name, (204,), "UNLOCK", lock_token))
+        return 4
+
+
 class TunnelClient(PlainClient):
     """Upgrades to WebSocket and sends bytes to and fro until it closes."""
 
     messages = 20
+    pause = 0.05  # seconds between two messages
 
     def step(self) -> int:
         number = self.ledger.begin()
@@ -197,7 +229,7 @@ class TunnelClient(PlainClient):
         return 1
 
     def _tunnel(self, number: int) -> None:
-        wire = Wire(self.ports.plain)
+        wire = Wire(self.server().plain)
         try:
             wire.send(UPGRADE.format(target=numbered("/ws/echo", number)).encode())
             status = wire.head().status
@@ -207,6 +239,7 @@ class TunnelClient(PlainClient):
                 wire.send(data)
                 if wire.exactly(len(data)) != data:
                     problem = "the echo differs"
+                time.sleep(self.pause)
         finally:
             wire.close()
         self.ledger.answered(number, "WebSocket", status, -1, problem)
@@ -228,7 +261,7 @@ class LeavingClient(PlainClient):
         number = self.ledger.begin()
         wire: Wire | None = None
         try:
-            wire = Wire(self.ports.plain)
+            wire = Wire(self.server().plain)
             if self.dice.random() < 0.5:
                 self._leave(wire, number)
             else:

@@ -9,7 +9,6 @@ from h2.config import H2Configuration
 from h2.connection import H2Connection
 from h2.errors import ErrorCodes
 from h2.events import (
-    ConnectionTerminated,
     DataReceived,
     Event,
     RemoteSettingsChanged,
@@ -19,6 +18,7 @@ from h2.events import (
 )
 from h2.exceptions import ProtocolError
 
+from tests.hostile.http2_frames import GOAWAY, read_frames
 from tests.hostile.tls_site import client_context
 from tests.soak.clients import Client
 from tests.soak.requests import Asked, chosen, numbered
@@ -52,6 +52,7 @@ class Session:
         self.streams: dict[int, Stream] = {}
         self.last: int | None = None  # the last stream of GOAWAY
         self.has_connect = False
+        self._rest = b""
         self.state.initiate_connection()
         self.flush()
 
@@ -86,21 +87,30 @@ class Session:
             raise Lost(repr(problem)) from problem
         if not data:
             raise Lost("closed")
-        try:
-            events = self.state.receive_data(data)
-        except ProtocolError as problem:
-            raise Lost(repr(problem)) from problem
-        for event in events:
-            self._take(event)
+        self._rest += data
+        for kind, _flags, _stream, payload in list(read_frames(self._rest)):
+            piece = self._rest[: 9 + len(payload)]
+            self._rest = self._rest[len(piece) :]
+            if kind == GOAWAY:  # after which the library takes no frames of the streams that go on
+                self._go_away(int.from_bytes(payload[:4]))
+                continue
+            try:
+                events = self.state.receive_data(piece)
+            except ProtocolError as problem:
+                raise Lost(repr(problem)) from problem
+            for event in events:
+                self._take(event)
         self.flush()
 
+    def _go_away(self, last: int) -> None:
+        self.last = last
+        for stream, one in self.streams.items():
+            if stream > last:
+                one.is_refused = True
+                one.is_ended = True
+
     def _take(self, event: Event) -> None:
-        if isinstance(event, ConnectionTerminated):
-            self.last = event.last_stream_id or 0
-            for stream, one in self.streams.items():
-                if stream > self.last:
-                    one.is_refused = one.is_ended = True
-        elif isinstance(event, RemoteSettingsChanged):
+        if isinstance(event, RemoteSettingsChanged):
             self.has_connect = self.has_connect or ENABLE_CONNECT_PROTOCOL in event.changed_settings
         elif isinstance(event, ResponseReceived | DataReceived | StreamEnded | StreamReset):
             one = self.streams[event.stream_id]
@@ -129,7 +139,7 @@ class Http2Client(Client):
             self.close()
             context = client_context(ssl.TLSVersion.TLSv1_3)
             context.set_alpn_protocols(["h2"])
-            self.session = Session(Wire(self.ports.tls, context))
+            self.session = Session(Wire(self.server().tls, context))
             self.counts["connections of HTTP/2"] += 1
             self.left = self.dice.randrange(1, 20)
         self.left -= 1

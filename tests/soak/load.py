@@ -9,7 +9,15 @@ import traceback
 from collections import Counter
 from types import TracebackType
 
-from tests.soak.clients import Client, DavClient, LeavingClient, PlainClient, TlsClient, TunnelClient
+from tests.soak.clients import (
+    Client,
+    CountingClient,
+    DavClient,
+    LeavingClient,
+    PlainClient,
+    TlsClient,
+    TunnelClient,
+)
 from tests.soak.http2_client import Http2Client
 from tests.soak.ledger import Ledger
 from tests.soak.site import Ports
@@ -23,8 +31,10 @@ SHARES: tuple[tuple[type[Client], float], ...] = (
     (TlsClient, 0.08),
     (Http2Client, 0.12),
     (Http2Client, 0.12),
-    (DavClient, 0.06),
     (DavClient, 0.05),
+    (DavClient, 0.04),
+    (CountingClient, 0.01),
+    (CountingClient, 0.01),
     (TunnelClient, 0.01),
     (TunnelClient, 0.01),
     (LeavingClient, 0.02),
@@ -32,7 +42,7 @@ SHARES: tuple[tuple[type[Client], float], ...] = (
 
 
 class Load:
-    """The running clients; a context manager. `ports` may be of several servers, which clients take in turn.
+    """The running clients of one or more servers; a context manager.
 
     Attributes:
         problems: tracebacks of clients, which are mistakes of this program.
@@ -42,7 +52,7 @@ class Load:
         self.ledger = Ledger()
         self.problems: list[str] = []
         self.clients = [
-            kind(ports[number % len(ports)], self.ledger, random.Random(seed * 1000 + number), share * rate)
+            kind(ports, self.ledger, random.Random(seed * 1000 + number), share * rate)
             for number, (kind, share) in enumerate(SHARES)
         ]
         self._run = threading.Event()

@@ -95,7 +95,6 @@ class LoadedServer(ServerProcess):
 
     def __init__(self, backend: int, stores: Path, processes: int = 2, program: Program = PROBED) -> None:
         self.stores = stores
-        prepare_stores(stores)
         tls = free_port()
         conf = CONF.format(
             loads="".join(f"LoadModule {m}_module /usr/lib/apache2/modules/mod_{m}.so\n" for m in MODULES),
@@ -116,7 +115,10 @@ def prepare_stores(stores: Path) -> None:
     for name in ("cache", "locks", "dav", "files"):
         path = stores / name
         path.mkdir(exist_ok=True)
-        if os.getuid() == 0:
+    counter = stores / "files/counter"
+    counter.write_bytes(b"0\n")
+    if os.getuid() == 0:
+        for path in (*stores.iterdir(), counter):
             shutil.chown(path, "www-data", "www-data")
 
 
@@ -125,6 +127,7 @@ def loaded_servers(
     stores: Path, count: int = 1, processes: int = 2, program: Program = PROBED
 ) -> Iterator[list[LoadedServer]]:
     """Run *count* servers on the same stores, in front of one back end."""
+    prepare_stores(stores)
     with ExitStack() as stack:
         backend = stack.enter_context(BackEnd())
         yield [

@@ -90,7 +90,7 @@ def check_scoreboard(server: LoadedServer, lines: int, workers: int) -> list[str
     return problems
 
 
-def judge_load(load: Load, lines: list[str], output: str) -> list[str]:
+def judge_load(load: Load, lines: list[str], output: str, stores: Path) -> list[str]:
     """Return what is wrong with responses, the access log and the error log of a load."""
     problems = load.problems + load.ledger.failures
     if load.ledger.wrong > len(load.ledger.failures):
@@ -99,6 +99,9 @@ def judge_load(load: Load, lines: list[str], output: str) -> list[str]:
     problems += differences[:20]
     if len(differences) > 20:
         problems.append(f"{len(differences)} disagreements of clients and access log")
+    counter = (stores / "files/counter").read_bytes()
+    if int(counter) != load.counts["counted"]:
+        problems.append(f"the counter is {counter!r} after {load.counts['counted']} steps under its lock")
     if "Traceback" in output:
         problems.append("a traceback: " + output.partition("Traceback")[2][:2000])
     return problems
@@ -122,7 +125,7 @@ def soak(seconds: float, seed: int) -> Result:
         ledger = load.ledger
         lines = server.access
         result.failures += check_scoreboard(server, len(lines), len(workers))
-        result.failures += judge_load(load, lines, server.output)
+        result.failures += judge_load(load, lines, server.output, server.stores)
         if server.workers() != workers:
             result.failures.append("a worker has been replaced")
         result.figures.update(
@@ -132,6 +135,7 @@ def soak(seconds: float, seed: int) -> Result:
                 "requests an hour": round(len(ledger) * 3600 / spent),
                 "kinds": len(ledger.kinds),
                 "given up": ledger.given_up,
+                "given back": ledger.unprocessed,
                 "wrong or lost": ledger.wrong,
                 "lines of the log": len(lines),
                 **load.counts,
