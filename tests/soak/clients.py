@@ -144,6 +144,7 @@ class TlsClient(PlainClient):
     context: ssl.SSLContext | None = None
 
     def connect(self) -> Wire:
+        self._note_session(self.wire)
         if self.context is None or self.dice.random() < 0.1:
             version = self.dice.choice((ssl.TLSVersion.TLSv1_2, ssl.TLSVersion.TLSv1_3))
             self.context = client_context(version)
@@ -156,12 +157,13 @@ class TlsClient(PlainClient):
         return wire
 
     def close(self) -> None:
-        if self.wire is not None and isinstance(self.wire.socket, ssl.SSLSocket) and self.wire.served:
-            try:
-                self.session = self.wire.socket.session
-            except ValueError:
-                self.session = None
+        wire = self.wire
         super().close()
+        self._note_session(wire)
+
+    def _note_session(self, wire: Wire | None) -> None:
+        if wire is not None and wire.session is not None:
+            self.session = wire.session
 
 
 class DavClient(PlainClient):

@@ -59,7 +59,9 @@ class Load:
         self._over = threading.Event()
         self._active = len(self.clients)
         self._changed = threading.Condition()
-        self._threads = [threading.Thread(target=self._drive, args=(one,), daemon=True) for one in self.clients]
+        self._threads = [
+            threading.Thread(target=self._drive, args=(one,), daemon=True) for one in self.clients
+        ]
 
     @property
     def counts(self) -> Counter[str]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import stat
 import time
+from contextlib import suppress
 from pathlib import Path
 
 
@@ -41,13 +42,27 @@ def descriptors(pid: int) -> int:
     return len(list(Path(f"/proc/{pid}/fd").iterdir()))
 
 
-def shared_memory() -> set[str]:
-    """Return the names of the shared segments of this machine: POSIX and System V."""
+def segments_of(session: int) -> set[str]:
+    """Return the shared segments that processes of a session have mapped: POSIX by path, System V by number."""
+    found: set[str] = set()
+    for pid in members(session):
+        with suppress(OSError):
+            for line in Path(f"/proc/{pid}/maps").read_text().splitlines():
+                words = line.split(maxsplit=5)
+                name = words[5] if len(words) > 5 else ""
+                if name.startswith("/dev/shm/"):
+                    found.add(name)
+                elif name.startswith("/SYSV"):
+                    found.add(words[4])
+    return found
+
+
+def present_segments() -> set[str]:
+    """Return the names of all shared segments of this machine, as `segments_of` names them."""
     found = {str(path) for path in Path("/dev/shm").iterdir()} if Path("/dev/shm").is_dir() else set()
-    for kind in ("shm", "sem", "msg"):
-        lines = Path(f"/proc/sysvipc/{kind}")
-        if lines.exists():
-            found |= {f"{kind} {line.split()[1]}" for line in lines.read_text().splitlines()[1:]}
+    table = Path("/proc/sysvipc/shm")
+    if table.exists():
+        found |= {line.split()[1] for line in table.read_text().splitlines()[1:]}
     return found
 
 
@@ -60,13 +75,15 @@ def special_files(root: Path) -> list[str]:
     ]
 
 
-def left_after(session: int, root: Path, before: set[str], seconds: float = 5.0) -> list[str]:
-    """Return what a server that was stopped has left: processes after *seconds*, segments, files."""
+def left_after(session: int, root: Path, segments: set[str], seconds: float = 5.0) -> list[str]:
+    """Return what a server that was stopped has left: processes after *seconds*, files, and which of the
+    *segments* that it had mapped.
+    """
     end = time.monotonic() + seconds
     while (running := members(session)) and time.monotonic() < end:
         time.sleep(0.05)
     left = [f"process {pid} is left: {command(pid)}" for pid in running]
-    left += [f"shared memory is left: {name}" for name in sorted(shared_memory() - before)]
+    left += [f"shared memory is left: {name}" for name in sorted(segments & present_segments())]
     left += [f"a socket or pipe is left: {name}" for name in special_files(root)]
     if (root / "logs/pid").exists():
         left.append("the PidFile is left")

@@ -1,4 +1,4 @@
-"""Soak: hours of mixed load on one server; memory, objects, descriptors, scoreboard and log add up at the end."""
+"""Soak: hours of mixed load on a server; memory, objects, descriptors, scoreboard and log lines add up."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from tempfile import TemporaryDirectory
 from tests.hostile.measure import Budget, Measure, Result
 from tests.soak.load import Load
 from tests.soak.probe import Census, census
-from tests.soak.processes import descriptors, left_after, resident, shared_memory
+from tests.soak.processes import descriptors, left_after, resident, segments_of
 from tests.soak.site import LoadedServer, loaded_servers
 
 SETTLING = 1800.0  # seconds before the first reading, at most a third of the time: caches fill
@@ -110,7 +110,6 @@ def judge_load(load: Load, lines: list[str], output: str, stores: Path) -> list[
 def soak(seconds: float, seed: int) -> Result:
     """Send mixed requests for *seconds*."""
     result = Result()
-    before = shared_memory()
     settling = min(SETTLING, seconds / 3)
     with TemporaryDirectory(prefix="whimbrel-soak-") as stores, loaded_servers(Path(stores)) as (server,):
         workers = server.workers()
@@ -146,9 +145,10 @@ def soak(seconds: float, seed: int) -> Result:
         master = server.process.pid
         result.figures["master MB"] = round(resident(master), 1)
         result.figures["master descriptors"] = descriptors(master)
+        segments = segments_of(master)
         server.process.terminate()
         server.process.wait(30)
-        result.failures += left_after(master, server.root, before)
+        result.failures += left_after(master, server.root, segments)
     return result
 
 
@@ -189,8 +189,8 @@ def run(budget: Budget) -> Result:
 MEASURES = (
     Measure(
         "soak",
-        "In hours of mixed requests each worker grows by less than 1 MB an hour after the first half hour, no "
-        "type of object piles up, and each request has exactly one line in the access log.",
+        "In hours of mixed requests each worker grows by less than 1 MB an hour after the first half hour, "
+        "no type of object piles up, and each request has exactly one line in the access log.",
         run,
         1,
         3600,

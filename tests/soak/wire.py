@@ -32,13 +32,19 @@ class Reply:
 
 
 class Wire:
-    """A connection. `served` counts its responses; `is_open` is False after the last one."""
+    """A connection.
+
+    Attributes:
+        served: number of responses. `is_open`: False after the last one.
+        session: of TLS, once it is closed; None where nothing was received.
+    """
 
     def __init__(
         self, port: int, context: ssl.SSLContext | None = None, session: ssl.SSLSession | None = None
     ) -> None:
         self.served = 0
         self.is_open = True
+        self.session: ssl.SSLSession | None = None
         self._rest = b""
         try:
             plain = socket.create_connection(("127.0.0.1", port), timeout=TIMEOUT)
@@ -54,6 +60,8 @@ class Wire:
     def close(self) -> None:
         """Close the connection."""
         self.is_open = False
+        if isinstance(self.socket, ssl.SSLSocket) and self.served:
+            self.session = self.socket.session or self.session
         self.socket.close()
 
     def send(self, data: bytes) -> None:
