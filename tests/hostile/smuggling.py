@@ -83,7 +83,9 @@ def _exchange(port: int, data: bytes) -> bytes:
 
 def attack(port: int, number: int, data: bytes) -> str:
     """Send *data* with a hidden request, then a client of its own; return the problem, "" for none."""
-    _exchange(port, data + b"GET /hidden-%d HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n" % number)
+    _exchange(
+        port, data + b"GET /hidden-%d HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n" % number
+    )
     reply = _exchange(
         port, b"GET /victim-%d HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n" % number
     )
@@ -107,7 +109,9 @@ def attack_chain(chain: Chain, numbered: list[tuple[int, bytes]]) -> list[str]:
         time.sleep(1.5)  # the last lines are written after the last bytes
         before = hidden(lines_of(proxy))
         behind = hidden(lines_of(origin))
-        problems = [ServerProcess.output.fget(one) for one in (proxy, origin) if isinstance(one, ServerProcess)]
+        problems = [
+            ServerProcess.output.fget(one) for one in (proxy, origin) if isinstance(one, ServerProcess)
+        ]
     texts = dict(numbered)
     failures = [
         f"{name}: {problem}: {texts[number]!r}"
@@ -139,8 +143,14 @@ def run(budget: Budget) -> Result:
             left -= len(group)
             result.failures += attack_chain(chain, group)
             sent[" ".join(chain)] += len(group)
-    result.figures = {"chains": len(sent), "requests": sum(sent.values()), "read otherwise": len(result.failures)}
-    result.figures.update({f"without {name}": "not installed" for name in OTHERS if not any(name in c for c in found)})
+    result.figures = {
+        "chains": len(sent),
+        "requests": sum(sent.values()),
+        "read otherwise": len(result.failures),
+    }
+    result.figures.update(
+        {f"without {name}": "not installed" for name in OTHERS if not any(name in c for c in found)}
+    )
     return result
 
 

@@ -230,6 +230,9 @@ class Http2Client(Client):
             one = session.streams[stream]
             while not (one.status or one.is_ended):
                 session.read()
+            if one.is_ended:
+                self._judge(one, "ended before its echo")
+                return
             for _ in range(MESSAGES if one.status == 200 else 0):
                 data = self.dice.randbytes(self.dice.randrange(1, 5000))
                 wanted = bytes(one.body) + data
