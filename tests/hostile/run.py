@@ -15,18 +15,17 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 
 import tests.hostile
-import tests.soak
 from tests.hostile.measure import Budget, Measure, Result
 
 
 def measures() -> dict[str, Measure]:
     """Return all measures of this package and of tests/soak by name."""
     modules = [
-        importlib.import_module(f"{package.__name__}.{m.name}")
-        for package in (tests.hostile, tests.soak)
-        for m in pkgutil.iter_modules(package.__path__)
-        if m.name not in ("run", "nightly") and not m.name.startswith("test_")
+        importlib.import_module(f"tests.hostile.{m.name}")
+        for m in pkgutil.iter_modules(tests.hostile.__path__)
+        if m.name != "run" and not m.name.startswith("test_")
     ]
+    modules += [importlib.import_module(name) for name in ("tests.soak.soak", "tests.soak.races")]
     return {measure.name: measure for module in modules for measure in getattr(module, "MEASURES", ())}
 
 

@@ -1,7 +1,7 @@
 """Requests that two servers could read differently, through chains of proxies and origins.
 
-Each odd request carries a hidden one behind it. An origin may log the hidden request only if the proxy in front
-of it has logged it too: else the proxy took it for a body. The client after it must get its own response.
+Each odd request carries a hidden one behind it. An origin may log the hidden request only if the proxy in
+front of it has logged it too: else the proxy took it for a body. The next client must get its own response.
 """
 
 from __future__ import annotations
@@ -109,9 +109,7 @@ def attack_chain(chain: Chain, numbered: list[tuple[int, bytes]]) -> list[str]:
         time.sleep(1.5)  # the last lines are written after the last bytes
         before = hidden(lines_of(proxy))
         behind = hidden(lines_of(origin))
-        problems = [
-            ServerProcess.output.fget(one) for one in (proxy, origin) if isinstance(one, ServerProcess)
-        ]
+        outputs = [one.output for one in (proxy, origin) if isinstance(one, ServerProcess)]
     texts = dict(numbered)
     failures = [
         f"{name}: {problem}: {texts[number]!r}"
@@ -123,7 +121,7 @@ def attack_chain(chain: Chain, numbered: list[tuple[int, bytes]]) -> list[str]:
         for number in behind
         if number in texts and behind[number] > before[number]
     ]
-    failures += [f"{name}: a traceback: {text[-2000:]}" for text in problems if "Traceback" in text]
+    failures += [f"{name}: a traceback: {text[-2000:]}" for text in outputs if "Traceback" in text]
     return failures
 
 
@@ -148,9 +146,9 @@ def run(budget: Budget) -> Result:
         "requests": sum(sent.values()),
         "read otherwise": len(result.failures),
     }
-    result.figures.update(
-        {f"without {name}": "not installed" for name in OTHERS if not any(name in c for c in found)}
-    )
+    for name in OTHERS:
+        if not any(name in chain for chain in found):
+            result.figures[f"without {name}"] = "not installed"
     return result
 
 

@@ -1,1 +1,1 @@
-"""Long mixed load on a real server: `make soak`, `make races`, and the one page of `make nightly`."""
+"""Long mixed load on real servers: `make soak` and `make races`; its measures are those of tests/hostile."""

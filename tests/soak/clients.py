@@ -1,4 +1,4 @@
-"""Clients of the load: HTTP/1.1 in the clear and over TLS with tickets, WebDAV, tunnels, clients that leave."""
+"""Clients of the load: HTTP/1.1, also over TLS with tickets, WebDAV, tunnels, clients that leave."""
 
 from __future__ import annotations
 

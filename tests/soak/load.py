@@ -7,6 +7,7 @@ import threading
 import time
 import traceback
 from collections import Counter
+from importlib.util import find_spec
 from types import TracebackType
 
 from tests.soak.clients import (
@@ -18,7 +19,6 @@ from tests.soak.clients import (
     TlsClient,
     TunnelClient,
 )
-from tests.soak.http2_client import Http2Client
 from tests.soak.ledger import Ledger
 from tests.soak.site import Ports
 
@@ -29,8 +29,6 @@ SHARES: tuple[tuple[type[Client], float], ...] = (
     (PlainClient, 0.15),
     (TlsClient, 0.08),
     (TlsClient, 0.08),
-    (Http2Client, 0.12),
-    (Http2Client, 0.12),
     (DavClient, 0.05),
     (DavClient, 0.04),
     (CountingClient, 0.01),
@@ -39,6 +37,20 @@ SHARES: tuple[tuple[type[Client], float], ...] = (
     (TunnelClient, 0.01),
     (LeavingClient, 0.02),
 )
+HTTP2_SHARES = (0.12, 0.12)
+
+
+def missing() -> str:
+    """Return why the load cannot be sent on this machine; "" if it can."""
+    absent = [name for name in ("h2", "cryptography") if find_spec(name) is None]
+    return f"the packages {' and '.join(absent)} are not installed" if absent else ""
+
+
+def shares() -> tuple[tuple[type[Client], float], ...]:
+    """Return all clients with their shares of the requests; those of HTTP/2 need the optional package h2."""
+    from tests.soak.http2_client import Http2Client
+
+    return (*SHARES, *((Http2Client, share) for share in HTTP2_SHARES))
 
 
 class Load:
@@ -53,7 +65,7 @@ class Load:
         self.problems: list[str] = []
         self.clients = [
             kind(ports, self.ledger, random.Random(seed * 1000 + number), share * rate)
-            for number, (kind, share) in enumerate(SHARES)
+            for number, (kind, share) in enumerate(shares())
         ]
         self._run = threading.Event()
         self._over = threading.Event()

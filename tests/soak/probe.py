@@ -90,7 +90,6 @@ def count_objects() -> Census:
     """Return the objects of this process."""
     from whimbrel.server.worker.worker import Worker
 
-    gc.unfreeze()  # objects from before the fork count too
     gc.collect()
     objects = gc.get_objects()
     types = Counter(f"{type(one).__module__}.{type(one).__qualname__}" for one in objects)
@@ -103,6 +102,7 @@ def count_objects() -> Census:
 def _answer(listener: socket.socket) -> None:
     while True:
         wire = listener.accept()[0]
+        gc.unfreeze()  # objects from before the fork count too
         with wire:
             try:
                 wire.sendall(json.dumps(count_objects().__dict__).encode())

@@ -43,7 +43,7 @@ def descriptors(pid: int) -> int:
 
 
 def segments_of(session: int) -> set[str]:
-    """Return the shared segments that processes of a session have mapped: POSIX by path, System V by number."""
+    """Return the shared segments of the processes of a session: POSIX by path, System V by number."""
     found: set[str] = set()
     for pid in members(session):
         with suppress(OSError):

@@ -10,7 +10,7 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 
 from tests.hostile.measure import Budget, Measure, Result
-from tests.soak.load import RATE, Load
+from tests.soak.load import RATE, Load, missing
 from tests.soak.processes import left_after, members, segments_of
 from tests.soak.site import LoadedServer, loaded_servers
 from tests.soak.soak import judge_load
@@ -40,6 +40,8 @@ def restart(server: LoadedServer, dice: random.Random) -> bool:
 
 def races(budget: Budget, count: int) -> Result:
     """Restart *count* servers on the same stores, one after the other, as often as the budget says."""
+    if missing():
+        return Result(skipped=missing())
     result = Result()
     segments: set[str] = set()
     restarts = 0
@@ -103,8 +105,8 @@ def _old_workers(servers: list[LoadedServer]) -> list[str]:
 MEASURES = (
     Measure(
         "races",
-        "In 100 graceful restarts under mixed load no response is lost, no request lacks its line in the log, "
-        "and no process, segment or socket is left.",
+        "In 100 graceful restarts under mixed load no response is lost, no request lacks its line in the "
+        "log, and no process, segment or socket is left.",
         lambda budget: races(budget, 1),
         100,
         600,

@@ -11,7 +11,7 @@ from statistics import median
 from tempfile import TemporaryDirectory
 
 from tests.hostile.measure import Budget, Measure, Result
-from tests.soak.load import Load
+from tests.soak.load import Load, missing
 from tests.soak.probe import Census, census
 from tests.soak.processes import descriptors, left_after, resident, segments_of
 from tests.soak.site import LoadedServer, loaded_servers
@@ -122,6 +122,8 @@ def judge_load(load: Load, lines: list[str], output: str, stores: Path) -> list[
 
 def soak(seconds: float, seed: int) -> Result:
     """Send mixed requests for *seconds*."""
+    if missing():
+        return Result(skipped=missing())
     result = Result()
     settling = min(SETTLING, seconds / 3)
     with TemporaryDirectory(prefix="whimbrel-soak-") as stores, loaded_servers(Path(stores)) as (server,):
