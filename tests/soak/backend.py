@@ -39,7 +39,8 @@ class BackEnd:
         assert self._process.stdin is not None and self._process.stdout is not None
         self._process.stdin.close()
         self._process.stdout.close()
-        self._process.wait(10)
+        if self._process.wait(10) and problem is None:
+            raise RuntimeError(f"the back end has ended with {self._process.returncode}")
 
 
 def _fields(head: bytes) -> dict[bytes, bytes]:

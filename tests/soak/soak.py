@@ -22,6 +22,7 @@ MAX_PER_HOUR = 1.0  # MB that a worker may grow in an hour
 MAX_GROWTH = 5.0  # MB in less than an hour
 NOTED_SHARE = 3.0  # MB of a process for each MB that a filling cache notes: the allocator leaves gaps
 MAX_DESCRIPTORS = 40  # more between two idle moments: files that stay open and idle connections of back ends
+PROXY_ERROR = re.compile(r"\[proxy[a-z_0-9]*:error\].* (AH\d+)")  # why there was a 502 or 503
 LEAK_SHARE = 0.02  # objects more for each request, from which on a type leaks: one kind of request in fifty
 LEAK_FLOOR = 1500  # fewer objects more of one type are entries of small caches
 ENTRY_OBJECTS = 8  # of one type, in an entry of a cache
@@ -108,6 +109,9 @@ def judge_load(load: Load, lines: list[str], output: str, stores: Path) -> list[
     problems = load.problems + load.ledger.failures
     if load.ledger.wrong > len(load.ledger.failures):
         problems.append(f"{load.ledger.wrong} wrong or lost responses")
+    if load.ledger.wrong:
+        reasons = {found[1]: line for line in output.splitlines() if (found := PROXY_ERROR.search(line))}
+        problems += list(reasons.values())
     _total, differences = load.ledger.reconcile(line for line in lines if "?auto&n=0 " not in line)
     problems += differences[:20]
     if len(differences) > 20:
