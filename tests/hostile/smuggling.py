@@ -156,8 +156,8 @@ def run(budget: Budget) -> Result:
 MEASURES = (
     Measure(
         "smuggling",
-        "No request is smuggled through Whimbrel to an origin, or to Whimbrel through a proxy: nginx, HAProxy "
-        "and apache2 in front and behind.",
+        "No request is smuggled through Whimbrel to an origin, or to Whimbrel through a proxy: nginx, "
+        "HAProxy and apache2 in front and behind.",
         run,
         6000,
         900,

@@ -77,14 +77,18 @@ def run_part(part: Part, seconds: float, seed: int, directory: Path) -> Row:
 
 
 def run(parts: Sequence[Part], minutes: float, seed: int, directory: Path) -> Page:
-    """Run *parts* one after the other; each has its share of the time that the ones before have left."""
+    """Run *parts* one after the other; each has its share of the time that the ones before have left,
+    and half of its share of the whole time at least.
+    """
     dice = random.Random(seed)
     seeds = [dice.randrange(1, 1_000_000) for _ in parts]
     end = time.monotonic() + 60 * minutes
+    whole = sum(part.share for part in parts)
     rows: list[Row] = []
     for at, (part, own) in enumerate(zip(parts, seeds, strict=True)):
         left = max(0.0, end - time.monotonic())
-        seconds = max(1.0, left * part.share / sum(one.share for one in parts[at:]))
+        least = max(1.0, 30 * minutes * part.share / whole)
+        seconds = max(least, left * part.share / sum(one.share for one in parts[at:]))
         print(f"{part.name}: {seconds:.0f} s, seed {own}", file=sys.stderr, flush=True)
         rows.append(run_part(part, seconds, own, directory))
         (directory / "rows.json").write_text(json.dumps([asdict(row) for row in rows], indent=1))

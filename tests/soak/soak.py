@@ -11,11 +11,13 @@ from statistics import median
 from tempfile import TemporaryDirectory
 
 from tests.hostile.measure import Budget, Measure, Result
+from tests.soak.backend import ROOT
 from tests.soak.load import Load, missing
 from tests.soak.probe import Census, census
 from tests.soak.processes import descriptors, left_after, resident, segments_of
 from tests.soak.site import LoadedServer, loaded_servers
 
+BUILD = ROOT / "build" / "soak"
 SETTLING = 1800.0  # seconds before the first reading, at most a third of the time: caches fill
 SAMPLES = 60  # readings of the memory in each part
 MAX_PER_HOUR = 1.0  # MB that a worker may grow in an hour
@@ -124,6 +126,13 @@ def judge_load(load: Load, lines: list[str], output: str, stores: Path) -> list[
     return problems
 
 
+def keep_log(result: Result, name: str, output: str) -> None:
+    """Keep the error log of a run that has failed."""
+    if result.failures:
+        BUILD.mkdir(parents=True, exist_ok=True)
+        (BUILD / f"{name}.log").write_text(output, "latin-1")
+
+
 def soak(seconds: float, seed: int) -> Result:
     """Send mixed requests for *seconds*."""
     if missing():
@@ -144,6 +153,7 @@ def soak(seconds: float, seed: int) -> Result:
         lines = server.access
         result.failures += check_scoreboard(server, len(lines), len(workers))
         result.failures += judge_load(load, lines, server.output, server.stores)
+        keep_log(result, "soak", server.output)
         if server.workers() != workers:
             result.failures.append("a worker has been replaced")
         result.figures.update(
