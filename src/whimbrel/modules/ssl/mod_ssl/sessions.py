@@ -28,9 +28,9 @@ class EndedTls:
     __slots__ = ("_cipher", "_compression", "_version", RESUMED_NAME, "session", "session_reused")
 
     def __init__(self, tls: Any) -> None:
-        self._version = tls.version()
-        self._cipher = tls.cipher()
-        self._compression = tls.compression()
+        self._version: str | None = tls.version()
+        self._cipher: tuple[str, str, int] | None = tls.cipher()
+        self._compression: str | None = tls.compression()
         self.session = tls.session
         self.session_reused = tls.session_reused
         setattr(self, RESUMED_NAME, getattr(tls, RESUMED_NAME, ""))
