@@ -55,7 +55,7 @@ Written by `make hostile HOSTILE="--json FILE --document docs/reliability.md"`. 
 odd traffic to a server on the loopback (with a limit on its memory, beside a real apache2 where the promise
 names it) and checks one promise. Each row is the newest run of its measure on one machine with two cores;
 `load` is that of the machine when the measure began. `--scale 0.1` runs a tenth of the cases; `--list` names
-the measures.
+the measures. `make soak` and `make races` run theirs, with the same options in SOAK= and RACES=.
 
 | measure | promise | result | seconds | load | figures |
 |---|---|---|---:|---:|---|
