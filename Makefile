@@ -29,6 +29,12 @@ SPECIALIZED ?=
 STARTS ?=
 # make bench BENCH="--seconds 10 --rounds 5 --cases 1k,404"
 BENCH ?=
+# make soak HOURS=2 SOAK="--seed 7 --json FILE --document docs/reliability.md"; make races RACES="--seed 7"
+HOURS ?= 1
+SOAK ?=
+RACES ?=
+# make nightly TIME=60 NIGHTLY="--seed 7 --only soak races --markdown FILE --html FILE": minutes of all parts
+NIGHTLY ?=
 # make verify VERIFY="--count 200 --seed 7 --mirror"
 VERIFY ?=
 # make fleet FLEET="--count 100 --files 20 --jobs 4"
@@ -48,7 +54,8 @@ unexport PYTHONDONTWRITEBYTECODE
 
 .DEFAULT_GOAL := help
 .PHONY: help serve test static check conformance upgrade-check upgrade-access starts bench hostile faults logs crawl \
-	differential specialized explained fuzz verify verify-live fleet mutants grammar lock coverage audit dist sbom docs manual packages \
+	differential specialized explained fuzz soak races nightly verify verify-live fleet mutants grammar lock coverage audit dist \
+	sbom docs manual packages \
 	clean
 
 help:
@@ -67,6 +74,9 @@ help:
 	@echo "make bench        requests per CPU second beside apache2 and nginx (BENCH=...)"
 	@echo "make hostile      reliability under hostile traffic (HOSTILE=...; figures: docs/reliability.md)"
 	@echo "make faults       faults of machine, disk, processes and back ends under load (FAULTS=...; docs/reliability.md)"
+	@echo "make soak         an hour of mixed load; memory, objects, descriptors, log lines (HOURS=..., SOAK=...)"
+	@echo "make races        100 graceful restarts under load, on one server and on two (RACES=...)"
+	@echo "make nightly      all long tests in TIME=minutes, one page at the end (NIGHTLY=...)"
 	@echo "make fuzz         parsers under coverage-guided fuzzing, a minute each (TIME=seconds, ONLY=names)"
 	@echo "make logs         compare access and error lines with apache2 (LEVEL=...; differences: docs/logs.md)"
 	@echo "make crawl        packaged applications of Debian beside apache2 (CRAWL=...)"
@@ -172,6 +182,15 @@ explained: .venv/run.stamp
 
 fuzz: .venv/fuzz.stamp
 	$(BIN)/python -m tests.fuzz.run --seconds $(TIME) $(ONLY)
+
+soak: .venv/dev.stamp
+	$(BIN)/python -m tests.hostile.run soak --scale $(HOURS) $(SOAK)
+
+races: .venv/dev.stamp
+	$(BIN)/python -m tests.hostile.run races races-shared $(RACES)
+
+nightly: .venv/fuzz.stamp
+	$(BIN)/python -m tests.nightly.run --minutes $(TIME) $(NIGHTLY)
 
 verify: .venv/dev.stamp
 	$(BIN)/python -m tests.verify.run $(VERIFY)

@@ -19,12 +19,13 @@ from tests.hostile.measure import Budget, Measure, Result
 
 
 def measures() -> dict[str, Measure]:
-    """Return all measures of this package by name."""
+    """Return all measures of this package and of tests/soak by name."""
     modules = [
         importlib.import_module(f"tests.hostile.{m.name}")
         for m in pkgutil.iter_modules(tests.hostile.__path__)
         if m.name != "run" and not m.name.startswith("test_")
     ]
+    modules += [importlib.import_module(name) for name in ("tests.soak.soak", "tests.soak.races")]
     return {measure.name: measure for module in modules for measure in getattr(module, "MEASURES", ())}
 
 
@@ -54,7 +55,7 @@ Written by `make hostile HOSTILE="--json FILE --document docs/reliability.md"`. 
 odd traffic to a server on the loopback (with a limit on its memory, beside a real apache2 where the promise
 names it) and checks one promise. Each row is the newest run of its measure on one machine with two cores;
 `load` is that of the machine when the measure began. `--scale 0.1` runs a tenth of the cases; `--list` names
-the measures.
+the measures. `make soak` and `make races` run theirs, with the same options in SOAK= and RACES=.
 
 | measure | promise | result | seconds | load | figures |
 |---|---|---|---:|---:|---|

@@ -137,8 +137,9 @@ class ServerProcess:
                 if (self.logs / "pid").exists() and probe.connect_ex(("127.0.0.1", self.port)) == 0:
                     return self
             time.sleep(0.02)
+        output = self.output
         self.__exit__(None, None, None)
-        raise RuntimeError(f"{self.program.name} did not start: {self.output}")
+        raise RuntimeError(f"{self.program.name} did not start: {output}")
 
     def __exit__(
         self, kind: type[BaseException] | None, problem: BaseException | None, trace: TracebackType | None

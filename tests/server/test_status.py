@@ -7,6 +7,7 @@ from __future__ import annotations
 import json
 import os
 import signal
+import time
 
 from tests.server.conftest import ServerProcess
 
@@ -89,3 +90,20 @@ def test_a_killed_worker_leaves_the_counts_of_all_its_responses(server: ServerPr
     server.wait_for(lambda: server.workers() and worker not in server.workers())
     after = counts_of(server)
     assert int(after["Total Accesses"]) == int(before["Total Accesses"]) + 1 + count
+
+
+def test_a_worker_that_falls_idle_shows_no_connection(server: ServerProcess) -> None:
+    """httpd's scoreboard has no connection that has ended."""
+    (server.root / "conf/extra.conf").write_text(STATUS + "StartServers 2\nServerLimit 2\n")
+    server.start()
+    server.wait_for(lambda: len(server.workers()) == 2)
+    end = time.monotonic() + 3
+    while time.monotonic() < end:  # slots are written meanwhile, once a second
+        clients = [server.connect() for _ in range(20)]
+        for client in clients:
+            client.sendall(b"GET / HTTP/1.1\r\nHost: localhost\r\n\r\n")
+        for client in clients:
+            assert client.recv(15) == b"HTTP/1.1 200 OK"
+            client.close()
+    time.sleep(2.5)  # longer than a worker waits with its slot
+    assert counts_of(server)["ConnsTotal"] == "1"

@@ -67,6 +67,9 @@ class FakeTls:
     is_listed_name: bool = True
     server: Any = None  # of the handshake
 
+    def end(self) -> None:
+        """Stay as it is."""
+
 
 def recorded_tls(peer: str = "") -> FakeTls:
     """Return the session of the recorded cases; *peer* is the file of the client's certificate."""

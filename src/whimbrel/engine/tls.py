@@ -107,6 +107,9 @@ class TlsSession(Protocol):
     @property
     def is_unverified(self) -> bool: ...
 
+    def end(self) -> None:
+        """Drop the object of the library: the connection has ended. The values stay."""
+
 
 class TlsObject(Protocol):
     """A connection of the library; `ssl.SSLObject` is one."""

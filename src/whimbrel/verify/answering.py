@@ -50,6 +50,9 @@ class ProbeTls:
     verify_error: str = ""
     is_unverified: bool = False
 
+    def end(self) -> None:
+        """Keep all values: there is no connection."""
+
     @property
     def server_name(self) -> str:
         """The name that the client indicated."""

@@ -385,9 +385,11 @@ class TlsLayer(ConnectionLayer):
         self._is_shut = True
         if self._is_open:
             self.inner.connection_lost(exc)
+            if self.connection.tls is not None:
+                self.connection.tls.end()
         else:
             self._end_handshake()
-            self._tls = None
+        self._tls = None
 
     def pause_writing(self) -> None:
         if self._is_open:  # a client that does not read in the handshake

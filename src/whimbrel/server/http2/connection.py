@@ -218,7 +218,8 @@ class Http2Connection(asyncio.Protocol, TimedConnection):
                 stream.wake()
         self._read_on(wanted=not more)
         self.flush()
-        if more or (self._begun and self._may_begin):
+        # a transport that is full may empty in this tick: it pauses and resumes this protocol only otherwise
+        if more or (self._begun and (self._may_begin or (self.is_full and not self.paused))):
             self._schedule_tick()
 
     def _read_on(self, *, wanted: bool) -> None:
@@ -551,6 +552,8 @@ class Http2Connection(asyncio.Protocol, TimedConnection):
         for name, value in stream.connection.notes.items():
             if name[:6] != "http2-":
                 self.connection.notes[name] = value
+        if self._begun:  # also after a reset: what it has held back may begin
+            self._schedule_tick()
         if stream.gone:
             return
         self.resets = max(0, self.resets - 1)
@@ -559,8 +562,6 @@ class Http2Connection(asyncio.Protocol, TimedConnection):
             self.wire.drop(stream)
         else:
             self.wire.reset(stream.number, ErrorCode.NO_ERROR)
-        if self._begun:
-            self._schedule_tick()
         if self.leaving and not self.is_busy:
             self.close()
 

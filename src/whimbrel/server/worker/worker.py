@@ -64,6 +64,7 @@ class Worker:
         self.reason = 0
         self._settled = False
         self._full = False
+        self._is_refresh_due = False
         self._servers: list[asyncio.AbstractServer] = []
         self._reported = 0.0
         self._cpu = 0.0
@@ -191,6 +192,9 @@ class Worker:
 
     def _empty(self) -> None:
         """End after the last connection, unless an accepted one is not registered yet."""
+        if not self._is_refresh_due:  # ticks stop without connections: the slot would show the last ones
+            self._is_refresh_due = True
+            self.loop.call_later(self._pause, self._refresh_idle)
         if self.service.draining and not self.service.connections:
             if self.service.stopping:
                 self._finish()
@@ -258,6 +262,12 @@ class Worker:
         self._cpu = time.process_time()
         self.generation.board.write(self.slot, self.summary())
         self._pause = max(1.0, STATS_SHARE * (time.process_time() - self._cpu))
+
+    def _refresh_idle(self) -> None:
+        """Write the slot of a worker that has no connection."""
+        self._is_refresh_due = False
+        if not self.service.connections:
+            self.refresh()
 
     def summary(self) -> dict[str, Any]:
         """Return this worker's scoreboard text.

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import asyncio
+import gc
 import ssl
+import weakref
 from pathlib import Path
 
 import pytest
@@ -281,5 +283,32 @@ def test_a_write_without_memory_ends_the_connection(
         with pytest.raises(MemoryError):
             layer(client).write(b"x")
         assert client.transport.is_closed
+
+    asyncio.run(run())
+
+
+NAMES = ("version", "cipher", "used_bits", "session_id", "is_resumed", "resumed_name", "compression")
+
+
+@pytest.mark.parametrize("version", [ssl.TLSVersion.TLSv1_2, ssl.TLSVersion.TLSv1_3])
+def test_a_connection_that_has_ended_keeps_the_values_of_its_session_alone(
+    site: TlsServerSite, version: ssl.TLSVersion
+) -> None:
+    """Cached responses keep the connection that they were built for; the library's object has 40 kB."""
+
+    async def run() -> None:
+        client = TlsClient(site.service(), version=version)
+        client.handshake()
+        assert status(await client.get()) == 200
+        connection = layer(client).connection
+        session = connection.tls
+        assert session is not None
+        held = weakref.ref(session._tls)  # type: ignore[attr-defined]
+        before = [getattr(session, name) for name in NAMES]
+        assert before[0] == {"TLSv1_2": "TLSv1.2", "TLSv1_3": "TLSv1.3"}[version.name]
+        client.protocol.connection_lost(None)
+        gc.collect()
+        assert held() is None
+        assert [getattr(session, name) for name in NAMES] == before
 
     asyncio.run(run())

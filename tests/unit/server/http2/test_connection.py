@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import asyncio
+import os
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -32,7 +34,14 @@ from tests.performance.site import BenchmarkWorker
 from whimbrel.http.http2.hpack import FieldBlock
 from whimbrel.server.http1.connection import Http1Connection
 from whimbrel.server.http2 import connection as connection_module
-from whimbrel.server.http2.connection import MAX_BEGUN, MAX_HEADS, MAX_RESETS, MAX_WORK, WRITE_AHEAD
+from whimbrel.server.http2.connection import (
+    MAX_BEGUN,
+    MAX_HEADS,
+    MAX_HELD,
+    MAX_RESETS,
+    MAX_WORK,
+    WRITE_AHEAD,
+)
 from whimbrel.server.worker import state
 
 OPEN = (
@@ -251,3 +260,41 @@ def test_promised_streams_begin_when_the_client_takes_more(client: Client) -> No
     client.session.data_received(settings((3, 0)))
     client.session.data_received(settings((3, 2)))
     assert limits == [0, 2]
+
+
+def test_requests_begin_when_a_full_buffer_empties_without_a_pause(client: Client) -> None:
+    """A transport writes at the end of its tick, and pauses its protocol only if data is left then."""
+    client.wire.out = b"x" * (WRITE_AHEAD + 1)
+    served = client.session.served
+    client.session.data_received(request(1, path="/none"))
+    assert client.session.served == served
+    client.wire.out = b""
+    client.loop.tick()
+    assert client.session.served == served + 1
+
+
+def test_requests_begin_when_a_held_response_is_reset(
+    client: Client, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The window of the stream keeps the rest of the body in memory: the next request waits for it."""
+    path = tmp_path / "htdocs/held.html"
+    path.write_bytes(b"y" * (MAX_HELD + 100_000))
+    os.utime(path, (1_600_000_000, 1_600_000_000))
+    unsent: list[Any] = []
+
+    async def note(*arguments: Any) -> None:
+        unsent.append(arguments)
+
+    monkeypatch.setattr(client.loop, "create_task", lambda work: asyncio.run(work))
+    monkeypatch.setattr(client.session.sender, "_rest", note)
+    client.session.data_received(request(1, path="/held.html"))
+    client.wire.out = b""
+    assert client.session.held >= MAX_HELD
+    served = client.session.served
+    client.session.data_received(request(3, path="/none"))
+    client.session.data_received(frame(RST_STREAM, 0, 1, bytes(4)))
+    client.loop.tick()
+    assert client.session.served == served
+    client.session.sender.finish(*unsent[0])
+    client.loop.tick()
+    assert client.session.served == served + 2

@@ -19,6 +19,35 @@ def note_name(tls: Any, name: str | None, _context: object) -> None:
         setattr(tls, RESUMED_NAME, name)
 
 
+class EndedTls:
+    """Values of an `ssl.SSLObject` whose connection has ended, by the same names.
+
+    Cached responses keep the connection that they were built for, and the object has 40 kB of buffers.
+    """
+
+    __slots__ = ("_cipher", "_compression", "_version", RESUMED_NAME, "session", "session_reused")
+
+    def __init__(self, tls: Any) -> None:
+        self._version: str | None = tls.version()
+        self._cipher: tuple[str, str, int] | None = tls.cipher()
+        self._compression: str | None = tls.compression()
+        self.session = tls.session
+        self.session_reused = tls.session_reused
+        setattr(self, RESUMED_NAME, getattr(tls, RESUMED_NAME, ""))
+
+    def version(self) -> str | None:
+        """See `ssl.SSLObject.version`."""
+        return self._version
+
+    def cipher(self) -> tuple[str, str, int] | None:
+        """See `ssl.SSLObject.cipher`."""
+        return self._cipher
+
+    def compression(self) -> str | None:
+        """See `ssl.SSLObject.compression`."""
+        return self._compression
+
+
 class StandardSession:
     """A session of the standard library, without a client certificate (TlsSession)."""
 
@@ -38,6 +67,11 @@ class StandardSession:
     peer_chain: tuple[bytes, ...] = ()
     verify_error = ""
     is_unverified = False
+
+    def end(self) -> None:
+        """Keep the values of the session alone."""
+        if not isinstance(self._tls, EndedTls):
+            self._tls = EndedTls(self._tls)
 
     @property
     def version(self) -> str:
@@ -117,6 +151,9 @@ class LibrarySession(StandardSession):
     ) -> None:
         super().__init__(tls, server, name, is_listed_name, certificates)
         self._flush = flush
+
+    def end(self) -> None:
+        """Keep the object: it has the verification of the client's certificate."""
 
     @property
     def version(self) -> str:
