@@ -27,9 +27,10 @@ def of_section(tree: ConfigTree, analysis: AccessAnalysis, section: AccessSectio
     """Return what the lines of *section* do under 2.4, below the sections around it as they stand."""
     if any(map(needs_access_compat, walk(section.lines))) and not access_compat(tree).is_loaded:
         is_solved = not section.choices and not any(part.choices for part in _outer(analysis, section))
-        with_module = _compared(analysis, section, "with mod_access_compat alone") if is_solved else None
-        opens = with_module is not None and with_module.risk is Risk.OPENS
-        return UnchangedText(Risk.BREAKS, with_module.example if opens and with_module else "")
+        if not (tree.is_judged and is_solved):
+            return UnchangedText(Risk.BREAKS)
+        with_module = _compared(analysis, section, "with mod_access_compat alone")
+        return UnchangedText(Risk.BREAKS, with_module.example if with_module.risk is Risk.OPENS else "")
     if any(line.name in analysis.decisions.removed_names for line in analysis.decisions.lines[section]):
         return UnchangedText(Risk.BREAKS)
     if section.choices or any(part.choices for part in _outer(analysis, section)):

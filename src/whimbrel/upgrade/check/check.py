@@ -108,6 +108,8 @@ def judge(tree: ConfigTree, wanted: Selection, sources: Sources | None = None) -
     A rule checks the text as the other rules leave it, so no finding repeats what another one fixes. With
     *sources*, and unless rules were selected, the result of all rules is loaded under 2.4.
     """
+    for one in filter(None, (tree, tree.lone)):
+        one.is_judged = True
     result = upgrade(tree, wanted.rules())
     if sources is not None and not wanted.only and not wanted.without:
         add_load_errors(result, sources.options)

@@ -254,6 +254,8 @@ class ConfigTree:
             is read after edits.
         reparse: reads the tree again with the bytes of edited files.
         report_progress: called during long work.
+        is_judged: findings say what 2.4 would do with the text as it stands, too; it costs a comparison for
+            each section, which an upgrade, whose result has another text, does without.
         lone: the files that no Include of the server reads, as a tree of fragments; None for none.
         original: the configuration tree as it was read, before any edit; None if this is it.
         original_place: returns the place of a line in the texts as they were read, before any edit.
@@ -280,6 +282,7 @@ class ConfigTree:
         self.cache: dict[str, object] = {}
         self.reparse: Reparse = _no_source
         self.report_progress: ReportProgress = no_progress
+        self.is_judged = False
         self.lone: ConfigTree | None = None
         self.original: ConfigTree | None = None
         self.original_place: OriginalPlace = _as_read

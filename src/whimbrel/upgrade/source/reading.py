@@ -173,6 +173,7 @@ def read_config_tree(
         )
         reread.cache["persistent"] = previous.cache.get("persistent", {})
         reread.report_progress = previous.report_progress
+        reread.is_judged = previous.is_judged
         return reread
 
     tree.reparse = reparse

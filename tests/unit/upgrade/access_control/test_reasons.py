@@ -18,6 +18,7 @@ TEXT = f"""{MODULES}Listen 80
     Deny from all
     Allow from 127.0.0.1
 </Location>
+Alias /server-status/x /srv/b
 <VirtualHost *:80>
     ServerName a.example
     DocumentRoot /srv/a
@@ -46,7 +47,9 @@ LINES = TEXT.splitlines()
 
 
 def test_a_finding_names_what_it_removes_and_why_it_keeps_the_rest(tmp_path: Path) -> None:
-    """Require in the <Location> would replace the password of the directory, so Order stays there."""
+    """Require in the <Location> would replace the password of the directory, so Order stays there; a part of
+    the URLs has another directory, so the section cannot be repeated in the host.
+    """
     result = upgrade(config_tree(tmp_path, {"conf/httpd.conf": TEXT}))
     by_line = {one.place.line: one for one in result.findings if one.rule in ("C17", "C20")}
     directory = by_line[LINES.index("    <Directory /srv/a>") + 1]
