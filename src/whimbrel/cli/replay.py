@@ -148,7 +148,7 @@ def replay(
         raise typer.Exit(EXIT_USAGE) from None
     _print(summary, shape, after_replay(summary, old, new), may_page=not no_pager)
     write_fragment_hints([old, new], "whimbrel replay LOG... --new DIRECTORY")
-    if summary.errors or summary.tally.changes:
+    if summary.errors or summary.tally.changes or summary.differs_from_log:
         raise typer.Exit(EXIT_FINDINGS)
     raise typer.Exit(summary.scope.exit_code(EXIT_OK))
 
@@ -188,7 +188,8 @@ def _replay(
     old_side = _side(old[0], old[1], defines) if old[0] is not None else new_side
     new_side = replace(new_side, options=as_copy(old_side.options, new_side.options))
     old_side = replace(old_side, options=as_copy(old_side.options, old_side.options))
-    names = f"{old_side.name} ({old_side.dialect})", f"{new_side.name} ({new_side.dialect})"
+    old_name = f"{old_side.name} ({old_side.dialect})" if old[0] is not None else ""
+    names = old_name, f"{new_side.name} ({new_side.dialect})"
     dialects = old_side.dialect, new_side.dialect
     now = time.time()
     with ProgressBar() as bar:

@@ -23,7 +23,7 @@ _MONTHS: Final = ("Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep",
 
 def status_chart(summary: Summary) -> Chart | None:
     """Return the requests by status; without an old configuration the logged ones stand before."""
-    is_logged = summary.old == summary.new
+    is_logged = summary.is_alone
     before: Counter[int] = Counter()
     after: Counter[int] = Counter()
     for (logged, old, new), count in summary.tally.statuses.items():

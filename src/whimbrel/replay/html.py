@@ -59,26 +59,38 @@ def page_of(summary: Summary) -> ReportPage:
         groups=(*_errors(summary), *_groups(changes, anchors)),
         groups_title="What changes",
         noun="change",
-        nothing="Nothing changes." if summary.scope.is_complete else "Nothing changes in what is known.",
+        nothing=_nothing(summary),
         after=(*_logged(summary), *_unread(summary)),
     )
+
+
+def _nothing(summary: Summary) -> str:
+    """Return what stands in the place of changes where there are none."""
+    if summary.is_alone:
+        return "There is no old configuration: the statuses are compared with the log, see below."
+    return "Nothing changes." if summary.scope.is_complete else "Nothing changes in what is known."
 
 
 def _badge(summary: Summary) -> Badge:
     if summary.errors:
         return Badge("Does not load", KEYS[Risk.BREAKS])
+    if summary.differs_from_log:
+        return Badge("Differs from the log", KEYS[Risk.CHANGES])
     risks = [risk_of(key) for key, _ in summary.changes]
     if risks:
         return Badge("Answers change", KEYS[min(risks, key=lambda risk: risk.rank)])
-    return Badge("Nothing changes", SAME) if summary.scope.is_complete else Badge("Not decided", UNDECIDED)
+    same = "As logged" if summary.is_alone else "Nothing changes"
+    return Badge(same, SAME) if summary.scope.is_complete else Badge("Not decided", UNDECIDED)
 
 
 def _sentence(summary: Summary) -> str:
     tally = summary.tally
     if summary.errors:
         return "No request was replayed."
-    text = f"{number(tally.changed)} of {number(tally.requests)} requests get another answer"
-    text += f" ({100 * tally.changed / tally.requests:.2f} %)" if tally.requests else ""
+    count = summary.not_as_logged if summary.is_alone else tally.changed
+    what = "another status than was logged" if summary.is_alone else "another answer"
+    text = f"{number(count)} of {number(tally.requests)} requests get {what}"
+    text += f" ({100 * count / tally.requests:.2f} %)" if tally.requests else ""
     unknown = len(summary.scope.deciding)
     return f"{text}; {number(unknown)} not decided" if unknown else text
 
@@ -88,7 +100,8 @@ def _facts(summary: Summary) -> Iterator[str]:
     ready = readiness_of_replay(summary)
     if ready:
         yield ready
-    yield f"old: {summary.old}"
+    if not summary.is_alone:
+        yield f"old: {summary.old}"
     yield f"new: {summary.new}"
     yield f"logs: {', '.join(summary.logs)}"
     yield f"{number(tally.lines)} lines, {number(tally.requests)} requests"
@@ -119,7 +132,11 @@ def _cards(summary: Summary) -> tuple[Card, ...]:
     for key, change in summary.changes:
         counts[risk_of(key)] += change.requests
     cards = [Card(risk.value, count, KEYS[risk]) for risk, count in counts.items()]
-    unchanged = Card("requests, same answer", summary.tally.requests - summary.tally.changed, "")
+    unchanged = (
+        Card("requests, as logged", summary.as_logged, "")
+        if summary.is_alone
+        else Card("requests, same answer", summary.tally.requests - summary.tally.changed, "")
+    )
     return (*cards, unchanged, unknown_card(summary.scope))
 
 

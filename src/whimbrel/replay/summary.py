@@ -19,7 +19,7 @@ class Summary:
     """A tally with the names of both sides.
 
     Attributes:
-        old, new: names of the configurations with their dialects.
+        old, new: names of the configurations with their dialects; *old* is "" without an old one.
         dialects: names of the dialects. `roots`: server roots, which the text shows paths relative to.
         sides: what was read of both sides, and what is unknown there.
         logs: names of the logs. `errors`: why a side does not load; the tally is then empty.
@@ -33,6 +33,11 @@ class Summary:
     sides: KnowledgeScope = KnowledgeScope()
     dialects: tuple[str, str] = ("", "")
     roots: tuple[str, ...] = ()
+
+    @property
+    def is_alone(self) -> bool:
+        """Return True without an old configuration: the statuses are compared with the logged ones alone."""
+        return not self.old
 
     @property
     def changes(self) -> list[tuple[ChangeKey, Change]]:
@@ -54,6 +59,16 @@ class Summary:
             if logged and new != NOT_RUN and logged != new:
                 found[logged, new] += number
         return sorted(found.items(), key=lambda item: (-item[1], item[0]))
+
+    @property
+    def not_as_logged(self) -> int:
+        """The number of requests whose status is known and another one than was logged."""
+        return sum(number for _, number in self.statuses)
+
+    @property
+    def differs_from_log(self) -> bool:
+        """Return True without an old configuration if a request differs from the log whose file is here."""
+        return self.is_alone and self.not_as_logged > self.tally.missing
 
     @property
     def as_logged(self) -> int:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterator
 
+from whimbrel.base.counts import count_noun
 from whimbrel.replay.causes import MAX_LINES
 from whimbrel.replay.summary import Summary, top
 from whimbrel.replay.tally import CausingLine, Change, ChangeKey
@@ -19,21 +20,28 @@ def text_of(summary: Summary) -> str:
 
 def _lines(summary: Summary) -> Iterator[str]:
     tally = summary.tally
-    yield f"old: {summary.old}"
+    if not summary.is_alone:
+        yield f"old: {summary.old}"
     yield f"new: {summary.new}"
     yield from summary.errors
     ready = [sentence] if (sentence := readiness_of_replay(summary)) else []
     if summary.errors:
         yield from ready
         return
-    yield f"{tally.lines} lines of {', '.join(summary.logs)}: {tally.requests} requests"
+    requests = count_noun(tally.requests, "request")
+    yield f"{count_noun(tally.lines, 'line')} of {', '.join(summary.logs)}: {requests}"
     yield from _skipped(summary)
     yield from text_lines(summary.scope)
     yield ""
-    if not tally.changes:
+    if summary.is_alone:
+        share = _percent(summary.not_as_logged, tally.requests)
+        yield f"{summary.not_as_logged} of {requests} get another status than was logged ({share})"
+    elif not tally.changes:
         yield "Nothing changes." if summary.scope.is_complete else "Nothing changes in what is known."
     else:
-        yield f"{tally.changed} requests change ({_percent(tally.changed, tally.requests)}):"
+        verb = "changes" if tally.changed == 1 else "change"
+        share = _percent(tally.changed, tally.requests)
+        yield f"{count_noun(tally.changed, 'request')} {verb} ({share}):"
     for key, change in summary.changes:
         yield ""
         yield from _change(key, change, summary.roots)
@@ -56,7 +64,7 @@ def _skipped(summary: Summary) -> Iterator[str]:
 
 
 def _change(key: ChangeKey, change: Change, roots: tuple[str, ...]) -> Iterator[str]:
-    yield f"{change.requests} requests: {key.what}"
+    yield f"{count_noun(change.requests, 'request')}: {key.what}"
     for side, lines in (("old", key.old), ("new", key.new)):
         for line in lines[:MAX_LINES]:
             yield f"    {side}: {place(line, roots)}"
@@ -95,10 +103,12 @@ def names_of(names: Counter[str]) -> str:
 
 def _log(summary: Summary) -> Iterator[str]:
     share = _percent(summary.as_logged, summary.tally.requests)
-    yield f"{summary.as_logged} requests have the status that was logged ({share})"
+    verb = "has" if summary.as_logged == 1 else "have"
+    yield f"{count_noun(summary.as_logged, 'request')} {verb} the status that was logged ({share})"
     for (logged, now), number in summary.statuses:
         example = summary.tally.status_examples.get((logged, now), "")
-        yield f"    {number} requests: logged {logged}, now {now}" + (f": {example}" if example else "")
+        requests = count_noun(number, "request")
+        yield f"    {requests}: logged {logged}, now {now}" + (f": {example}" if example else "")
 
 
 def _percent(part: int, total: int) -> str:

@@ -27,7 +27,7 @@ def test_a_log_of_changes(tmp_path: Path) -> None:
     log = tmp_path / "access_log.gz"
     log.write_bytes(gzip.compress((line("/closed/x") + line("/index.html")).encode()))
     found = run(str(log), *sides(tmp_path))
-    assert found.exit_code == 1 and "1 requests: status 404 -> 403" in found.stdout
+    assert found.exit_code == 1 and "\n1 request: status 404 -> 403" in found.stdout
     told = json.loads(run(str(log), *sides(tmp_path), "--format", "json").stdout)
     assert told["changes"][0]["new_lines"][-1]["text"] == "Require all denied"
     assert run(str(log), *sides(tmp_path), "--format", "html").stdout.startswith("<!DOCTYPE html>")
@@ -37,10 +37,14 @@ def test_one_configuration_is_compared_with_the_log(tmp_path: Path) -> None:
     new = ("--new", str(write_site(tmp_path)), "-j", "1")
     found = run("-", *new, stdin=(line("/index.html") + line("/none", status=200)).encode())
     assert found.exit_code == 3
-    assert "Nothing changes in what is known." in found.stdout and "logged 200, now 404" in found.stdout
+    assert "\n1 of 2 requests get another status than was logged (50.00 %)\n" in found.stdout
+    assert "    1 request: logged 200, now 404" in found.stdout and "old: " not in found.stdout
     assert "missing here: 1 of 2 requests: the files are not here" in found.stdout
+    found = run("-", *new, stdin=line("/index.html", status=403).encode())
+    assert found.exit_code == 1 and "    1 request: logged 403, now 200" in found.stdout
     found = run("-", *new, stdin=line("/index.html").encode())
-    assert found.exit_code == 0 and "Nothing changes.\n" in found.stdout
+    assert found.exit_code == 0
+    assert "\n0 of 1 request get another status than was logged (0.00 %)\n" in found.stdout
 
 
 def test_the_format_comes_from_the_configuration(tmp_path: Path) -> None:

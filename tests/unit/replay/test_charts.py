@@ -25,7 +25,7 @@ def test_statuses_before_and_after() -> None:
 def test_without_an_old_configuration_the_log_stands_before() -> None:
     tally = Tally()
     tally.statuses.update({(200, 403, 403): 3})
-    chart = status_chart(Summary("new", "new", (), tally))
+    chart = status_chart(Summary("", "new", (), tally))
     assert chart is not None and chart.names == ("as logged", "new")
     assert [(bar.label, bar.counts) for bar in chart.bars] == [("200", (3, 0)), ("403", (0, 3))]
 
