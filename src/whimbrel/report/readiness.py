@@ -77,6 +77,9 @@ def readiness_of_comparison(verification: VerifyResult) -> str:
     elif verification.no_start:
         verdict = "not yet"
         reason = f"it does not start here: {verification.no_start}"
+    elif verification.is_cut:
+        verdict = "not decided"
+        reason = "no answer differs, but not every request that can be derived was asked"
     elif unknown:
         verdict = "not decided"
         reason = _unknown(unknown)

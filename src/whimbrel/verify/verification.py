@@ -146,6 +146,7 @@ class VerifyResult:
         limits: probes that were left out, and the system of a side if it is Windows, as sentences.
         scope: what was read of both sides, and what is unknown.
         no_start: what stops the start of the new side on this machine: ``FILE:LINE: reason``; "" for nothing.
+        is_cut: not every request that can be derived was asked.
         has_ended: lines are not decided as the time, or the number of requests, ended before.
     """
 
@@ -159,6 +160,7 @@ class VerifyResult:
     scope: KnowledgeScope = KnowledgeScope()
     files: list[str] = field(default_factory=list)
     no_start: str = ""
+    is_cut: bool = False
     has_ended: bool = False
     dialects: tuple[str, str] = ("", "")
 

@@ -43,6 +43,7 @@ from whimbrel.verify.text_differences import TextDifferences
 from whimbrel.verify.undecided_passwords import undecided_passwords
 from whimbrel.verify.verification import DifferenceGroup, Example, NotDecided, VerifyResult
 
+CUT: Final = "not every request that can be derived was asked"
 MAX_SECONDS: Final = 30.0
 """Processor time for the requests of all hosts, where the user gives no number of requests: that of programs
 counts, too. Each host has an equal part of it, and what those before it have left."""
@@ -161,8 +162,12 @@ class Comparison:
                 f"the requests of {hosts} ended after their part of {MAX_SECONDS:.0f} s of processor time; "
                 "--limit N sends N requests, however long they take"
             )
+        self.result.is_cut = bool(cut) or self.source.is_cut
         if self.source.is_cut:
-            self.result.limits.append("not every request that can be derived was asked")
+            self.result.limits.append(CUT)
+        if self.source.is_cut and not self.is_timed and len(set(self.result.dialects)) > 1:
+            # a default that the versions have in no line shows in a request alone
+            self._undecided(f"{CUT} (--limit bounds them)", None)
         self.result.files = sorted(
             {scope.path for lines in self.lines for scope in lines.scopes if scope.path}
         )
