@@ -13,8 +13,8 @@ import pytest
 from tests.unit.verify.sites import make_root, side
 from tests.verify.word_pairs import FILES, WordPair, word_pairs
 from whimbrel.catalogue.load import catalogue
-from whimbrel.verify.coverage.decided_by import DecidedBy, decided_by
 from whimbrel.verify.config_lines import ConfigLine, LineScope
+from whimbrel.verify.coverage.decided_by import DecidedBy, decided_by
 from whimbrel.verify.verification import Verdict
 from whimbrel.verify.verify import verify
 
@@ -43,7 +43,9 @@ def root(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.mark.parametrize("pair", PAIRS, ids=lambda pair: pair.name)
 def test_another_word_is_not_the_same(root: Path, pair: WordPair) -> None:
-    sides = [side(root, name, text, "2.4", *pair.modules) for name, text in zip("ab", pair.texts, strict=True)]
+    sides = [
+        side(root, name, text, "2.4", *pair.modules) for name, text in zip("ab", pair.texts, strict=True)
+    ]
     for one in sides:
         assert one.is_loaded, one.errors[0].text
     result = verify(*sides, limit=1000)

@@ -1,7 +1,7 @@
 """Pairs of texts of 2.4 that differ by words of one line, for the directives of the catalogue.
 
-Each row of ``word_pairs.tsv`` has a directive, its arguments on the old and on the new side, and the name of the
-lines around it (`AROUND`; none: the server). Each change changes what a server does.
+Each row of ``word_pairs.tsv`` has a directive, its arguments on the old and on the new side, and the name of
+the lines around it (`AROUND`; none: the server). Each change changes what a server does.
 """
 
 from __future__ import annotations
@@ -53,7 +53,9 @@ _NAMED: Final = {
     "SSLEngine": ("ssl",),
 }
 """Modules that words of a text need."""
-_FIRST: Final = frozenset(("dav", "proxy", "cache", "session", "slotmem_shm", "ldap", "dbd", "xml2enc", "filter"))
+_FIRST: Final = frozenset(
+    ("dav", "proxy", "cache", "session", "slotmem_shm", "ldap", "dbd", "xml2enc", "filter")
+)
 """Modules that others need."""
 _HOST: Final = (
     "<VirtualHost *:8080>\nServerName tls.example\nSSLEngine on\nSSLCertificateFile conf/server.pem\n"
@@ -84,15 +86,15 @@ AROUND: Final = {
     "host": "<VirtualHost *:8080>\nServerName x.example\n{}\n</VirtualHost>",
     "ht": '<Directory "@ROOT@/htdocs/ht">\n{}\n</Directory>',
     "doc": '<Directory "@ROOT@/htdocs/doc">\n{}\n</Directory>',
-    "doclist": '<Directory "@ROOT@/htdocs/doc">\nOptions +Indexes\nIndexOptions FancyIndexing\n{}\n</Directory>',
+    "doclist": '<Directory "@ROOT@/htdocs/doc">\nOptions +Indexes\nIndexOptions FancyIndexing\n{}\n'
+    "</Directory>",
     "docmv": '<Directory "@ROOT@/htdocs/doc">\nOptions +MultiViews\n{}\n</Directory>',
     "echo": "{}\nHeader set X-A %{{a}}e",
     "echo2": "SetEnv a 1\nSetEnv b 2\nHeader set X-A %{{a}}e\n" + _PRIVATE.format("{}"),
     "pattern": "{}\n<FilesMatch a.c$>\nRequire all denied\n</FilesMatch>",
-    "req": "<Location />\nRequire ip 10.0.0.0/8\n</Location>\n<Location /private>\n{}\nRequire user alice\n</Location>",
-    "groups": _PRIVATE.format(
-        "AuthType Basic\nAuthName A\nAuthUserFile conf/users\n{}\nRequire group admin"
-    ),
+    "req": "<Location />\nRequire ip 10.0.0.0/8\n</Location>\n"
+    "<Location /private>\n{}\nRequire user alice\n</Location>",
+    "groups": _PRIVATE.format("AuthType Basic\nAuthName A\nAuthUserFile conf/users\n{}\nRequire group admin"),
     "types": "AddType text/x-a .a .b\n" + _PRIVATE.format("{}"),
     "list": _PRIVATE.format("Options +Indexes\nDirectoryIndex disabled\nIndexOptions FancyIndexing\n{}"),
     "expires": _PRIVATE.format("ExpiresActive On\n{}"),
@@ -152,12 +154,12 @@ class WordPair:
         names = dict.fromkeys(_ALWAYS)
         found = catalogue("2.4")
         modules = {module.source: module for module in found.modules}
-        for line in "\n".join(self.texts).splitlines():
+        text = "\n".join(self.texts)
+        for line in text.splitlines():
             for row in found.find(line.split(" ")[0]):
                 module = modules.get(row.source)
                 if module is not None and not module.is_static and module.kind != "mpm":
                     names[module.identifier.removesuffix("_module")] = None
-        text = "\n".join(self.texts)
         names.update(dict.fromkeys(name for word, more in _NAMED.items() if word in text for name in more))
         loaded = {*SITE_MODULES["2.4"], *COMMON, "cgi"}
         return tuple(sorted((name for name in names if name not in loaded), key=_order))

@@ -4,7 +4,7 @@
 |---|---|---|
 | EXACT | decided if the access decisions of its chains were compared | `_EXACT` |
 | VALUE | a difference if the merged values differ | `_VALUES` |
-| REQUESTS | decided if a request is answered otherwise with the line of the other side in its place | `_REQUESTS` |
+| REQUESTS | decided if a request is answered otherwise with the other side's line in place | `_REQUESTS` |
 | NOTHING | of no influence on answers | `_NOTHING` |
 | UNKNOWN | not decided | everything else: patterns, expressions, programs |
 

@@ -89,7 +89,9 @@ class MergedValues:
         key = number, line.name
         is_named = self._named.get(key)
         if is_named is None:
-            is_named = line.name in _OF_PROCESS or line.name in _OF_SERVER or self._names_setting(number, line)
+            is_named = (
+                line.name in _OF_PROCESS or line.name in _OF_SERVER or self._names_setting(number, line)
+            )
             self._named[key] = is_named
         place = line.path, line.line
         return is_named or any(
