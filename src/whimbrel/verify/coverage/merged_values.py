@@ -102,8 +102,10 @@ class MergedValues:
         """Return True if a setter of the directive names a field of a record of its module."""
         for row in self._rows(number, line):
             names = names_in(row.apply)
-            for kind in (row.module.dir_config, row.module.server_config):
-                if kind is not None and (not field_names(kind) or not names.isdisjoint(field_names(kind))):
+            kinds: tuple[Any, ...] = (row.module.dir_config, row.module.server_config)
+            for kind in kinds:
+                fields = () if kind is None else field_names(kind) or names
+                if not names.isdisjoint(fields):
                     return True
         return False
 
