@@ -324,14 +324,14 @@ _REASONS: Final = {
 
 def _changed_words(line: ConfigLine, other: ConfigLine) -> str:
     """Return that no answer shows the words in which *line* differs from *other*."""
-    own = line.words()
-    others = other.words()
-    here = " ".join(word for word in own if word not in others)
-    there = " ".join(word for word in others if word not in own)
-    if here and there:
-        return f"no answer shows what {here} in place of {there} does"
-    if here or there:
-        return f"no answer shows what {here or there} does"
+    words = line.words()
+    other_words = other.words()
+    added = " ".join(word for word in words if word not in other_words)
+    removed = " ".join(word for word in other_words if word not in words)
+    if added and removed:
+        return f"no answer shows what {added} in place of {removed} does"
+    if added or removed:
+        return f"no answer shows what {added or removed} does"
     return "no answer shows what the order of its words does"
 
 
