@@ -13,8 +13,8 @@ from whimbrel.engine.plan.plan import Plan
 from whimbrel.verify.alignment import PLACES, Alignment, has_pattern
 from whimbrel.verify.answer import Answer, DecidingLine
 from whimbrel.verify.causes import Causes, LineKey
-from whimbrel.verify.config_lines import ConfigLine, LineScope
-from whimbrel.verify.coverage.decided_by import OF_SEVERAL, SELF_ACTING, DecidedBy, decided_by
+from whimbrel.verify.config_lines import ConfigLine, LineScope, SideLines
+from whimbrel.verify.coverage.decided_by import OF_SEVERAL, OF_STATUS, SELF_ACTING, DecidedBy, decided_by
 from whimbrel.verify.coverage.merged_values import MergedValues, PlanPair
 from whimbrel.verify.coverage.without_line import FULL_BUDGET, RemovalBudget, WithoutLine
 from whimbrel.verify.difference import Difference, FieldDifference
@@ -39,12 +39,14 @@ class LineState:
 
     Attributes:
         is_met: a request reached its section.
+        is_recorded: the comparison of settings shows what it sets.
         differs: the first pair of plans between which its settings differ, with a request and its answers.
     """
 
     number: int
     line: ConfigLine
     is_met: bool = False
+    is_recorded: bool = False
     differs: tuple[Probe, Answer, Answer] | None = None
 
 
@@ -77,7 +79,6 @@ class Coverage:
         self.ignored = ignored
         sides = alignment.sides
         self.sides = sides
-        self._budget = budget
         self._unreached = UNREACHED
         equal = list(equal)
         self._sections = {id(pair.scopes[1]): pair.scopes[0] for pair in equal if pair.lines is None}
@@ -89,6 +90,7 @@ class Coverage:
             if decided_by(line) is not DecidedBy.NOTHING
             and line not in lines_alike
             and id(line.scope) not in ignored
+            and (line.name not in OF_STATUS or any(map(_has_status, sides)))
         }
         places = frozenset((line.path, line.line) for line in self.states)
         self.values = MergedValues((sides[0].side, sides[1].side), alignment.forms, places)
@@ -98,6 +100,8 @@ class Coverage:
         self.exchanges: list[ComparedProbe] = []
         self._pairs: dict[tuple[int, int], tuple[frozenset[LineScope], frozenset[LineScope]]] = {}
         self._keys: list[set[LineKey] | None] = [None, None]
+        self._removal = [WithoutLine(lines.side, budget) for lines in sides]
+        self._exercised: dict[ConfigLine, bool] = {}
 
     def note(
         self, probe: Probe, answers: tuple[Answer, Answer], plans: tuple[Plan | None, Plan | None]
@@ -155,6 +159,8 @@ class Coverage:
         for number, found in enumerate(scopes):
             for state in (state for scope in found for state in self._by_scope[scope]):
                 state.is_met = True
+                if not state.is_recorded:
+                    state.is_recorded = self.values.is_recorded(number, state.line, plans)
                 if state.differs is None and self.values.differing(number, state.line, plans):
                     state.differs = (probe, *answers)
 
@@ -186,13 +192,12 @@ class Coverage:
             for state in self.states.values()
             if (state.line.path, state.line.line) not in named
             and self._section_of(state) not in named
-            and (state.differs is not None or not state.is_met)
+            and (state.differs is not None or not (state.is_met and state.is_recorded))
         ]
         found = self._value_groups([state for state in left if _is_value(state)])
-        removal = [WithoutLine(lines.side, self._budget) for lines in self.sides]
         reasons: dict[str, None] = {}
         for state in left:
-            reason = "" if _is_value(state) else self._reason(state, removal[state.number])
+            reason = "" if _is_value(state) else self._reason(state)
             if reason:
                 reasons[self._named(state.number, state.line, reason)] = None
         for number, scope in self._patterned_scopes():
@@ -213,25 +218,47 @@ class Coverage:
             for name in sorted(loaded[number] - loaded[1 - number]):
                 yield f"{lines.side.name}: {name} is loaded on this side alone, and no answer differs"
 
-    def _reason(self, state: LineState, removal: WithoutLine) -> str:
+    def _reason(self, state: LineState) -> str:
         """Return why the line is not decided, "" if it is."""
         how = decided_by(state.line)
-        scope = state.line.scope
         if how is DecidedBy.EXACT and state.is_met:
             return ""  # a chain whose decisions could not be compared is named itself
+        if how is DecidedBy.VALUE and state.is_met and not state.is_recorded:
+            how = DecidedBy.UNKNOWN
         if how is not DecidedBy.REQUESTS:
             return _REASONS[how] if state.is_met else self._unreached
-        exchanges = [
-            (one.probe, one.answers[state.number])
-            for one in self.exchanges
-            if scope in one.scopes[state.number]
-        ]
-        count = sum(len(one.lines) for one in self.sides[state.number].scopes)
-        if not removal.is_exercised(state.line, count, exchanges):
+        if not state.is_met:
+            return "no request is answered otherwise without it"
+        other = self.causes.texts.lines.get(state.line)
+        if other is None or self._has_equal(state):
+            return self._reason_of_removal(state)
+        if self._is_exercised(state.line, other, state.number):
+            return ""
+        # an answer may show the change in the place of either line alone, where others make up for it
+        if self._is_exercised(other, state.line, 1 - state.number):
+            return ""
+        return _changed_words(state.line, other)
+
+    def _reason_of_removal(self, state: LineState) -> str:
+        """Return why a line that replaces none is not decided, "" if it is."""
+        if not self._is_exercised(state.line, None, state.number):
             return "no request is answered otherwise without it"
         # the removal shows that the line acts; of several words the changed one may be without effect so far
         is_shown = state.line.name not in OF_SEVERAL or state.differs is None or self._has_equal(state)
         return "" if is_shown else "no answer shows what its change does"
+
+    def _is_exercised(self, line: ConfigLine, other: ConfigLine | None, number: int) -> bool:
+        """Return True if a request is answered otherwise by side *number* with *other* in place of *line*."""
+        known = self._exercised.get(line)
+        if known is None:
+            scope = line.scope
+            exchanges = [
+                (one.probe, one.answers[number]) for one in self.exchanges if scope in one.scopes[number]
+            ]
+            count = sum(len(one.lines) for one in self.sides[number].scopes)
+            known = self._removal[number].is_exercised(line, count, exchanges, other)
+            self._exercised[line] = known
+        return known
 
     def _has_equal(self, state: LineState) -> bool:
         """Return True if the other side has the line, too, in another place."""
@@ -295,6 +322,19 @@ _REASONS: Final = {
 }
 
 
+def _changed_words(line: ConfigLine, other: ConfigLine) -> str:
+    """Return that no answer shows the words in which *line* differs from *other*."""
+    words = line.words()
+    other_words = other.words()
+    added = " ".join(word for word in words if word not in other_words)
+    removed = " ".join(word for word in other_words if word not in words)
+    if added and removed:
+        return f"no answer shows what {added} in place of {removed} does"
+    if added or removed:
+        return f"no answer shows what {added or removed} does"
+    return "no answer shows what the order of its words does"
+
+
 def _value_group(causes: Causes, states: list[LineState], *, of_section: bool) -> DifferenceGroup:
     """Return the difference of values with one example for each directive of *states*.
 
@@ -313,6 +353,11 @@ def _value_group(causes: Causes, states: list[LineState], *, of_section: bool) -
         probe, *answers = state.differs
         group.add(Example(probe, difference, answers[0], answers[1]))
     return group
+
+
+def _has_status(lines: SideLines) -> bool:
+    """Return True if a line names the status page."""
+    return any("server-status" in line.args.lower() for scope in lines.scopes for line in scope.lines)
 
 
 def _is_value(state: LineState) -> bool:

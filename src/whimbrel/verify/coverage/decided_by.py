@@ -4,11 +4,12 @@
 |---|---|---|
 | EXACT | decided if the access decisions of its chains were compared | `_EXACT` |
 | VALUE | a difference if the merged values differ | `_VALUES` |
-| REQUESTS | decided if a request is answered otherwise without it; not those of `OF_SEVERAL` | `_REQUESTS` |
+| REQUESTS | decided if a request is answered otherwise with the other side's line in place | `_REQUESTS` |
 | NOTHING | of no influence on answers | `_NOTHING` |
 | UNKNOWN | not decided | everything else: patterns, expressions, programs |
 
-Lines whose values are equal after merging need none of these.
+A line of REQUESTS without a counterpart is decided if a request is answered otherwise without it, but not
+those of `OF_SEVERAL`. Lines whose values are equal after merging need none of these.
 """
 
 from __future__ import annotations
@@ -52,7 +53,7 @@ _VALUES: Final = (
     r"|add(icon\w*|alt\w*|description)|default(icon)"
     r"|authname|authtype|auth(basic|digest|form)\w+|authldap\w*|authn\w+|authz\w+|anonymous\w*"
     r"|h2\w+|session\w*|cache\w*|deflate\w*|expires\w*|xbithack|ssi\w*"
-    r"|scriptsock|cgi\w*|passenv|chroot\w*|contentdigest"
+    r"|scriptsock|cgi\w*|passenv|chroot\w*|contentdigest|seerequesttail"
 )
 _REQUESTS: Final = (
     r"(script)?alias|redirect(temp|permanent)?|documentroot|directory(index|slash|indexredirect|checkhandler)"
@@ -68,8 +69,10 @@ _NOTHING: Final = (
     r"|maxclients|maxrequestworkers|serverlimit|thread\w+|max(requests|connections)perchild|maxmemfree|listenbacklog"
     r"|enablemmap|enablesendfile|extendedstatus|namevirtualhost|rewritelock|sslmutex|sslrandomseed"
     r"|sendbuffersize|receivebuffersize|acceptfilter|asyncrequestworkerfactor|enableexceptionhook"
-    r"|sslsessioncache|sslsessioncachetimeout|sslpassphrasedialog|listencoresbucketsratio|seerequesttail"
-    r"|defaultstate|interactive|winnt\w+|addmodule|clearmodulelist|port|servertype|resourceconfig|accessconfig"
+    r"|sslsessioncache|sslsessioncachetimeout|sslpassphrasedialog|listencoresbucketsratio"
+    r"|flushmax\w+|listentcpdeferaccept|watchdoginterval|proxyhtmlbufsize|dbd(min|keep|max|exptime)"
+    r"|h2(minworkers|maxworker\w*|streammaxmemsize|serializeheaders|sessionextrafiles|copyfiles|tls\w+)"
+    r"|ldaplibrarydebug|defaultstate|interactive|winnt\w+|addmodule|clearmodulelist|port|servertype|resourceconfig|accessconfig"
 )
 _PATTERNS: Final = tuple(
     (re.compile(pattern), how)
@@ -88,6 +91,8 @@ SELF_ACTING: Final = frozenset(
 and handlers."""
 OF_SEVERAL: Final = frozenset(("header", "options", "action"))
 """Directives decided by requests whose words act apart: the effect of the line does not show that of each."""
+OF_STATUS: Final = frozenset(("seerequesttail",))
+"""Directives that change the status page alone."""
 _COMPUTED: Final = re.compile(r"%\{|\bexpr=|\bedit\*?\s|\benv=|(?<![\w-])-[a-z]\s", re.IGNORECASE)
 """Arguments whose effect depends on the request in ways that no derived request need show."""
 

@@ -25,8 +25,19 @@ from whimbrel.verify.side import Side
 Setting = tuple[Any, str]
 """A record type and a field of it; "" for the whole record."""
 PlanPair = tuple[Plan, Plan]
-_OF_PROCESS: Final = {"listen": "listeners", "user": "user", "group": "group"}
-"""Directives that set a field of `ServerSpec`."""
+_OF_SERVER: Final = frozenset(("servername", "serveralias", "serverpath", "httpprotocoloptions"))
+"""Directives that set fields of `Server`, or several fields by a table."""
+_OF_PROCESS: Final[dict[str, Setting]] = {
+    "listen": (ServerSpec, "listeners"),
+    "user": (MpmConfig, "user"),
+    "group": (MpmConfig, "group"),
+    "regexdefaultoptions": (MpmConfig, "regex_options"),
+    "seerequesttail": (MpmConfig, "see_request_tail"),
+    "suexec": (MpmConfig, "suexec"),
+    "chrootdir": (MpmConfig, "chroot"),
+    "gracefulshutdowntimeout": (MpmConfig, "graceful_timeout"),
+}
+"""Directives that set a field of a record which no module has for itself."""
 _UNORDERED: Final = frozenset(("names", "wild_names"))
 """Fields of a server whose order is of no importance."""
 _CORE: Final = frozenset((CoreDirConfig, CoreServerConfig))
@@ -59,6 +70,7 @@ class MergedValues:
         self._forms: dict[tuple[int, int, str], tuple[Any, object]] = {}
         self._origins: dict[int, tuple[Any, dict[tuple[str, int], set[Setting]]]] = {}
         self._by_pair: dict[tuple[int, int], tuple[PlanPair, set[Setting], set[Setting]]] = {}
+        self._named: dict[tuple[int, str], bool] = {}
 
     def forget(self) -> None:
         """Drop the forms and what they belong to."""
@@ -70,6 +82,32 @@ class MergedValues:
         """Return the settings that *line* of side *number* sets and that differ between *plans*."""
         found = [one for one in self._settings(number, line, plans) if self._differs(one, plans)]
         return found or self._unexplained(number, line, plans)
+
+    def is_recorded(self, number: int, line: ConfigLine, plans: PlanPair) -> bool:
+        """Return True if *line* of side *number* sets what `differing` compares; no record of a module
+        shows what the others do."""
+        key = number, line.name
+        is_named = self._named.get(key)
+        if is_named is None:
+            is_named = (
+                line.name in _OF_PROCESS or line.name in _OF_SERVER or self._names_setting(number, line)
+            )
+            self._named[key] = is_named
+        place = line.path, line.line
+        return is_named or any(
+            place in self._origins_of(holder) for holder in self._origin_holders(number, plans[number])
+        )
+
+    def _names_setting(self, number: int, line: ConfigLine) -> bool:
+        """Return True if a setter of the directive names a field of a record of its module."""
+        for row in self._rows(number, line):
+            names = names_in(row.apply)
+            kinds: tuple[Any, ...] = (row.module.dir_config, row.module.server_config)
+            for kind in kinds:
+                fields = () if kind is None else field_names(kind) or names
+                if not names.isdisjoint(fields):
+                    return True
+        return False
 
     def _unexplained(self, number: int, line: ConfigLine, plans: PlanPair) -> list[Setting]:
         """Return settings of the modules of *line* that differ although no differing line sets them.
@@ -158,11 +196,9 @@ class MergedValues:
         Between versions settings that no line sets are left out then, unless the setter names them: their
         defaults differ.
         """
-        field = _OF_PROCESS.get(line.name)
-        if field is not None:
-            return [(ServerSpec, field)]
-        if line.name == "regexdefaultoptions":
-            return [(MpmConfig, "regex_options")]
+        of_process = _OF_PROCESS.get(line.name)
+        if of_process is not None:
+            return [of_process]
         found: set[Setting] = set()
         for holder in self._origin_holders(number, plans[number]):
             found |= self._origins_of(holder).get((line.path, line.line), set())

@@ -1,10 +1,15 @@
-"""A side without one of its lines: a line is exercised if a request is then answered otherwise."""
+"""A side without one of its lines, or with another one in its place.
+
+A line is exercised if a request is answered otherwise without it. The change of a line is exercised if a
+request is answered otherwise with the line of the other side in its place.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Iterable
 from typing import Final
 
+from whimbrel.base.latin1 import to_bytes
 from whimbrel.base.lazy_dataclasses import dataclass, replace
 from whimbrel.config.includes import read_overlaid
 from whimbrel.verify.answer import Answer
@@ -40,15 +45,26 @@ class WithoutLine:
         self.requests = 0
         self.loaded = 0
 
-    def is_exercised(self, line: ConfigLine, count: int, exchanges: Iterable[tuple[Probe, Answer]]) -> bool:
-        """Return True if one of the requests *exchanges* is answered otherwise without *line*.
+    def is_exercised(
+        self,
+        line: ConfigLine,
+        count: int,
+        exchanges: Iterable[tuple[Probe, Answer]],
+        other_line: ConfigLine | None = None,
+    ) -> bool:
+        """Return True if one of the requests *exchanges* is answered otherwise without *line*, or with
+        *other_line* in its place if the side loads then: it may be one of another version.
 
         *count*: the lines of the side.
         """
         self.loaded += count
         if self.loaded > self.budget.loaded or self.requests > self.budget.requests:
             return False
-        other = side_without(self.side, (line,))
+        other = None
+        if other_line is not None:
+            other = side_without(self.side, (line,), _text_of(other_line))
+        if other is None or not other.is_loaded:
+            other = side_without(self.side, (line,))
         if other is None or not other.is_loaded:
             return False
         other.probing.assume_as(self.side.probing)
@@ -61,13 +77,17 @@ class WithoutLine:
         return False
 
 
-def side_without(side: Side, lines: Iterable[ConfigLine]) -> Side | None:
-    """Return the side without *lines*, None if a file of them cannot be read."""
+def _text_of(line: ConfigLine) -> bytes:
+    return to_bytes(f"{line.spelled or line.name} {line.args}".replace("\n", " "))
+
+
+def side_without(side: Side, lines: Iterable[ConfigLine], text: bytes = b"") -> Side | None:
+    """Return the side with *text* in place of each of *lines*, None if a file of them cannot be read."""
     overlay = dict(side.options.overlay)
     options = replace(side.options, overlay=overlay)
     for line in lines:
         try:
-            overlay[line.path] = without_line(read_overlaid(line.path, options), line.line)
+            overlay[line.path] = without_line(read_overlaid(line.path, options), line.line, text)
         except OSError:
             return None
     now = side.runtime.time
@@ -76,14 +96,17 @@ def side_without(side: Side, lines: Iterable[ConfigLine]) -> Side | None:
     return Side.load(options, side.dialect, name=side.name, now=now)
 
 
-def without_line(data: bytes, number: int) -> bytes:
-    """Return a text with line *number*, and the lines that continue it, empty."""
+def without_line(data: bytes, number: int, text: bytes = b"") -> bytes:
+    """Return a text with *text* as line *number*, and the lines that continue it empty."""
     lines = data.split(b"\n")
-    at = number - 1
+    first = number - 1
+    at = first
     while 0 <= at < len(lines):
         is_continued = lines[at].rstrip(b"\r").endswith(b"\\")
         lines[at] = b""
         at += 1
         if not is_continued:
             break
+    if 0 <= first < len(lines):
+        lines[first] = text
     return b"\n".join(lines)

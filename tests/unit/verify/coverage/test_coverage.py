@@ -74,6 +74,53 @@ def test_an_exercised_line_does_not_decide_about_each_of_its_words(root: Path, o
     assert "new.conf" in str([*reasons(result), *(str(one.cause.new) for one in result.groups)])
 
 
+@pytest.mark.parametrize(
+    ("old", "new", "reason"),
+    [
+        ("index.html", "index.html other.html", "no answer shows what other.html does"),
+        (
+            "other.html index.html",
+            "index.html other.html",
+            "no answer shows what the order of its words does",
+        ),
+        ("index.html a.html", "index.html b.html", "no answer shows what a.html in place of b.html does"),
+    ],
+    ids=["another word", "order", "one for the other"],
+)
+def test_the_words_that_no_answer_depends_on_are_named(root: Path, old: str, new: str, reason: str) -> None:
+    text = '<Directory "@ROOT@/htdocs/private">\nDirectoryIndex {}\n</Directory>'
+    both = "DirectoryIndex disabled\n" + text
+    found = reasons(compared(root, both.format(old), both.format(new)))
+    assert found[0].endswith(reason), found
+
+
+def test_a_change_that_another_line_makes_up_for_is_decided(root: Path) -> None:
+    """The old side shows what the other value does; on the new side a later section hides it."""
+    private = '<Directory "@ROOT@/htdocs/private">\nHeader set X-A {}\n</Directory>'
+    later = "\n<Location /private>\nHeader set X-A 1\n</Location>"
+    found = reasons(compared(root, private.format(1), private.format(2) + later))
+    assert not [one for one in found if "Header set X-A 2" in one or one.startswith("old: ")], found
+
+
+@pytest.mark.parametrize(
+    ("around", "verdict"), [("", Verdict.SAME), ("SetHandler server-status\n", Verdict.DIFFERENT)]
+)
+def test_the_tail_of_requests_counts_beside_a_status_page(root: Path, around: str, verdict: Verdict) -> None:
+    texts = [f"<Location /s>\n{around}</Location>\nSeeRequestTail {one}" for one in ("Off", "On")]
+    sides = [side(root, name, text, "2.4", "status") for name, text in zip("ab", texts, strict=True)]
+    assert verify(sides[0], sides[1]).verdict is verdict
+
+
+def test_a_line_that_no_record_shows_is_named(root: Path) -> None:
+    """The engine accepts the directives of mod_proxy_ftp, and no setting shows what they say."""
+    texts = [f"ProxyFtpDirCharset {one}" for one in ("UTF-8", "ISO-8859-1")]
+    modules = ("proxy", "proxy_ftp")
+    sides = [side(root, name, text, "2.4", *modules) for name, text in zip("ab", texts, strict=True)]
+    result = verify(sides[0], sides[1])
+    assert result.verdict is Verdict.NOT_DECIDED
+    assert all("its effect cannot be compared" in one for one in reasons(result))
+
+
 def test_a_name_that_is_tried_twice_is_no_difference(root: Path) -> None:
     line = "DirectoryIndex index.html main.htm"
     assert compared(root, line, f"{line}\n{line}").verdict is Verdict.SAME
