@@ -39,7 +39,7 @@ if TYPE_CHECKING:
 MAX_REFUSAL: Final = 200
 """Characters of the message of a start that fails."""
 _PREFIX: Final = re.compile(r"^(?:\S+: )?(?:Syntax error on line \d+ of [^:]+:\s*)*")
-_NAMED_TWICE: Final = re.compile(r"(\S+) into server: \1: ")
+_NAMED_TWICE: Final = re.compile(r"(?<!\S)(\S{1,4096}+) into server: \1: ")
 _RELEASE: Final = re.compile(r"2\.4(?:\.(\d{1,3}))?")
 
 
@@ -114,9 +114,9 @@ def add_start_failure(report: Report, options: LoadOptions) -> None:
         report.inputs.insert(0, f"2.4 does not start: {_reason(errors[0].text)}")
         return
     path = display_path(place.path, report.directory)
-    here = [entry for entry in report.entries if entry.path == path and entry.risk is Risk.BREAKS]
-    damage = [entry for entry in here if entry.rule == READ_ERROR]
-    found = damage or [entry for entry in here if entry.line == place.line]
+    stops = [entry for entry in report.entries if entry.path == path and entry.risk is Risk.BREAKS]
+    damage = [entry for entry in stops if entry.rule == READ_ERROR]
+    found = damage or [entry for entry in stops if entry.line == place.line]
     who = "2.4 does not start"
     where = f"{path}:{place.line}"
     reason = _reason(errors[0].text)

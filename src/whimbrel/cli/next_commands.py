@@ -199,8 +199,8 @@ def after_configtest(arguments: Arguments, *, is_valid: bool) -> str:
     if not is_valid:
         envvars = ["--envvars", arguments.envvars] if arguments.envvars else []
         if _loads_elsewhere(arguments, server):  # a check has nothing to say about files that are missing
-            again = command_line("ctl", "configtest", *given, *envvars)
-            return f"First: put what is named above in its place; the text itself loads\n{_next(again)}"
+            retried = command_line("ctl", "configtest", *given, *envvars)
+            return f"First: put what is named above in its place; the text itself loads\n{_next(retried)}"
         return _next(command_line("check", *given, *envvars))
     if server.path == server_of("", "").path and not named:
         return _next("apachectl configtest && apachectl graceful")

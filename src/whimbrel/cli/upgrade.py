@@ -92,7 +92,7 @@ EPILOG: Final = epilog(
     ),
     f"{NOTE} {FLEET_NOTE}",
 )
-MAX_OUTSIDE: Final = 3
+MAX_EXTERNAL: Final = 3
 """Files outside of the tree that the line before the command names."""
 HOW: Final = frozenset(
     ("target_build", "style", "also_22", "exact", "unsafe_flags", "assume", "verify", "is_open")
@@ -281,7 +281,7 @@ def upgrade(
     """Rewrite a configuration of 2.2 for 2.4. Without --write or --out, print a diff and change nothing."""
     from whimbrel.cli.progress import ProgressBar
     from whimbrel.upgrade.apply.journal import WriteError
-    from whimbrel.upgrade.apply.server_copy import copy_tree, files_outside, write_in_place
+    from whimbrel.upgrade.apply.server_copy import copy_tree, external_files, write_in_place
     from whimbrel.upgrade.check.check import UnknownRule, parse_selection
     from whimbrel.upgrade.check.fixpoint import RuleError
     from whimbrel.upgrade.check.loading import old_htaccess_refusals
@@ -315,10 +315,10 @@ def upgrade(
         with ProgressBar() as bar:
             result, words = _run(what, options, wanted, bar, interactive=interactive, verify=verify)
         arguments = given_words(context, CARRIED | HOW)
-        outside = [] if is_open else files_outside(result, directory, named.paths)
-        writing = command_line("upgrade", "--write", *["--outside"] * bool(outside), *arguments)
-        if outside and (write or interactive):
-            raise UsageError(_refused_outside(outside, directory, writing))
+        external = [] if is_open else external_files(result, directory, named.paths)
+        writing = command_line("upgrade", "--write", *["--outside"] * bool(external), *arguments)
+        if external and (write or interactive):
+            raise UsageError(_refused_external(external, directory, writing))
         copy: ServerCopy | None = None
         backups: list[str] = []
         with uninterrupted():
@@ -335,7 +335,7 @@ def upgrade(
         if is_written:
             following = after_upgrade(context, what.options, out, is_changed=bool(result.files))
         if result.files and (out is not None or not is_written):
-            following += _before_writing(result, outside)
+            following += _before_writing(result, external)
             following.append(f"{'Next' if out is None else 'To go live'}: {writing}")
         uncompared = _uncompared(what, wanted, is_verified=verify)
         output = _Output(
@@ -347,16 +347,16 @@ def upgrade(
         raise typer.Exit(EXIT_USAGE) from None
 
 
-def _refused_outside(outside: list[str], directory: str, writing: str) -> str:
+def _refused_external(external: list[str], directory: str, writing: str) -> str:
     """Return why nothing was written, the files for which --outside is, and the command that has it."""
-    files = "\n".join(f"  {path}" for path in outside)
+    files = "\n".join(f"  {path}" for path in external)
     return (
-        f"nothing was written: {count_noun(len(outside), 'file')} to change "
-        f"{'is' if len(outside) == 1 else 'are'} outside of {directory}:\n{files}\nNext: {writing}"
+        f"nothing was written: {count_noun(len(external), 'file')} to change "
+        f"{'is' if len(external) == 1 else 'are'} outside of {directory}:\n{files}\nNext: {writing}"
     )
 
 
-def _before_writing(result: UpgradeResult, outside: list[str]) -> list[str]:
+def _before_writing(result: UpgradeResult, external: list[str]) -> list[str]:
     """Return the lines before the command that writes the result: what it leaves open, and what --outside
     is for.
     """
@@ -367,11 +367,11 @@ def _before_writing(result: UpgradeResult, outside: list[str]) -> list[str]:
     breaking = (one for one in result.needs_review if one.risk is Risk.BREAKS and not one.edits)
     if any(one.place.path not in lone for one in breaking):
         lines.append("First: correct what is named above: 2.4 does not start, or answers 500, until then")
-    if outside:
-        named = [*outside[:MAX_OUTSIDE], *["..."] * (len(outside) > MAX_OUTSIDE)]
+    if external:
+        named = [*external[:MAX_EXTERNAL], *["..."] * (len(external) > MAX_EXTERNAL)]
         lines.append(
-            f"--outside: {count_noun(len(outside), 'file')} to change "
-            f"{'is' if len(outside) == 1 else 'are'} outside of the tree: {', '.join(named)}"
+            f"--outside: {count_noun(len(external), 'file')} to change "
+            f"{'is' if len(external) == 1 else 'are'} outside of the tree: {', '.join(named)}"
         )
     return lines
 

@@ -179,16 +179,16 @@ class UpgradeTask:
 
     def _write(self, server: FleetServer, result: UpgradeResult, directory: str) -> tuple[str, ...]:
         """Write the result; return the facts about a copy."""
-        from whimbrel.upgrade.apply.server_copy import copy_tree, files_outside, write_in_place
+        from whimbrel.upgrade.apply.server_copy import copy_tree, external_files, write_in_place
 
         if self.out is not None:
             return copy_tree(result, directory, self.out / server.name).facts
         named = [Path(server.path)]
-        outside = [] if self.is_open else files_outside(result, directory, named)
-        if outside:
-            files = count_noun(len(outside), "file")
+        external = [] if self.is_open else external_files(result, directory, named)
+        if external:
+            files = count_noun(len(external), "file")
             raise UsageError(
-                f"nothing was written: {files} outside of the tree, such as {outside[0]} (--outside)"
+                f"nothing was written: {files} outside of the tree, such as {external[0]} (--outside)"
             )
         write_in_place(result, directory, named, is_open=self.is_open)
         return ()

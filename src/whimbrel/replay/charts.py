@@ -23,7 +23,7 @@ _MONTHS: Final = ("Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep",
 
 def status_chart(summary: Summary) -> Chart | None:
     """Return the requests by status; without an old configuration the logged ones stand before."""
-    is_logged = summary.is_alone
+    is_logged = summary.is_against_log
     before: Counter[int] = Counter()
     after: Counter[int] = Counter()
     for (logged, old, new), count in summary.tally.statuses.items():

@@ -66,7 +66,7 @@ def page_of(summary: Summary) -> ReportPage:
 
 def _nothing(summary: Summary) -> str:
     """Return what stands in the place of changes where there are none."""
-    if summary.is_alone:
+    if summary.is_against_log:
         return "There is no old configuration: the statuses are compared with the log, see below."
     return "Nothing changes." if summary.scope.is_complete else "Nothing changes in what is known."
 
@@ -79,7 +79,7 @@ def _badge(summary: Summary) -> Badge:
     risks = [risk_of(key) for key, _ in summary.changes]
     if risks:
         return Badge("Answers change", KEYS[min(risks, key=lambda risk: risk.rank)])
-    same = "As logged" if summary.is_alone else "Nothing changes"
+    same = "As logged" if summary.is_against_log else "Nothing changes"
     return Badge(same, SAME) if summary.scope.is_complete else Badge("Not decided", UNDECIDED)
 
 
@@ -87,8 +87,8 @@ def _sentence(summary: Summary) -> str:
     tally = summary.tally
     if summary.errors:
         return "No request was replayed."
-    count = summary.not_as_logged if summary.is_alone else tally.changed
-    what = "another status than was logged" if summary.is_alone else "another answer"
+    count = summary.not_as_logged if summary.is_against_log else tally.changed
+    what = "another status than was logged" if summary.is_against_log else "another answer"
     text = f"{number(count)} of {number(tally.requests)} requests get {what}"
     text += f" ({100 * count / tally.requests:.2f} %)" if tally.requests else ""
     unknown = len(summary.scope.deciding)
@@ -100,7 +100,7 @@ def _facts(summary: Summary) -> Iterator[str]:
     ready = readiness_of_replay(summary)
     if ready:
         yield ready
-    if not summary.is_alone:
+    if not summary.is_against_log:
         yield f"old: {summary.old}"
     yield f"new: {summary.new}"
     yield f"logs: {', '.join(summary.logs)}"
@@ -134,7 +134,7 @@ def _cards(summary: Summary) -> tuple[Card, ...]:
     cards = [Card(risk.value, count, KEYS[risk]) for risk, count in counts.items()]
     unchanged = (
         Card("requests, as logged", summary.as_logged, "")
-        if summary.is_alone
+        if summary.is_against_log
         else Card("requests, same answer", summary.tally.requests - summary.tally.changed, "")
     )
     return (*cards, unchanged, unknown_card(summary.scope))

@@ -35,7 +35,7 @@ class Summary:
     roots: tuple[str, ...] = ()
 
     @property
-    def is_alone(self) -> bool:
+    def is_against_log(self) -> bool:
         """Return True without an old configuration: the statuses are compared with the logged ones alone."""
         return not self.old
 
@@ -68,7 +68,7 @@ class Summary:
     @property
     def differs_from_log(self) -> bool:
         """Return True without an old configuration if a request differs from the log whose file is here."""
-        return self.is_alone and self.not_as_logged > self.tally.missing
+        return self.is_against_log and self.not_as_logged > self.tally.missing
 
     @property
     def as_logged(self) -> int:

@@ -20,7 +20,7 @@ def text_of(summary: Summary) -> str:
 
 def _lines(summary: Summary) -> Iterator[str]:
     tally = summary.tally
-    if not summary.is_alone:
+    if not summary.is_against_log:
         yield f"old: {summary.old}"
     yield f"new: {summary.new}"
     yield from summary.errors
@@ -33,7 +33,7 @@ def _lines(summary: Summary) -> Iterator[str]:
     yield from _skipped(summary)
     yield from text_lines(summary.scope)
     yield ""
-    if summary.is_alone:
+    if summary.is_against_log:
         share = _percent(summary.not_as_logged, tally.requests)
         yield f"{summary.not_as_logged} of {requests} get another status than was logged ({share})"
     elif not tally.changes:

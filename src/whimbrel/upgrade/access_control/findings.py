@@ -472,8 +472,8 @@ def _compat_note(
     return Finding(
         number,
         section.place,
-        f"{_kept_names(analysis.decisions.lines[section])} mod_access_compat: "
-        f"{_why_kept(tree, analysis, section)}",
+        f"{_remaining_names(analysis.decisions.lines[section])} mod_access_compat: "
+        f"{_reason_for_compat(tree, analysis, section)}",
         "do nothing; AllowOverride AuthConfig would admit Require here"
         if section.in_htaccess
         else "do nothing",
@@ -482,13 +482,13 @@ def _compat_note(
     )
 
 
-def _kept_names(lines: Lines) -> str:
+def _remaining_names(lines: Lines) -> str:
     """Return the directives of mod_access_compat among *lines*, with the verb and its preposition."""
     names = _list_names(lines)
     return f"{_listed(names, 'and')} {'stays' if len(names) == 1 else 'stay'} with"
 
 
-def _why_kept(tree: ConfigTree, analysis: AccessAnalysis, section: AccessSection) -> str:
+def _reason_for_compat(tree: ConfigTree, analysis: AccessAnalysis, section: AccessSection) -> str:
     """Return why a section keeps lines of mod_access_compat: the sections with which Require fails."""
     others = []
     if section in analysis.obstacles:
@@ -573,18 +573,18 @@ def _message(tree: ConfigTree, analysis: AccessAnalysis, section: AccessSection)
 
 def _mixed(tree: ConfigTree, analysis: AccessAnalysis, section: AccessSection) -> str:
     """Return why the new text of a section has Require beside lines of mod_access_compat."""
-    kept = list(flatten_directives(analysis.plans[section].control))
+    remaining = list(flatten_directives(analysis.plans[section].control))
     outer = {unit: None for chain in analysis.chains_ending_at(section) for unit in chain.sections[:-1]}
     around = [
         unit
         for unit in outer
         if unit in analysis.plans and has_directive(analysis.plans[unit].control, RECORD | {"satisfy"})
     ]
-    words = [line.args.lower() for line in kept if line.name == "order"]
-    if around and words == ["deny,allow"] and not {"allow", "deny"} & {line.name for line in kept}:
+    words = [line.args.lower() for line in remaining if line.name == "order"]
+    if around and words == ["deny,allow"] and not {"allow", "deny"} & {line.name for line in remaining}:
         return f"`Order deny,allow` admits all: the Order lines of {_places(tree, around)} do not decide here"
-    names = _kept_names(analysis.plans[section].control)
-    return f"{names} mod_access_compat: {_why_kept(tree, analysis, section)}"
+    names = _remaining_names(analysis.plans[section].control)
+    return f"{names} mod_access_compat: {_reason_for_compat(tree, analysis, section)}"
 
 
 def _gone(lines: Lines) -> str:

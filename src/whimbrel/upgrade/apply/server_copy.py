@@ -55,7 +55,7 @@ def write_in_place(
     )
 
 
-def files_outside(result: UpgradeResult, directory: str, named: Sequence[Path]) -> list[str]:
+def external_files(result: UpgradeResult, directory: str, named: Sequence[Path]) -> list[str]:
     """Return the changed files that `write_in_place` refuses unless it may write everywhere."""
     tops = [(top, real_path(top)) for top in (directory, *_tops(named))]
     return [path for path in result.files if not any(_is_below(path, *top) for top in tops)]
