@@ -164,7 +164,7 @@ def test_a_client_that_reads_nothing_stops_the_application(site: ServerProcess) 
         wire.sendall(text_of("endless"))
         wire.recv(10000)
         abort(wire)
-        assert within(10, partial(is_closed, site, count))
+        assert within(partial(is_closed, site, count))
     wire = site.connect()
     wire.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 8192)
     wire.sendall(text_of("plain"))
@@ -176,7 +176,7 @@ def test_a_client_that_reads_nothing_stops_the_application(site: ServerProcess) 
     time.sleep(0.5)
     assert number(site, "produced") == found
     abort(wire)
-    assert within(10, lambda: number(site, "closed") == WARM)
+    assert within(lambda: number(site, "closed") == WARM)
     lines = (site.root / "logs/access_log").read_text()
     assert lines.count("GET /app/endless HTTP/1.1 200 ") == WARM
 

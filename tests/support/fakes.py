@@ -137,7 +137,7 @@ class FakeEngine:
         self.main = Server()
         self.main.record(CoreServerConfig).keep_alive_timeout = 1.0
         self.response_cache, self.stat_cache = ResponseCache(), TickStatCache()
-        self.relays = RelayCache()
+        self.relays = RelayCache(self.response_cache.shapes, self.response_cache.specs)
         self.configuration = types.SimpleNamespace(
             servers=lambda: [self.main], hosts=None, dialect=V24, methods=Methods(), provider=self.provider
         )

@@ -4,7 +4,7 @@
 
 A zone is a directory that two virtual hosts share, with <Directory>, <Files>, <FilesMatch>, <Location> and
 <Limit> sections and .htaccess files; `Satisfy Any` is frequent, and most names that a section matches have no
-file. An answer that differs must be marked, and `whimbrel verify` must find the two texts different.
+file. An answer that differs must be marked or named, and `whimbrel verify` must find the two texts different.
 """
 
 from __future__ import annotations
@@ -62,6 +62,10 @@ class Zone:
         """The URL paths that are asked: directories, names of sections with and without a file."""
         names = ("f.html", f"k.x{self.number}", f"n{self.number}.html")
         return [f"/z{self.number}/{below}{name}" for below in ("", "a/", "a/b/") for name in names]
+
+
+NAMED: Final = "if such a request is ever made: "
+"""What a finding says of a single file that is not in the directory: no review is asked for."""
 
 
 @dataclass
@@ -197,7 +201,8 @@ def _compare(found: Outcome, chosen: list[Zone], root: Path) -> None:
     marked = {
         zone.number
         for zone in chosen
-        for finding in result.needs_review
+        for finding in result.findings
+        if finding.needs_review or NAMED in finding.evidence
         if any(part in finding.place.path for part in (f"/z{zone.number}.", f"/z{zone.number}-"))
         or f"/z{zone.number}/" in finding.place.path
     }

@@ -62,7 +62,7 @@ def test_files() -> None:
     """The configurations of the repository; and every fourth file of a larger set, where one is present."""
     own = [one[1:] for one in alone(CONFIGURATIONS, 1)]
     check_share(
-        [one for one in own if "broken" not in one[0]], 10
+        [one for one in own if "broken" not in one[0]], 10, MOST_ALONE
     )  # a damaged file is always left and marked
     if LARGER_SET.is_dir():
         check_share([one[1:] for one in alone(LARGER_SET / "files", 4)], 50, MOST_ALONE)

@@ -11,7 +11,7 @@ from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Seq
 from difflib import SequenceMatcher
 from typing import Final, Generic, TypeVar
 
-from whimbrel.verify.canonical import Form, canonical, says_default
+from whimbrel.verify.canonical import Form, canonical, says_constant, says_default
 from whimbrel.verify.config_lines import ConfigLine, LineScope, SideLines
 from whimbrel.verify.coverage.values import ValueForms
 from whimbrel.verify.patterns.uses import family
@@ -271,7 +271,12 @@ class Alignment:
                 if form[0] not in names:
                     own.setdefault(form[0], []).append(form)
         ignored = {name for name, forms in own.items() if says_default(forms, other.side.dialect)}
-        return [line for line in left if self._form(line, number)[0] not in ignored]
+        forms = ((line, self._form(line, number)) for line in left)
+        return [
+            line
+            for line, form in forms
+            if form[0] not in ignored and not says_constant(form, other.side.dialect)
+        ]
 
 
 def section_key(scope: LineScope, form: ValueForms) -> Key:

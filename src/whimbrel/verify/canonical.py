@@ -79,6 +79,8 @@ _DEFAULTS: Final[Mapping[str, Mapping[str, str]]] = {
         "timeout": "60",
     },
 }
+_ALWAYS: Final[Mapping[str, Form]] = {"2.2": ("ssloptions", (f"+{_LEGACY_NAMES}",))}
+"""What a version does wherever the line stands, whatever other lines of the directive say."""
 _UNORDERED: Final = frozenset(("fileetag", "options", "requestreadtimeout"))
 _FLAGS: Final = re.compile(r"\[([^\]]*)\]\Z")
 
@@ -114,6 +116,12 @@ def says_default(forms: Iterable[Form], dialect: Dialect) -> bool:
     """Return True if *forms*, lines of one directive, all say what *dialect* does without it."""
     defaults = _DEFAULTS.get(dialect.name, {})
     return all(_is_default(name, words, defaults) for name, words in forms)
+
+
+def says_constant(form: Form, dialect: Dialect) -> bool:
+    """Return True if *form* says what *dialect* does always."""
+    name, words = form
+    return _ALWAYS.get(dialect.name) == (name, tuple(word.lower() for word in words))
 
 
 def _is_default(name: str, words: tuple[str, ...], defaults: Mapping[str, str]) -> bool:

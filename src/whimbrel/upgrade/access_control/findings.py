@@ -294,7 +294,7 @@ def section_finding(
         and section.file.path in refused_files(tree)
     ):
         return None  # X22 reports the whole file
-    if plan.failing or (_open_requests(plan) and not section.is_page):
+    if plan.failing or (_expected_requests(plan) and not section.is_page):
         return _failing_finding(tree, analysis, section, number, edits)
     if not edits:
         return _compat_note(tree, analysis, section, number)
@@ -310,7 +310,7 @@ def _failing_finding(
 ) -> Finding:
     """Return the finding about a section for which no text decides as 2.2 did."""
     plan = analysis.plans[section]
-    wrong = plan.failing or _open_requests(plan)
+    wrong = plan.failing or _expected_requests(plan)
     before = "" if plan.failing else "if such a request is ever made: "
     evidence = "\n".join(
         before + _evidence(chain, str(example) if example else "") for chain, example in wrong[:3]
@@ -332,6 +332,15 @@ def _open_requests(plan: SectionPlan) -> list[tuple[Chain, Counterexample | None
     """Return the requests without a file that the new text decides otherwise than 2.2, with a client."""
     return [
         (chain, example) for chain, example in plan.possible if example is not None and not chain.is_prefix
+    ]
+
+
+def _expected_requests(plan: SectionPlan) -> list[tuple[Chain, Counterexample | None]]:
+    """Return those of `_open_requests` that are not about single files, each in a directory that lacks it."""
+    return [
+        (chain, example)
+        for chain, example in _open_requests(plan)
+        if not any(section.names_files for section in chain.sections)
     ]
 
 
@@ -401,7 +410,7 @@ def _solved_finding(
         number,
         section.place,
         _message(tree, analysis, section) + note + (f"; {remark}" if remark else ""),
-        _advice(plan, "the page itself is admitted as before" if others else UNCHANGED),
+        _advice(plan, _admitted(section, has_others=bool(others))),
         unchanged.risk,
         Safety.SAFE,
         edits,
@@ -664,6 +673,14 @@ def _without_effect(lines: Lines, after: Lines) -> list[str]:
         and line.args.split()[0].lower() in ("group", "user")
     ]
     return [args for args in gone if args.split()[0].lower() not in left]
+
+
+def _admitted(section: AccessSection, *, has_others: bool) -> str:
+    if not has_others:
+        return UNCHANGED
+    if section.is_page:
+        return "the page itself is admitted as before"
+    return "all requests but those for the files below are decided as before"
 
 
 def _advice(plan: SectionPlan, admitted: str) -> str:

@@ -38,6 +38,8 @@ _KINDS: Final = {
 _PROXIES: Final = {"<proxy": SectionKind.LOCATION, "<proxymatch": SectionKind.LOCATION_MATCH}
 # arguments for 2.2 that match no client's name; 2.4 refuses them
 _COMMENT: Final = re.compile(r"(?<![ \t])[ \t]++#.*")
+# a pattern that is bound at both ends and repeats nothing matches a few names
+_SINGLE_NAMES: Final = re.compile(r"\^(?:[^\\*+?\[\]{}^$.]|\\[^a-zA-Z0-9])*\$")
 _MATCHES: Final = frozenset(
     {SectionKind.DIRECTORY_MATCH, SectionKind.FILES_MATCH, SectionKind.LOCATION_MATCH}
 )
@@ -131,6 +133,15 @@ class AccessSection(RequestSection):
         return tuple(
             line for line, statement in directives if line.children or not to_access_line(statement).children
         )
+
+    @property
+    def names_files(self) -> bool:
+        """Return True for a <Files> or <FilesMatch> that names single files, not files of a kind."""
+        if self.kind not in (SectionKind.FILES, SectionKind.FILES_MATCH):
+            return False
+        if self.regex is None:
+            return not self.fnmatch
+        return _SINGLE_NAMES.fullmatch(self.pattern) is not None
 
     @property
     def is_page(self) -> bool:
