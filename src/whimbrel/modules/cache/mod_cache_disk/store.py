@@ -533,7 +533,7 @@ def _read_entry(
     entry = DiskEntry(store, paths, key, own_key, base, above, facts)
     entry.fields = fields
     entry.request_fields = request_fields
-    if not facts.is_head_only and not _open_matching_body(r, entry):
+    if not facts.is_head_only and not _open_matching_body(r, entry, data):
         return None
     if count < 2:
         for _ in range(2 - count):
@@ -544,12 +544,16 @@ def _read_entry(
     return entry
 
 
-def _open_matching_body(r: Request, entry: DiskEntry) -> bool:
-    """Open the body of an entry; return False if it is missing, another one, or not of the stored length."""
+def _open_matching_body(r: Request, entry: DiskEntry, header: bytes) -> bool:
+    """Open the body of an entry; return False if it is missing, another one, or not of the stored length.
+
+    *header* is the header file as it was read. It is read again behind the body: the inode of a removed body
+    may be that of the body that has replaced it, and the header of that one is there first.
+    """
     belongs = True
     if entry.facts.has_body:
         try:
-            belongs = entry.open_body()
+            belongs = entry.open_body() and _read(entry.base + disk.HEADER) == header
         except OSError as problem:
             _log(r, "error", "AH00708", f"Cannot open data file {entry.base}{disk.DATA}", problem)
             return False

@@ -45,6 +45,25 @@ def test_a_body_of_another_entry_is_a_miss(tmp_path: Path) -> None:
     assert site.get().body == "body" and site.count == 2
 
 
+def test_a_header_that_is_replaced_while_its_body_is_opened_is_a_miss(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The body may be the next one then, with the inode of the one before."""
+    site = CachedSite(tmp_path)
+    site.get()
+    [header] = site.files(".header")
+    os.utime(header, (1, 1))
+    open_body = store.DiskEntry.open_body
+
+    def replace_header(entry: store.DiskEntry) -> bool:
+        is_matching = open_body(entry)
+        header.write_bytes(header.read_bytes() + b"X: 1\r\n")
+        return is_matching
+
+    monkeypatch.setattr(store.DiskEntry, "open_body", replace_header)
+    assert site.get().body == "body" and site.count == 2
+
+
 @pytest.mark.parametrize("failing", ["write", "rename", "make_temporary"])
 def test_a_full_disk_changes_no_response(
     tmp_path: Path, failing: str, monkeypatch: pytest.MonkeyPatch
