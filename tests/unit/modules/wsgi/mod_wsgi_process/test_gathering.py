@@ -101,7 +101,7 @@ def test_what_is_held_has_a_bound(pair: Pair) -> None:
     size = MAX_HELD // 7
     for number in range(7):
         assert channel._held_size == number * size
-        channel.hold(bytes([number]) * size, None)
+        hold(channel, bytes([number]) * size)
     assert channel._held == []
     received = Channel(ours)
     data = b""
@@ -116,7 +116,7 @@ def test_the_number_of_pieces_that_are_held_has_a_bound(pair: Pair) -> None:
     ours, channel = pair
     count = MAX_PIECES - 1  # one place is for the header of the record
     for _ in range(count):
-        channel.hold(b"x", None)
+        hold(channel, b"x")
     assert channel._held == []
     assert Channel(ours).next_record() == (STDOUT, b"x" * count)
 
