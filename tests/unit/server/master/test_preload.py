@@ -262,7 +262,8 @@ for name in ALL:
     for hook in ALL[name].hooks:
         import_module(hook.make.__module__)
 """
-    optional = "OpenSSL acme brotli cryptography h2 josepy ldap lmdb lupa lxml psycopg pymysql watchfiles"
+    optional = "OpenSSL acme brotli cryptography h2 josepy ldap lmdb lupa lxml opentelemetry psycopg pymysql"
+    optional += " watchfiles"
     done = subprocess.run([sys.executable, "-c", code, optional], capture_output=True, text=True, check=False)
     assert (done.returncode, done.stderr) == (0, "")
 

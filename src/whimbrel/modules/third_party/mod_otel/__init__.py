@@ -28,6 +28,7 @@ if TYPE_CHECKING:
     from whimbrel.engine.request import RequestEngine
 
 _SPANS: Final = "whimbrel.modules.third_party.mod_otel.spans"
+_MAKERS: Final = "whimbrel.modules.third_party.mod_otel.makers"
 EXPORTERS: Final = ("file", "otlp")
 PROPAGATORS: Final = ("trace-context", "b3", "b3-multiheader")
 BATCH: Final = (2048, 5000, 512)
@@ -157,9 +158,9 @@ MODULE: Final = Module(
         "OpenTelemetrySetResource": _add_to("resources"),
     },
     hooks=(
-        Hook(POST_READ_REQUEST, lazy_maker(_SPANS, "make_begin"), Order.REALLY_FIRST),
-        Hook(FIXUPS, lazy_maker(_SPANS, "make_outbound"), Order.REALLY_LAST),
-        Hook(LOG_TRANSACTION, lazy_maker(_SPANS, "make_end"), Order.LAST),
+        Hook(POST_READ_REQUEST, lazy_maker(_MAKERS, "make_begin"), Order.REALLY_FIRST),
+        Hook(FIXUPS, lazy_maker(_MAKERS, "make_outbound"), Order.REALLY_LAST),
+        Hook(LOG_TRANSACTION, lazy_maker(_MAKERS, "make_end"), Order.LAST),
     ),
     providers=(Provider("log", "otel_sinks", sinks), Provider("libraries", "otel", libraries)),
     worker_ends=(end,),
