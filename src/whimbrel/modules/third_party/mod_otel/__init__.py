@@ -19,7 +19,7 @@ from whimbrel.directives.spec import Setter
 from whimbrel.modules.core.log import log_sink
 from whimbrel.modules.support.setters import own
 from whimbrel.modules.third_party.mod_otel.endpoint import traces_url
-from whimbrel.registry.module import Hook, Module, Order, Provider, lazy_maker
+from whimbrel.registry.module import CompiledHook, Hook, HookMaker, Module, Order, Provider, Scope, lazy_maker
 from whimbrel.registry.phases import FIXUPS, LOG_TRANSACTION, POST_READ_REQUEST
 from whimbrel.registry.settings import setting
 
@@ -28,7 +28,6 @@ if TYPE_CHECKING:
     from whimbrel.engine.request import RequestEngine
 
 _SPANS: Final = "whimbrel.modules.third_party.mod_otel.spans"
-_MAKERS: Final = "whimbrel.modules.third_party.mod_otel.makers"
 EXPORTERS: Final = ("file", "otlp")
 PROPAGATORS: Final = ("trace-context", "b3", "b3-multiheader")
 BATCH: Final = (2048, 5000, 512)
@@ -143,6 +142,16 @@ async def end(engine: RequestEngine) -> None:
         await tracer.close()
 
 
+def _where_exported(name: str) -> HookMaker:
+    """Return the maker *name* of spans.py, which makes no hook and imports no library without an exporter."""
+    make_hook = lazy_maker(_SPANS, name)
+
+    def make(scope: Scope) -> CompiledHook | None:
+        return make_hook(scope) if scope.server_config(OtelServerConfig).exporter else None
+
+    return make
+
+
 MODULE: Final = Module(
     name="otel_module",
     source="mod_otel.cpp",
@@ -158,9 +167,9 @@ MODULE: Final = Module(
         "OpenTelemetrySetResource": _add_to("resources"),
     },
     hooks=(
-        Hook(POST_READ_REQUEST, lazy_maker(_MAKERS, "make_begin"), Order.REALLY_FIRST),
-        Hook(FIXUPS, lazy_maker(_MAKERS, "make_outbound"), Order.REALLY_LAST),
-        Hook(LOG_TRANSACTION, lazy_maker(_MAKERS, "make_end"), Order.LAST),
+        Hook(POST_READ_REQUEST, _where_exported("make_begin"), Order.REALLY_FIRST),
+        Hook(FIXUPS, _where_exported("make_outbound"), Order.REALLY_LAST),
+        Hook(LOG_TRANSACTION, _where_exported("make_end"), Order.LAST),
     ),
     providers=(Provider("log", "otel_sinks", sinks), Provider("libraries", "otel", libraries)),
     worker_ends=(end,),

@@ -187,12 +187,10 @@ def _set_variables(r: Request, context: SpanContext) -> None:
     r.env["OTEL_TRACESTATE"] = context.trace_state.to_header()
 
 
-# hooks --------------------------------------------------------------------------------------------
-def make_begin(scope: Scope) -> CompiledHook | None:
+# hooks of servers with an exporter ----------------------------------------------------------------
+def make_begin(scope: Scope) -> CompiledHook:
     """Begin the span of a request; where an internal redirect leads belongs to it."""
     conf = scope.server_config(OtelServerConfig)
-    if not conf.exporter:
-        return None
     propagator = None if conf.ignores_inbound else _propagator(conf.propagator)
 
     def begin(r: Request) -> HookStatus:
@@ -218,11 +216,9 @@ def make_begin(scope: Scope) -> CompiledHook | None:
     return CompiledHook(begin, Reads.UNCACHEABLE)
 
 
-def make_outbound(scope: Scope) -> CompiledHook | None:
+def make_outbound(scope: Scope) -> CompiledHook:
     """Begin the span of a request that goes to a back end, and pass the context on."""
     conf = scope.server_config(OtelServerConfig)
-    if not conf.exporter:
-        return None
     propagator = _propagator(conf.propagator)
 
     def pass_on(r: Request) -> HookStatus:
@@ -249,10 +245,8 @@ def make_outbound(scope: Scope) -> CompiledHook | None:
     return CompiledHook(pass_on, Reads.UNCACHEABLE)
 
 
-def make_end(scope: Scope) -> CompiledHook | None:
+def make_end(_scope: Scope) -> CompiledHook:
     """End the spans of a request."""
-    if not scope.server_config(OtelServerConfig).exporter:
-        return None
 
     def finish(r: Request) -> HookStatus:
         for key, least in ((_OUTBOUND, 400), (_KEY, 500)):
