@@ -363,7 +363,7 @@ def _before_writing(result: UpgradeResult, external: list[str]) -> list[str]:
     from whimbrel.upgrade.model import Risk
 
     lines = []
-    lone = result.tree.lone.files if result.tree.lone is not None else ()
+    lone = result.tree.lone_paths
     breaking = (one for one in result.needs_review if one.risk is Risk.BREAKS and not one.edits)
     if any(one.place.path not in lone for one in breaking):
         lines.append("First: correct what is named above: 2.4 does not start, or answers 500, until then")

@@ -73,12 +73,7 @@ def print_summary(
     which *backups* were made.
     """
     style = FrameStyle(terminal_width(stream), is_colored(color, stream), rule_names())
-    lone = _lone(result)
-    shown_findings = [
-        finding
-        for finding in result.findings
-        if (finding.needs_review or finding.decision) and finding.place.path not in lone
-    ]
+    shown_findings = _left_to_do(result)
     texts = source_lines(result.tree, shown_findings)
     entries = [entry_of(finding, directory, texts) for finding in shown_findings]
     frames = list(framed(groups(entries), style, is_applied=True))
@@ -94,14 +89,19 @@ def print_summary(
     stream.flush()
 
 
-def _lone(result: UpgradeResult) -> frozenset[str]:
-    """Return the files that no Include of the server reads: no answer of it depends on them."""
-    return frozenset(result.tree.lone.files) if result.tree.lone is not None else frozenset()
+def _left_to_do(result: UpgradeResult) -> list[Finding]:
+    """Return the findings about the server that need a review or a decision."""
+    lone = result.tree.lone_paths
+    return [
+        finding
+        for finding in result.findings
+        if (finding.needs_review or finding.decision) and finding.place.path not in lone
+    ]
 
 
 def _lone_counts(result: UpgradeResult) -> Iterator[str]:
     """Yield a sentence about the files that no Include reads, if a change or a finding is in one of them."""
-    lone = _lone(result)
+    lone = result.tree.lone_paths
     changed = sum(path in lone for path in result.files)
     review = sum(finding.needs_review and finding.place.path in lone for finding in result.findings)
     if changed or review:
@@ -196,8 +196,7 @@ def _notes(result: UpgradeResult) -> str:
 
 def ready_line(result: UpgradeResult, directory: str, uncompared: str) -> str:
     """Return the sentence about going live; *uncompared*: see `readiness`."""
-    lone = _lone(result)
-    entries = [entry_of(finding, directory) for finding in result.findings if finding.place.path not in lone]
+    entries = [entry_of(finding, directory) for finding in _left_to_do(result)]
     return readiness(entries, len(result.scope.deciding), uncompared)
 
 

@@ -55,6 +55,8 @@ def readiness_of_comparison(verification: VerifyResult) -> str:
     """Return the same for a comparison of a text of 2.2 with one of 2.4; "" for other versions."""
     if verification.dialects != (V22.name, V24.name):
         return ""
+    from whimbrel.verify.verification import CUT  # an upgrade that is not verified does without it
+
     groups = [group for group in verification.groups if not group.rule]
     refused = sum(group.kind == "access" or group.opens or group.closes for group in groups)
     unknown = len(verification.not_decided) + len(verification.scope.deciding)
@@ -79,7 +81,7 @@ def readiness_of_comparison(verification: VerifyResult) -> str:
         reason = f"it does not start here: {verification.no_start}"
     elif verification.is_cut:
         verdict = "not decided"
-        reason = "no answer differs, but not every request that can be derived was asked"
+        reason = f"no answer differs, but {CUT}"
     elif unknown:
         verdict = "not decided"
         reason = _unknown(unknown)

@@ -25,8 +25,10 @@ from whimbrel.upgrade.source.config_tree import ReportProgress, no_progress
 from whimbrel.verify.config_lines import LineScope, SideLines
 from whimbrel.verify.coverage.coverage import TIME_ENDED
 from whimbrel.verify.coverage.without_line import RemovalBudget
+from whimbrel.verify.known_changes import MAX_SMALL
 from whimbrel.verify.loading import load_sides
 from whimbrel.verify.verification import (
+    CUT,
     DifferenceGroup,
     Example,
     VerifyResult,
@@ -43,8 +45,6 @@ MAX_EVIDENCE: Final = 200
 """Characters of the text about a change that was not confirmed."""
 _REMOVALS: Final = RemovalBudget(requests=2000, loaded=20_000)
 """What is asked of the configuration without one of its lines, and loaded for that."""
-SMALL_BODY: Final = 68
-"""Bytes of the largest body that mod_deflate of 2.4 leaves as it is (C30)."""
 Scopes = dict[tuple[str, int], LineScope]
 _OF_ACCESS: Final = (Risk.OPENS, Risk.CLOSES)
 ACCESS_RULES: Final = frozenset(("C16", "C17", "C18", "C19", "C20", "C21", "C22", "C23"))
@@ -140,7 +140,7 @@ def _sentence(comparison: Comparison, unconfirmed: int, access: int) -> str:
     verification = comparison.result
     limits = [*verification.limits]
     if comparison.source.is_cut and not limits:
-        limits.append("not every request that can be derived was asked")
+        limits.append(CUT)
     if verification.not_decided:
         limits.append(
             f"{count_noun(len(verification.not_decided), 'line or chain', 'lines or chains')} not decided"
@@ -254,7 +254,7 @@ def _is_noted(example: Example, notes: Container[str]) -> bool:
     """Return True if 2.4 only leaves a body uncompressed, and the rule of *notes* is there that says so."""
     new = example.new
     rule = "C34" if new.status >= 400 else "C30"
-    if rule not in notes or new.field("content-encoding") or (new.status < 400 and new.length > SMALL_BODY):
+    if rule not in notes or new.field("content-encoding") or (new.status < 400 and new.length > MAX_SMALL):
         return False
     is_compressed = bool(example.old.field("content-encoding"))
     return {"vary", "content-encoding", *(("body",) if is_compressed else ())}.issuperset(

@@ -17,6 +17,7 @@ from whimbrel.verify.difference import Difference
 from whimbrel.verify.probe import Probe
 from whimbrel.verify.side import LoadError
 
+CUT: Final = "not every request that can be derived was asked"
 MAX_EXAMPLES: Final = 3
 """Examples of a group, beside the first ones that open, that close, or that differ in other parts."""
 ALL_ADMITTED: Final = "everybody who got it"

@@ -41,9 +41,8 @@ from whimbrel.verify.probe import Probe
 from whimbrel.verify.side import Side
 from whimbrel.verify.text_differences import TextDifferences
 from whimbrel.verify.undecided_passwords import undecided_passwords
-from whimbrel.verify.verification import DifferenceGroup, Example, NotDecided, VerifyResult
+from whimbrel.verify.verification import CUT, DifferenceGroup, Example, NotDecided, VerifyResult
 
-CUT: Final = "not every request that can be derived was asked"
 MAX_SECONDS: Final = 30.0
 """Processor time for the requests of all hosts, where the user gives no number of requests: that of programs
 counts, too. Each host has an equal part of it, and what those before it have left."""

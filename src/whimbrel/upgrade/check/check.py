@@ -130,7 +130,7 @@ def judge(tree: ConfigTree, wanted: Selection, sources: Sources | None = None) -
         ),
     )
     files = {path: _line_count(file.document.bytes) for path, file in tree.files.items()}
-    lone = frozenset(tree.lone.files) if tree.lone is not None else frozenset()
+    lone = tree.lone_paths
     is_complete = tree.modules_unread is None and not any(file.foreign for file in tree.files.values())
     texts = source_lines(tree, findings)
     is_of_24 = was_24_config(tree)

@@ -291,6 +291,11 @@ class ConfigTree:
         self._in_order: list[Statement] | None = None
 
     @property
+    def lone_paths(self) -> frozenset[str]:
+        """The files of `lone`: no answer of the server depends on them."""
+        return frozenset(self.lone.files) if self.lone is not None else frozenset()
+
+    @property
     def has_unread_files(self) -> bool:
         """Return True if files or directories that a line names were not read."""
         return any(item.kind is not UnknownKind.NOT_READ for item in self.unread)
