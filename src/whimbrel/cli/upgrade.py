@@ -284,6 +284,7 @@ def upgrade(
     from whimbrel.upgrade.apply.server_copy import copy_tree, external_files, write_in_place
     from whimbrel.upgrade.check.check import UnknownRule, parse_selection
     from whimbrel.upgrade.check.fixpoint import RuleError
+    from whimbrel.upgrade.check.load_errors import load_new_texts
     from whimbrel.upgrade.check.loading import old_htaccess_refusals
 
     if write + (out is not None) + interactive + undo > 1:
@@ -324,10 +325,10 @@ def upgrade(
         with uninterrupted():
             if out is not None:
                 copy = copy_tree(result, directory, out)
-                if what.options is not None:
-                    refused = old_htaccess_refusals(result.tree, result.files, what.options)
-                    lines_of = ((path, one.place.line) for path, one in refused if one.place is not None)
-                    copy = copy._replace(refused=tuple(lines_of))
+                new = None if what.options is None else load_new_texts(result, what.options)
+                if new is not None:
+                    refused = old_htaccess_refusals(result.tree, result.files, new)
+                    copy = copy._replace(refused=tuple(refused))
             elif write or interactive:
                 backups = write_in_place(result, directory, named.paths, is_open=is_open)
         is_written = write or interactive or out is not None

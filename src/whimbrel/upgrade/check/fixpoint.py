@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
 from itertools import groupby
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
 from whimbrel.base.errors import SourceLocation
 from whimbrel.base.lazy_dataclasses import dataclass, field, replace
@@ -32,6 +32,9 @@ from whimbrel.upgrade.rules import all_rules
 from whimbrel.upgrade.source.config_tree import ConfigTree, Role
 from whimbrel.upgrade.source.line_map import LineEdits, LineMap
 from whimbrel.upgrade.source.suppressions import is_suppressed
+
+if TYPE_CHECKING:
+    from whimbrel.config.configuration import Configuration
 
 MAX_SWEEPS: Final = 8
 MAX_ROUNDS: Final = 8
@@ -71,6 +74,7 @@ class UpgradeResult:
         scope: what was read, and what is unknown, before and after.
         end_of_start: the line at which every version of httpd ends its start, None for none.
         access: requests that one version admits and the other refuses, if the answers were compared.
+        loaded: the server of the new texts as 2.4 has loaded it, None if it was not loaded, or refused.
     """
 
     tree: ConfigTree
@@ -81,6 +85,7 @@ class UpgradeResult:
     scope: KnowledgeScope = KnowledgeScope()
     end_of_start: SourceLocation | None = None
     access: tuple[AccessDifference, ...] = ()
+    loaded: Configuration | None = None
 
     @property
     def needs_review(self) -> list[Finding]:

@@ -15,6 +15,7 @@ from whimbrel.base.errors import SourceLocation
 from whimbrel.base.lazy_dataclasses import replace
 from whimbrel.catalogue import catalogue
 from whimbrel.catalogue.load import directive_names
+from whimbrel.config.configuration import Configuration
 from whimbrel.config.options import LoadOptions
 from whimbrel.upgrade.check.fixpoint import UpgradeResult
 from whimbrel.upgrade.check.loading import (
@@ -111,6 +112,7 @@ def _server_problems(
     for _ in range(MAX_LINES):
         configuration, problem = load(replace(options, overlay=overlay), V24)
         if problem is None:
+            result.loaded = configuration
             break
         yield problem
         rest = without(texts, problem, overlay)
@@ -127,6 +129,14 @@ def _server_problems(
                 if not problems:
                     accepted.add(texts.data(file))
                 yield from problems
+
+
+def load_new_texts(result: UpgradeResult, options: LoadOptions) -> Configuration | None:
+    """Return the server of the new texts as 2.4 loads it, None if it is refused."""
+    if result.loaded is None:
+        options = as_its_build(options, result.tree.built_in)
+        result.loaded = load(replace(options, overlay={**options.overlay, **result.files}), V24)[0]
+    return result.loaded
 
 
 # findings -----------------------------------------------------------------------------------------

@@ -17,7 +17,6 @@ from whimbrel.config.load import DeepRecursion, complete, read_as_its_build
 from whimbrel.config.messages import format_error
 from whimbrel.config.options import LoadOptions
 from whimbrel.modules import ALL as MODULES
-from whimbrel.upgrade.source.built_in_modules import as_its_build
 from whimbrel.upgrade.source.config_tree import ConfigTree, Role, SourceFile
 from whimbrel.upgrade.source.text_faults import FaultKind
 
@@ -112,22 +111,23 @@ def htaccess_problems(
 
 
 def old_htaccess_refusals(
-    tree: ConfigTree, changed: Mapping[str, bytes], options: LoadOptions
-) -> Iterator[tuple[str, RefusedLine]]:
-    """Yield the .htaccess files among *changed* whose old text is refused by 2.4 with the new text of all
-    other files, each with the first line.
+    tree: ConfigTree, changed: Mapping[str, bytes], configuration: Configuration
+) -> Iterator[tuple[str, int]]:
+    """Yield the .htaccess files among *changed* whose old text is refused by *configuration*, the server of
+    all new texts as 2.4 loads it, each with the number of the first line.
     """
-    files = {path: tree.files[path] for path in changed}
-    new = {path: data for path, data in changed.items() if files[path].role is not Role.HTACCESS}
-    options = as_its_build(options, tree.built_in)
-    configuration, _ = load(replace(options, overlay={**options.overlay, **new}), V24)
-    if configuration is None:
-        return
-    for path, file in files.items():
-        if file.role is Role.HTACCESS:
-            problem = parse_htaccess(configuration, path, file.document.bytes, ALL, V24)
-            if problem is not None:
-                yield path, problem
+    lines: dict[bytes, int] = {}  # by text, 0 for one that is read: hosts repeat their files
+    for path in changed:
+        file = tree.files[path]
+        if file.role is not Role.HTACCESS:
+            continue
+        data = file.document.bytes
+        if data not in lines:
+            problem = parse_htaccess(configuration, path, data, ALL, V24)
+            place = None if problem is None else problem.place
+            lines[data] = 0 if place is None else place.line
+        if lines[data]:
+            yield path, lines[data]
 
 
 def without(texts: LoadedTexts, problem: RefusedLine, overlay: Mapping[str, bytes]) -> bytes | None:
