@@ -23,7 +23,6 @@ from whimbrel.upgrade.access_control.effective import (
     GONE,
     OTHER_METHODS,
     RECORD,
-    EffectiveDirective,
     EffectiveRules,
     flatten_directives,
     has_directive,
@@ -43,6 +42,7 @@ from whimbrel.upgrade.access_control.staying_lines import (
 from whimbrel.upgrade.access_control.trees import all_of, to_lines
 from whimbrel.upgrade.access_control.unchanged_sections import NEIGHBOUR
 from whimbrel.upgrade.access_control.unchanged_text import of_section
+from whimbrel.upgrade.access_control.void_lines import is_unknown_require, normalized, remark_on
 from whimbrel.upgrade.edits.diff import display_path
 from whimbrel.upgrade.model import FileEdit, Finding, Risk, Safety, Style
 from whimbrel.upgrade.source.access_compat import access_compat, needs_access_compat
@@ -51,7 +51,6 @@ from whimbrel.upgrade.source.walk import walk
 
 UNCHANGED: Final = "nobody gains or loses access"
 """What is true of a section if every chain that ends with it was compared exactly."""
-_KNOWN_REQUIRES: Final = frozenset({"user", "valid-user", "group", "file-owner", "file-group"})
 
 
 def findings_of_rule(tree: ConfigTree, number: str) -> Iterator[Finding]:
@@ -195,14 +194,14 @@ def rule_of_section(tree: ConfigTree, analysis: AccessAnalysis, section: AccessS
         return _rule_of_lists(tree, analysis, section)
     if any(text.lstrip().startswith('"') for text in requires):
         return "X10"
-    if any(_is_unknown_require(text) for text in requires):
+    if any(is_unknown_require(text) for text in requires):
         return "X08"
     if any(directive.args.startswith("dbm-") for directive in flatten_directives(plan.control)):
         return "C18"
     if any(line.name in analysis.decisions.removed_names for line in lines):
         return "C16"
     after = [directive.args for directive in flatten_directives(plan.control) if directive.name == "require"]
-    if sorted(_normalized(text) for text in after) == sorted(_normalized(text) for text in requires):
+    if sorted(normalized(text) for text in after) == sorted(normalized(text) for text in requires):
         return "C23"
     return "C21" if len(requires) > 1 else "C22"
 
@@ -234,10 +233,6 @@ def _inherits_satisfy_any(analysis: AccessAnalysis, section: AccessSection) -> b
     return any(rules.satisfy == "any" for state in states for rules in state.values())
 
 
-def _normalized(text: str) -> str:
-    return " ".join(text.lower().split())
-
-
 def guide_replacement(analysis: AccessAnalysis, section: AccessSection) -> Lines | None:
     """Return the upgrade guide's replacement of the pair called "both criteria" with Order allow,deny; 2.2
     denies every client there."""
@@ -264,13 +259,6 @@ def guide_replacement(analysis: AccessAnalysis, section: AccessSection) -> Lines
     around = native.AuthzContext(analysis.decisions.modules_22)
     by_host = native.host_tree(EffectiveRules("allow,deny", entries))
     return to_lines(all_of([by_host, next(native.user_tree(state.requires, around))]))
-
-
-def _is_unknown_require(text: str) -> bool:
-    name = text.strip().partition(" ")[0]
-    return (
-        name not in _KNOWN_REQUIRES and name.lower() not in ("group", "file-group", "file-owner")
-    ) and not name.lower().startswith("ldap-")
 
 
 def section_finding(
@@ -404,7 +392,7 @@ def _solved_finding(
             edits,
             evidence,
         )
-    remark = _remark(tree, analysis, section)
+    remark = remark_on(tree, analysis, section)
     unchanged = of_section(tree, analysis, section)
     return Finding(
         number,
@@ -613,66 +601,6 @@ def _list_names(lines: Lines) -> list[str]:
 
 def _listed(names: list[str], word: str) -> str:
     return f" {word} ".join(filter(None, (", ".join(names[:-1]), names[-1])))
-
-
-def _remark(tree: ConfigTree, analysis: AccessAnalysis, section: AccessSection) -> str:
-    """Return the line that had no effect in 2.2 and that the new text leaves out, "" for none; with the outer
-    section that its section replaced, if that admits fewer clients."""
-    lines = analysis.decisions.lines[section]
-    plan = analysis.plans[section]
-    after = list(flatten_directives(plan.control))
-    requires = [_normalized(line.args) for line in after if line.name == "require"]
-    is_constant = False
-    if has_directive(lines, RECORD | {"satisfy"}):
-        is_constant = bool(requires) and set(requires) <= {"all granted", "all denied"}
-        void = [_as_text(line) for line in flatten_directives(lines) if is_constant and _has_clients(line)]
-    else:
-        unknown = [
-            line.args
-            for line in flatten_directives(lines)
-            if line.name == "require" and _is_unknown_require(line.args)
-            if _normalized(line.args) not in requires
-        ]
-        if unknown:
-            return f"no module of httpd 2.2 knows `Require {unknown[0].strip()}`"
-        void = [f"Require {args.strip()}" for args in _without_effect(lines, plan.control)]
-    if not void:
-        return ""
-    remark = f"`{void[0]}` had no effect here in 2.2"
-    replaced = analysis.replaced(section) if is_constant else None
-    if replaced is None:
-        return remark
-    where = f"{replaced.place.path.removeprefix(tree.root + '/')}:{replaced.place.line}"
-    return f"{remark}: its section replaced that of {where}, which admits fewer clients"
-
-
-def _has_clients(line: EffectiveDirective) -> bool:
-    """Return True if the line is about some clients or users, not about all."""
-    if line.name in ("allow", "deny"):
-        return len(line.args.split()) > 1 and _normalized(line.args) != "from all"
-    return line.name == "require"
-
-
-def _as_text(line: EffectiveDirective) -> str:
-    return f"{line.name.capitalize()} {_normalized(line.args)}"
-
-
-def _without_effect(lines: Lines, after: Lines) -> list[str]:
-    """Return the groups and users of Require lines that the new text omits: in 2.2 the first module never
-    left the decision to theirs."""
-    left = {
-        line.args.split()[0].lower().rpartition("-")[2]
-        for line in flatten_directives(after)
-        if line.name == "require" and line.args.split()
-    }
-    gone = [
-        line.args
-        for line in flatten_directives(lines)
-        if line.name == "require"
-        and line.args.split()[:1]
-        and line.args.split()[0].lower() in ("group", "user")
-    ]
-    return [args for args in gone if args.split()[0].lower() not in left]
 
 
 def _admitted(section: AccessSection, *, has_others: bool) -> str:

@@ -16,12 +16,23 @@ WITHOUT_EFFECT = [
     ("Order deny,allow\nAllow from 10.0.0.1\n", "Allow from 10.0.0.1"),
     ("Order deny,allow\nDeny from 10.0.0.1\nAllow from all\n", "Deny from 10.0.0.1"),
     (f"Order allow,deny\nAllow from all\nSatisfy any\n{USER}Require valid-user\n", "Require valid-user"),
+    (
+        "Order deny,allow\nAllow from all\n<Limit PUT DELETE>\nOrder deny,allow\nDeny from all\n</Limit>\n",
+        "<Limit PUT DELETE>",
+    ),
+    (
+        f"Order allow,deny\nAllow from all\nDeny from 10.0.0.1\n{USER}AuthGroupFile conf/groups\n"
+        "Require user a\nRequire group b\n",
+        "Require group b",
+    ),
 ]
 WITH_EFFECT = [
     "Order deny,allow\nDeny from all\nAllow from 10.0.0.1\n",
     "Order allow,deny\nAllow from all\n",
     "Order allow,deny\nDeny from all\n",
     f"Order deny,allow\nDeny from all\nAllow from 10.0.0.1\nSatisfy any\n{USER}Require valid-user\n",
+    "<Limit PUT DELETE>\nOrder allow,deny\nDeny from all\n</Limit>\n",
+    "Order allow,deny\nAllow from all\n<Limit PUT DELETE>\nOrder allow,deny\nDeny from all\n</Limit>\n",
 ]
 
 
