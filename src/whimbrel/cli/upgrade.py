@@ -281,11 +281,9 @@ def upgrade(
     """Rewrite a configuration of 2.2 for 2.4. Without --write or --out, print a diff and change nothing."""
     from whimbrel.cli.progress import ProgressBar
     from whimbrel.upgrade.apply.journal import WriteError
-    from whimbrel.upgrade.apply.server_copy import copy_tree, external_files, write_in_place
+    from whimbrel.upgrade.apply.server_copy import external_files, write_in_place
     from whimbrel.upgrade.check.check import UnknownRule, parse_selection
     from whimbrel.upgrade.check.fixpoint import RuleError
-    from whimbrel.upgrade.check.load_errors import load_new_texts
-    from whimbrel.upgrade.check.loading import old_htaccess_refusals
 
     if write + (out is not None) + interactive + undo > 1:
         raise typer.BadParameter("--write, --out, --interactive and --undo exclude each other")
@@ -324,11 +322,7 @@ def upgrade(
         backups: list[str] = []
         with uninterrupted():
             if out is not None:
-                copy = copy_tree(result, directory, out)
-                new = None if what.options is None else load_new_texts(result, what.options)
-                if new is not None:
-                    refused = old_htaccess_refusals(result.tree, result.files, new)
-                    copy = copy._replace(refused=tuple(refused))
+                copy = _copied(result, what, directory, out)
             elif write or interactive:
                 backups = write_in_place(result, directory, named.paths, is_open=is_open)
         is_written = write or interactive or out is not None
@@ -346,6 +340,19 @@ def upgrade(
     except (UsageError, RuleError, UnknownRule, WriteError) as problem:
         _write_stderr(str(problem))
         raise typer.Exit(EXIT_USAGE) from None
+
+
+def _copied(result: UpgradeResult, what: Sources, directory: str, out: Path) -> ServerCopy:
+    """Write the upgraded tree into *out*; the old .htaccess files that 2.4 refuses are named."""
+    from whimbrel.upgrade.apply.server_copy import copy_tree
+    from whimbrel.upgrade.check.load_errors import load_new_texts
+    from whimbrel.upgrade.check.loading import old_htaccess_refusals
+
+    copy = copy_tree(result, directory, out)
+    new = None if what.options is None else load_new_texts(result, what.options)
+    if new is None:
+        return copy
+    return copy._replace(refused=tuple(old_htaccess_refusals(result.tree, result.files, new)))
 
 
 def _refused_external(external: list[str], directory: str, writing: str) -> str:
