@@ -97,7 +97,7 @@ def connection_of(engine: Engine, probe: Probe) -> Connection:
 
 
 def received(engine: ProbeEngine, probe: Probe) -> tuple[Connection, Head] | None:
-    """Return the connection of *probe* and the head that the server reads, None for bytes that are no request.
+    """Return the connection of *probe* and the head that the server reads; None for no request.
 
     A port of TLS reads of a client without TLS the first bytes alone, and answers them with 400.
     """

@@ -1,4 +1,4 @@
-"""The addresses of a server on which clients have to speak TLS, and what a client that does not is answered."""
+"""Addresses of a server on which clients have to speak TLS."""
 
 from __future__ import annotations
 

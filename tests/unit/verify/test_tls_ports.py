@@ -55,7 +55,7 @@ def test_the_first_host_of_an_address_decides(tmp_path: Path, hosts: str, plain:
 
 def test_a_listener_of_https_takes_tls(tmp_path: Path) -> None:
     """2.4: SSLEngine is on where Listen has the protocol https and there is a certificate."""
-    (tmp_path / "a.pem").touch()
+    (tmp_path / "a.pem").write_text("read by a start alone\n")
     side = side_of(tmp_path, HOSTS.format(f"SSLCertificateFile {tmp_path}/a.pem\n", ""), "Listen 8443 https")
     assert side.answer(Probe("/", host="a.test", port=8443)).status == 400
 
