@@ -163,8 +163,11 @@ def after_verify(
     return _next(test) if test else ""
 
 
-def after_replay(summary: Summary, old: Path | None, new: Path) -> str:
-    """Return the line behind a replay: how to look at the first change, or what compares all requests."""
+def after_replay(summary: Summary, old: Path | None, new: Path, *, has_backups: bool = False) -> str:
+    """Return the line behind a replay: how to look at the first change, or what compares all requests.
+
+    *has_backups*: the old side is what an upgrade replaced in *new*.
+    """
     if summary.errors:
         return _next(command_line("check", str(new)))
     before, after = summary.dialects
@@ -175,11 +178,14 @@ def after_replay(summary: Summary, old: Path | None, new: Path) -> str:
             if found is not None:
                 method, url, client = found.groups()
                 more = ["--method", method] if method != "GET" else []
-                words = [url, str(new), "--from", client, *more, "--dialect", after, "--diff", other]
+                diff = [] if has_backups else ["--diff", other]
+                words = [url, str(new), "--from", client, *more, "--dialect", after, *diff]
                 return _next(command_line("explain", *words))
+    dialects = ["--old-dialect", before] if before != V22.name else []
+    if has_backups:
+        return _next(command_line("verify", "--backups", *dialects, str(new)))
     if old is None:
         return ""
-    dialects = ["--old-dialect", before] if before != V22.name else []
     return _next(command_line("verify", str(old), str(new), *dialects))
 
 

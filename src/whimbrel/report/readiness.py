@@ -12,6 +12,7 @@ from whimbrel.base.counts import count_noun
 from whimbrel.base.dialect import V22, V24
 from whimbrel.base.static_typing import TYPE_CHECKING
 from whimbrel.report.model import ReportEntry
+from whimbrel.upgrade.knowledge.scope import KnowledgeScope, UnknownKind
 from whimbrel.upgrade.model import Risk
 
 if TYPE_CHECKING:
@@ -66,9 +67,12 @@ def readiness_of_comparison(verification: VerifyResult) -> str:
     if new:
         verdict = "no"
         reason = f"the new configuration does not load{_place_of(new[0])}"
-    elif old:
+    elif old and not _written(verification.scope):
         verdict = "not decided"
         reason = f"the old configuration does not load{_place_of(old[0])}, so nothing was compared"
+    elif written := _written(verification.scope):
+        verdict = "not decided"
+        reason = written
     elif refused:
         verdict = "no"
         reason = f"{count_noun(refused, 'cause')} of access that differs"
@@ -103,6 +107,9 @@ def readiness_of_replay(summary: Summary) -> str:
     if summary.errors:
         verdict = "no"
         reason = "a configuration does not load"
+    elif written := _written(summary.scope):
+        verdict = "not decided"
+        reason = written
     elif summary.status_changes:
         verdict = "no"
         reason = f"{summary.status_changes:,} of {total} change their status"
@@ -116,6 +123,12 @@ def readiness_of_replay(summary: Summary) -> str:
         verdict = "not decided"
         reason = _unknown(len(summary.scope.deciding))
     return f"ready for 2.4: {verdict}: {reason}"
+
+
+def _written(scope: KnowledgeScope) -> str:
+    """Return that a side of 2.2 reads what an upgrade has written, "" if none does."""
+    found = (item for item in scope.items if item.kind is UnknownKind.WRITTEN)
+    return next((f"{item.place}: {item.subject}; {item.advice}" for item in found), "")
 
 
 def _unknown(count: int) -> str:

@@ -42,6 +42,7 @@ from whimbrel.verify.side import Side
 from whimbrel.verify.text_differences import TextDifferences
 from whimbrel.verify.undecided_passwords import undecided_passwords
 from whimbrel.verify.verification import CUT, DifferenceGroup, Example, NotDecided, VerifyResult
+from whimbrel.verify.written_by_upgrade import written_by_upgrade
 
 MAX_SECONDS: Final = 30.0
 """Processor time for the requests of all hosts, where the user gives no number of requests: that of programs
@@ -79,7 +80,7 @@ def verify(
     result = VerifyResult((old.name, new.name), (old.errors, new.errors))
     result.dialects = (old.dialect.name, new.dialect.name)
     if not (old.is_loaded and new.is_loaded):
-        result.scope = old.scope.merge_version(new.scope)
+        result.scope = old.scope.merge_version(new.scope).with_items(written_by_upgrade((old,)))
         return result
     result.no_start = new.no_start
     on_windows = [side.name for side in (old, new) if side.loaded.build.name == WINDOWS]
@@ -110,6 +111,7 @@ class Comparison:
         result.scope = result.scope.merge(old.scope.merge_version(new.scope))
         result.scope = result.scope.with_items(assume_directories(self.lines).values())
         result.scope = result.scope.with_items(damaged_htaccess(self.lines))
+        result.scope = result.scope.with_items(written_by_upgrade(self.lines))
         space = PatternSpace()
         self.decisions = PlanDecisions(old, space), PlanDecisions(new, space)
         self.confirmation = Confirmation(old, new, self._facts(), settable_variables(self.lines))

@@ -26,6 +26,7 @@ class UnknownKind(Enum):
     UNDEFINED_VARIABLE = "undefined variable"
     PROGRAM_NOT_RUN = "program not run"
     NOT_EXERCISED = "not exercised"
+    WRITTEN = "written by upgrade"
 
 
 @dataclass(frozen=True, slots=True)
