@@ -29,8 +29,6 @@ if TYPE_CHECKING:
 
 READ: Final = frozenset(("before", "after", "defines", "envvars", "builtin"))
 """The parameters that `verify` and `ctl` have too, beside those that name the server."""
-_CHECKED: Final = READ - {"builtin"}
-"""Those of them that `check` and `upgrade` have."""
 NAMED: Final = frozenset(("conf", "root", "file", "envvars"))
 """The parameters that `--undo` needs."""
 _COMPARED: Final = frozenset(("old", "new", "old_dialect", "new_dialect", "backups"))
@@ -77,7 +75,8 @@ def after_upgrade(
     """
     lines: list[str] = []
     build = context.params.get("target_build")
-    builtin = ["--builtin", "debian"] if build is not None and build.value == "debian" else []
+    is_debian = build is not None and build.value == "debian" and "builtin" not in given_names(context)
+    builtin = ["--builtin", "debian"] if is_debian else []
     if options is not None and out is not None:
         old, new = _sides(options, out)
         lines.append(command_line("verify", *builtin, *given_words(context, READ), old, new))
@@ -139,9 +138,9 @@ def after_verify(
     if dialects[1] != V22.name and _is_in_place(new, result.files):
         test = configtest(new.server_root, new.file, words)
     if is_one_text and (result.groups or result.errors[1]):
-        return _next(command_line("upgrade", *given_words(context, _CHECKED | NAMED | {"old"})))
+        return _next(command_line("upgrade", *given_words(context, READ | NAMED | {"old"})))
     if result.errors[1]:
-        return _next(command_line("check", *_named(new), *given_words(context, _CHECKED)))
+        return _next(command_line("check", *_named(new), *given_words(context, READ)))
     if result.errors[0]:
         return ""
     if result.groups:

@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Annotated, Final, NamedTuple
 
 import typer
 
+from whimbrel.base.builds import AUTO
 from whimbrel.base.counts import count_noun
 from whimbrel.base.latin1 import from_system, to_bytes, to_system
 from whimbrel.base.lazy_dataclasses import replace
@@ -251,7 +252,7 @@ def upgrade(
     defines: Defines = None,
     envvars: Envvars = None,
     as_server: AsServer = False,
-    built_in: BuiltIn = None,
+    builtin: BuiltIn = AUTO,
     target: Target = "2.4",
     target_build: TargetBuildOption = None,
     write: Write = False,
@@ -291,7 +292,7 @@ def upgrade(
     try:
         refuse(context, is_fleet=fleet, single=SINGLE)
         lines = before or (), after or (), defines or ()
-        named = ConfigArguments(conf or [], root, file, *lines, envvars, as_server, built_in)
+        named = ConfigArguments(conf or [], root, file, *lines, envvars, as_server, builtin)
         shape = OutputFormat.json if json else shape
         options = _options(style, target, target_build, assume or [], flags=(also_22, exact, unsafe_flags))
         wanted = parse_selection(select, ignore)

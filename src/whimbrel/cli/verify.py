@@ -35,7 +35,7 @@ from whimbrel.cli.next_commands import after_verify
 from whimbrel.cli.options import (
     After,
     Before,
-    Build,
+    BuiltIn,
     Color,
     ColorMode,
     ConfigArguments,
@@ -43,7 +43,6 @@ from whimbrel.cli.options import (
     Envvars,
     File,
     Root,
-    build_name,
     encoded,
     is_colored,
     sources,
@@ -146,7 +145,7 @@ def verify(
     after: After = None,
     defines: Defines = None,
     envvars: Envvars = None,
-    builtin: Build = AUTO,
+    builtin: BuiltIn = AUTO,
     old_dialect: OldDialect = DialectName.v22,
     new_dialect: NewDialect = DialectName.v24,
     with_httpd: WithHttpd = None,
@@ -169,7 +168,7 @@ def verify(
     try:
         refuse(context, is_fleet=fleet, single=SINGLE)
         named = ConfigArguments(
-            (), root, file, before or (), after or (), defines or (), envvars, True, build=build_name(builtin)
+            (), root, file, before or (), after or (), defines or (), envvars, True, builtin=builtin
         )
         dialects = old_dialect.value, new_dialect.value
         if fleet:

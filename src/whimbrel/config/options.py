@@ -45,6 +45,7 @@ class LoadOptions:
         origins: layers and servers record the line that set each field (origins.py).
         compiled_in: source files of modules in a 2.2 binary beside those of *build*; None if unknown.
         built_in_origin: how *compiled_in* is known.
+        is_unix: the binary is known to be none of Windows, whatever the paths of the text are.
         program: the name in messages (``apache2:``); "" for the dialect's default.
     """
 
@@ -62,6 +63,7 @@ class LoadOptions:
     build: str = ANY
     compiled_in: frozenset[str] | None = None
     built_in_origin: str = ""
+    is_unix: bool = False
     program: str = ""
     is_elsewhere: bool = False
     is_copy: bool = False

@@ -13,7 +13,7 @@ from xml.etree import ElementTree
 import pytest
 from typer.testing import CliRunner, Result
 
-from whimbrel.cli import check
+from whimbrel.cli import check, verify
 from whimbrel.upgrade.source.named_sources import why_unread
 
 BROKEN = "Listen 127.0.0.1:80\nSSLProtocol +SSLv2 +TLSv1\n"
@@ -304,3 +304,37 @@ def test_the_command_behind_a_check_of_an_upgraded_text_loads_it(tmp_path: Path)
     assert "X15" in done.stdout, done.stdout
     last = done.stdout.splitlines()[-1]
     assert last.startswith(f"Next: whimbrel ctl configtest -d {tmp_path}"), done.stdout
+
+
+LISTS = {
+    "no MPM": "core.c http_core.c mod_so.c mod_dir.c mod_alias.c mod_authz_host.c",
+    "prefork": "core.c prefork.c http_core.c mod_so.c mod_dir.c mod_alias.c mod_authz_host.c",
+}
+
+
+@pytest.mark.parametrize("option", ["--builtin", "--built-in"])
+@pytest.mark.parametrize("listed", LISTS)
+@pytest.mark.parametrize("more", ["", "LoadModule mpm_event_module modules/mod_mpm_event.so\n"])
+def test_a_list_of_modules_of_2_2_is_none_of_2_4(tmp_path: Path, option: str, listed: str, more: str) -> None:
+    """The list names the MPM of 2.2; that of 2.4 is the one line of the text, or the one that is proposed."""
+    (tmp_path / "htdocs").mkdir()
+    (tmp_path / "httpd.conf").write_text(
+        f'ServerRoot "{tmp_path}"\nListen 8080\nServerName a.example\nDocumentRoot "{tmp_path}/htdocs"\n'
+        f"{more}Alias /x {tmp_path}/htdocs\nDirectoryIndex a.html\n"
+    )
+    (tmp_path / "mods.txt").write_text("Compiled in modules:\n" + LISTS[listed].replace(" ", "\n"))
+    words = [str(tmp_path / "httpd.conf"), option, str(tmp_path / "mods.txt")]
+    output = CliRunner().invoke(check.app, words).stdout
+    assert "More than one MPM" not in output and "httpd.conf:0" not in output, output
+    assert "mod_alias" in output, output  # compiled in before, a module of its own in 2.4
+    if not more:
+        compared = CliRunner().invoke(verify.app, words).output
+        assert "old (2.2) does not load" not in compared, compared
+
+
+def test_what_names_neither_a_build_nor_a_list_is_refused(
+    tmp_path: Path, capfd: pytest.CaptureFixture[str]
+) -> None:
+    (tmp_path / "httpd.conf").write_text("Listen 80\n")
+    result = CliRunner().invoke(check.app, [str(tmp_path / "httpd.conf"), "--builtin", "debain"])
+    assert result.exit_code == 2 and "debian" in capfd.readouterr().err

@@ -15,7 +15,7 @@ from typing import Final
 from whimbrel.base.builds import ANY, AUTO, WINDOWS
 from whimbrel.base.file_reading import read_regular
 from whimbrel.base.latin1 import to_bytes
-from whimbrel.base.layouts import UPSTREAM, Layout, recognize
+from whimbrel.base.layouts import Layout, recognize
 from whimbrel.base.lazy_dataclasses import replace
 from whimbrel.catalogue import catalogue
 from whimbrel.config.options import LoadOptions
@@ -59,7 +59,7 @@ CONFIGURE_OPTION: Final = re.compile(
 OF_24: Final = "not asked: the text loads modules that only 2.4 has"
 OF_DEFAULT: Final = "core, http, so and one MPM, as the text loads what httpd's own build has compiled in"
 LISTED: Final = "the list that was given"
-OTHER: Final = "--built-in FILE for another"
+OTHER: Final = "--builtin FILE for another"
 _ALL: Final = ("all", "most", "few", "reallyall")
 
 
@@ -99,7 +99,14 @@ def as_its_build(options: LoadOptions, built_in: BuiltIn) -> LoadOptions:
         return options
     if WINNT in built_in.modules:
         return replace(options, build=WINDOWS)
-    return replace(options, build=UPSTREAM) if built_in.origin == LISTED else options
+    # the list tells of 2.2: which MPM a 2.4 has, and whether it has one, the text shows
+    return replace(options, is_unix=True) if built_in.origin == LISTED else options
+
+
+def listed_sources(listed: frozenset[str]) -> frozenset[str]:
+    """Return the modules of a list without MPMs: a loaded configuration of 2.2 has one already."""
+    rows = catalogue("2.2").modules
+    return frozenset(row.source for row in rows if row.source in listed and row.kind != "mpm")
 
 
 def built_in_modules(tree: ConfigTree, listed: frozenset[str] | None = None) -> BuiltIn:

@@ -193,7 +193,7 @@ class BuiltIn:
     def text(self) -> str:
         """The origin as one line of text."""
         return (
-            f"{self.origin} (assumed; --built-in FILE names the output of `httpd -l`)"
+            f"{self.origin} (assumed; --builtin FILE names the output of `httpd -l`)"
             if self.assumed
             else self.origin
         )

@@ -8,7 +8,6 @@ import pytest
 from tests.unit.upgrade.config_trees import config_tree, laid, lives
 
 from whimbrel.base.builds import ANY, WINDOWS
-from whimbrel.base.layouts import UPSTREAM
 from whimbrel.config.options import LoadOptions
 from whimbrel.upgrade.check.fixpoint import upgrade
 from whimbrel.upgrade.files.needed_modules import needed_modules
@@ -154,8 +153,9 @@ def test_a_path_or_library_shows_windows_where_no_root_does(
 def test_a_listed_binary_decides_against_the_paths(tmp_path: Path) -> None:
     laid(tmp_path, {MAIN: DLL})
     options = LoadOptions(server_root=str(tmp_path), file=MAIN)
-    for listed, expected in (("core.c prefork.c", UPSTREAM), ("core.c mpm_winnt.c", WINDOWS)):
+    for listed, expected in (("core.c prefork.c", ANY), ("core.c mpm_winnt.c", WINDOWS)):
         sources = Sources(options=options, built_in=frozenset(listed.split()))
         found = read_config_tree(sources, UpgradeOptions())
         assert is_windows(found) == (expected == WINDOWS)
-        assert as_its_build(options, found.built_in).build == expected
+        loaded = as_its_build(options, found.built_in)
+        assert (loaded.build, loaded.is_unix) == (expected, expected != WINDOWS)
