@@ -338,7 +338,7 @@ def upgrade(
         if result.files and (out is not None or not is_written):
             following += _before_writing(result, external)
             following.append(f"{'Next' if out is None else 'To go live'}: {writing}")
-        uncompared = _uncompared(what, wanted, is_verified=verify)
+        uncompared = result.unverified or _uncompared(what, wanted, is_verified=verify)
         output = _Output(
             shape, color, is_written, words, uncompared, following, not no_pager, copy, writing, backups
         )

@@ -12,6 +12,7 @@ from whimbrel.base.counts import count_noun
 from whimbrel.base.dialect import V22, V24
 from whimbrel.base.static_typing import TYPE_CHECKING
 from whimbrel.report.model import ReportEntry
+from whimbrel.upgrade.check.fixpoint import NOT_VERIFIED
 from whimbrel.upgrade.knowledge.scope import KnowledgeScope, UnknownKind
 from whimbrel.upgrade.model import Risk
 
@@ -44,7 +45,7 @@ def readiness(entries: Sequence[ReportEntry], unknown: int, uncompared: str) -> 
         verdict = (
             "no" if any(entry.risk is Risk.BREAKS and not entry.is_fixable for entry in review) else "not yet"
         )
-        reasons = open_work
+        reasons = open_work + [uncompared] * uncompared.startswith(NOT_VERIFIED)
     elif unknown or uncompared:
         verdict = "not decided"
         reasons = [_unknown(unknown)] if unknown else []

@@ -16,7 +16,7 @@ from whimbrel.base.errors import SourceLocation
 from whimbrel.base.layouts import DEBIAN
 from whimbrel.base.lazy_dataclasses import replace
 from whimbrel.config.options import LoadOptions
-from whimbrel.upgrade.check.fixpoint import UpgradeResult
+from whimbrel.upgrade.check.fixpoint import NOT_VERIFIED, UpgradeResult
 from whimbrel.upgrade.knowledge.scope import UnknownItem, UnknownKind
 from whimbrel.upgrade.model import DIFFERENCE, Finding, Risk, Safety, TargetBuild
 from whimbrel.upgrade.source.binary import sources_of
@@ -108,7 +108,7 @@ def _not_verified(result: UpgradeResult, why: str, *, matters: bool = True) -> s
     """Add to the scope of *result* that its answers were not compared; return the sentence. Lines that 2.4
     refuses are findings already."""
     consequence = "the answers of both versions were not compared"
-    text = f"not verified: {why}"
+    text = f"{NOT_VERIFIED}{why}"
     item = UnknownItem(UnknownKind.NOT_EXERCISED, None, text, consequence, matters=matters)
     result.scope = result.scope.with_items([item])
     return text

@@ -27,6 +27,7 @@ class UnknownKind(Enum):
     PROGRAM_NOT_RUN = "program not run"
     NOT_EXERCISED = "not exercised"
     WRITTEN = "written by upgrade"
+    ASSUMED = "assumed"
 
 
 @dataclass(frozen=True, slots=True)
