@@ -177,7 +177,6 @@ USES = (
         ("<IfModule !mod_headers.c>\nLoadModule headers_module m/mod_headers.so\n</IfModule>\n", set()),
         ("LoadModule dir_module modules/mod_dir.so\n", set()),
         ("LoadModule rewrite_module modules/mod_rewrite.so\n", {"headers_module"}),
-        ("Include nowhere.conf\n", set()),
     ],
 )
 def test_a_server_that_ran_has_the_modules_of_its_directives(
