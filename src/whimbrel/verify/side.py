@@ -65,6 +65,7 @@ class Side:
         configuration: None if it does not load; *errors* then has the reasons.
         missing: what lines name and this machine does not have; these lines were left out.
         assumed: what is assumed about the binary.
+        foreign_libraries: see `Configuration`; those before the first error.
     """
 
     name: str
@@ -74,6 +75,7 @@ class Side:
     errors: tuple[LoadError, ...] = ()
     missing: tuple[MissingResource, ...] = ()
     assumed: tuple[UnknownItem, ...] = ()
+    foreign_libraries: Mapping[SourceLocation, str] = field(default_factory=dict)
     runtime: ProbeRuntime = field(default_factory=ProbeRuntime)
     _engine: Engine | None = None
     _probing: ProbeEngine | None = None
@@ -119,6 +121,7 @@ class Side:
             side.configuration = None
             side.errors = (LoadError(with_faults(format_error(problem, dialect), side.options)),)
         side.missing = tuple(readings[-1].missing)
+        side.foreign_libraries = readings[-1].foreign_libraries
         return side
 
     @property
