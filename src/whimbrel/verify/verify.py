@@ -19,6 +19,7 @@ from whimbrel.verify.alignment import Alignment
 from whimbrel.verify.answer import Answer, DecidingLine
 from whimbrel.verify.clients import Confirmation, Confirmed
 from whimbrel.verify.config_lines import SideLines, key_of, lines_of
+from whimbrel.verify.copied_htaccess import copies_item
 from whimbrel.verify.counterexamples import counterexamples
 from whimbrel.verify.coverage.behind_redirects import without_redirects
 from whimbrel.verify.coverage.coverage import NUMBER_ENDED, TIME_ENDED, UNREACHED, Coverage
@@ -112,6 +113,8 @@ class Comparison:
         result.scope = result.scope.with_items(assume_directories(self.lines).values())
         result.scope = result.scope.with_items(damaged_htaccess(self.lines))
         result.scope = result.scope.with_items(written_by_upgrade(self.lines))
+        copied = (copies_item(side.options) for side in (old, new))
+        result.scope = result.scope.with_items(item for item in copied if item is not None)
         space = PatternSpace()
         self.decisions = PlanDecisions(old, space), PlanDecisions(new, space)
         self.confirmation = Confirmation(old, new, self._facts(), settable_variables(self.lines))
