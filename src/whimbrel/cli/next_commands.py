@@ -137,20 +137,18 @@ def after_verify(
     test = ""
     if dialects[1] != V22.name and _is_in_place(new, result.files):
         test = configtest(new.server_root, new.file, words)
-    if is_one_text and (result.groups or result.errors[1]):
+    if is_one_text and (result.causes_to_review or result.errors[1]):
         return _next(command_line("upgrade", *given_words(context, READ | NAMED | {"old"})))
     if result.errors[1]:
         return _next(command_line("check", *_named(new), *given_words(context, READ)))
     if result.errors[0]:
         return ""
-    if result.groups:
+    if result.causes_to_review:
         request = _request_words(result)
-        if not request or not _is_in_place(new, result.files):
+        if not request or not _is_in_place(new, result.files) or "backups" in given_names(context):
             return _next(f"{command_line('verify', *repeated, '--format', 'html')} > differences.html")
         place = os.path.join(old.server_root, old.file)
         other = dialects[0] if old is new else f"{place}@{dialects[0]}"
-        if "backups" in given_names(context):
-            return _next(command_line("explain", *request, *_named(new), *words, "--dialect", dialects[1]))
         sides = ["--dialect", dialects[1], "--diff", other]
         return _next(command_line("explain", *request, *_named(new), *words, *sides))
     if result.verdict is Verdict.NOT_DECIDED:
@@ -260,7 +258,7 @@ def _request_words(result: VerifyResult) -> list[str]:
     """Return the words of `explain` for the first request that differs, or is not decided, and that needs no
     variable.
     """
-    examples = [example.probe for group in result.groups for example in group.examples]
+    examples = [example.probe for group in result.causes_to_review for example in group.examples]
     for probe in (*examples, *(one.probe for one in result.not_decided if one.probe is not None)):
         if probe.environment or (probe.tls and probe.tls.peer_certificate):
             continue

@@ -1,7 +1,7 @@
 """`whimbrel replay`: send logged requests through two configurations and report what changes.
 
-Exit codes: 0 nothing changes; 1 answers change, or a configuration does not load; 2 wrong usage, or a log
-that cannot be read; 3 nothing changes in what is known, but something that may matter is not known.
+Exit codes: 0 nothing changes, but for what is cosmetic; 1 answers change, or a configuration does not load;
+2 wrong usage, or a log that cannot be read; 3 nothing changes in what is known, but something that may matter is not known.
 """
 
 from __future__ import annotations
@@ -45,7 +45,7 @@ if TYPE_CHECKING:
 app = typer.Typer(add_completion=False, rich_markup_mode=None, pretty_exceptions_enable=False)
 EPILOG: Final = epilog(
     {
-        0: "nothing changes",
+        0: "nothing changes, but for what is cosmetic",
         1: "answers change, or a configuration does not load",
         2: "wrong usage, or a log that cannot be read",
         3: "nothing changes in what is known, but something that may matter is not known",
@@ -155,7 +155,7 @@ def replay(
         raise typer.Exit(EXIT_USAGE) from None
     _print(summary, shape, after_replay(summary, old, new, has_backups=backups), may_page=not no_pager)
     write_fragment_hints([old, new], "whimbrel replay LOG... --new DIRECTORY")
-    if summary.errors or summary.tally.changes or summary.differs_from_log:
+    if summary.errors or summary.has_changes_to_review or summary.differs_from_log:
         raise typer.Exit(EXIT_FINDINGS)
     raise typer.Exit(summary.scope.exit_code(EXIT_OK))
 

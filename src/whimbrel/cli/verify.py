@@ -1,6 +1,7 @@
 """`whimbrel verify`: compare the answers of two configurations, or of one under two versions.
 
-Exit codes: 0 same; 1 different; 2 wrong usage, or a configuration that does not load; 3 not decided.
+Exit codes: 0 same, but for what is cosmetic; 1 different; 2 wrong usage, or a configuration that does not
+load; 3 not decided.
 """
 
 from __future__ import annotations
@@ -64,7 +65,7 @@ SINGLE: Final = {"root": "-d", "file": "-f", "with_httpd": "--with-httpd", "back
 app = typer.Typer(add_completion=False, rich_markup_mode=None, pretty_exceptions_enable=False)
 EPILOG: Final = epilog(
     {
-        0: "same answers",
+        0: "same answers, but for what is cosmetic",
         1: "different answers",
         2: "wrong usage, or a configuration that does not load",
         3: "not decided",

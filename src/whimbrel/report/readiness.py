@@ -19,7 +19,7 @@ from whimbrel.upgrade.model import Risk
 if TYPE_CHECKING:
     from whimbrel.replay.summary import Summary
     from whimbrel.verify.side import LoadError
-    from whimbrel.verify.verification import VerifyResult
+    from whimbrel.verify.verification import DifferenceGroup, VerifyResult
 
 MAX_PLACES: Final = 3
 """Findings of one kind that the sentence names."""
@@ -59,7 +59,7 @@ def readiness_of_comparison(verification: VerifyResult) -> str:
         return ""
     from whimbrel.verify.verification import CUT  # an upgrade that is not verified does without it
 
-    groups = [group for group in verification.groups if not group.rule]
+    groups = verification.causes_to_review
     refused = sum(group.kind == "access" or group.opens or group.closes for group in groups)
     unknown = len(verification.not_decided) + len(verification.scope.deciding)
     old, new = verification.errors
@@ -80,7 +80,7 @@ def readiness_of_comparison(verification: VerifyResult) -> str:
     elif groups:
         verdict = "not yet"
         verb = "is" if len(groups) == 1 else "are"
-        reason = f"{count_noun(len(groups), 'cause')} of other answers {verb} to review"
+        reason = f"{count_noun(len(groups), 'cause')} of other answers {verb} to review{_causes(groups)}"
     elif verification.no_start:
         verdict = "not yet"
         reason = f"it does not start here: {verification.no_start}"
@@ -91,8 +91,7 @@ def readiness_of_comparison(verification: VerifyResult) -> str:
         verdict = "not decided"
         reason = _unknown(unknown)
     elif verification.groups:
-        rules = ", ".join(sorted({group.rule for group in verification.groups}))
-        reason = f"what differs is cosmetic ({rules})"
+        reason = f"no answer differs, but for {verification.cosmetic_note}"
     return f"ready for 2.4: {verdict}: {reason}"
 
 
@@ -124,6 +123,14 @@ def readiness_of_replay(summary: Summary) -> str:
         verdict = "not decided"
         reason = _unknown(len(summary.scope.deciding))
     return f"ready for 2.4: {verdict}: {reason}"
+
+
+def _causes(groups: Sequence[DifferenceGroup]) -> str:
+    """Return the first line of each cause in parentheses, "" if no line is known."""
+    first = (next(iter((*one.joint_cause.new, *one.joint_cause.old)), None) for one in groups)
+    named = list(dict.fromkeys(f"{line.path}:{line.line}" for line in first if line is not None))
+    more = [f"{len(named) - MAX_PLACES} more"] if len(named) > MAX_PLACES else []
+    return f" ({', '.join(named[:MAX_PLACES] + more)})" if named else ""
 
 
 def _written(scope: KnowledgeScope) -> str:

@@ -79,7 +79,7 @@ def verify_upgrade(
     comparison.cover_lines(_REMOVALS)
     verification.has_ended = _is_ended(comparison, report_progress)
     comparison.finish(TIME_ENDED if verification.has_ended else comparison.unreached)
-    groups = [group for group in verification.groups if not group.rule]  # cosmetic changes contradict none
+    groups = verification.causes_to_review
     result.scope = result.scope.merge(verification.scope).with_items(_unexercised(comparison))
     scopes = _scopes_of(comparison.lines[0])
     places = [frozenset(_places(group, scopes, result.files)) for group in groups]

@@ -253,7 +253,7 @@ class Comparison:
             self.result.scope = self.result.scope.with_items(undecided_passwords(lines))
         if self._coverage is not None:
             differences, not_decided = self._coverage.finish(self.result.groups, unreached)
-            self.result.groups = [*self.result.groups, *differences]
+            self.result.groups = sorted([*self.result.groups, *differences], key=_order_of)
             self.result.not_decided.extend(not_decided)
 
     def _compare_patterns(
