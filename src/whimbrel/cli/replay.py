@@ -1,7 +1,8 @@
 """`whimbrel replay`: send logged requests through two configurations and report what changes.
 
 Exit codes: 0 nothing changes, but for what is cosmetic; 1 answers change, or a configuration does not load;
-2 wrong usage, or a log that cannot be read; 3 nothing changes in what is known, but something that may matter is not known.
+2 wrong usage, or a log that cannot be read; 3 nothing changes in what is known, but something that may matter
+is not known.
 """
 
 from __future__ import annotations

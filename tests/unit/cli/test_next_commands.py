@@ -179,7 +179,7 @@ def test_backups_are_the_old_side(site: Path, is_linked: bool) -> None:
     (site / "conf/more.conf").write_text(written.replace("10.0.0.0/8", "11.0.0.0/8"))
     status, output = run(["verify", "--backups", "-d", str(site)], site)
     assert status == 1 and "opens access" in output, output
-    assert line_of(output, "Next")[0] == "explain"
+    assert "html" in line_of(output, "Next")
     assert run(["verify", "--backups", str(site), str(site)], site)[0] == 2
 
 
