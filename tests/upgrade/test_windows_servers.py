@@ -37,7 +37,7 @@ def test_the_upgraded_text_is_read_as_the_same_system(shown: str, tmp_path: Path
     upgraded = run(upgrade.app, [old, "--out", new]).output
     verified = run(verify.app, [old, new]).output
     after = run(check.app, [new]).output
-    place = "httpd.conf:1 shows; --built-in FILE for another"
+    place = "httpd.conf:1 shows; --builtin FILE for another"
     for text in (before, upgraded, after):
         assert f"read as a server on Windows, as {place}" in " ".join(text.split())
     for text in (before, upgraded, verified, after):

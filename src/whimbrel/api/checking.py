@@ -11,7 +11,10 @@ from whimbrel.api.conversion import finding_of, path_of, text_of, unknown_of
 from whimbrel.api.errors import ConfigurationError
 from whimbrel.api.findings import CheckReport, FileChange, UpgradePlan
 from whimbrel.base.dialect import V22, V24
+from whimbrel.base.errors import SourceLocation
 from whimbrel.base.latin1 import from_system
+from whimbrel.catalogue import catalogue
+from whimbrel.config.execute import root_relative
 from whimbrel.report.entries import as_report, entry_of
 from whimbrel.report.model import Report
 from whimbrel.upgrade.check.check import (
@@ -26,7 +29,8 @@ from whimbrel.upgrade.check.diffs import diffs
 from whimbrel.upgrade.check.fixpoint import DecideCallback, UpgradeResult, upgrade
 from whimbrel.upgrade.check.load_errors import add_load_errors
 from whimbrel.upgrade.edits.diff import display_path
-from whimbrel.upgrade.model import NEWEST, READ_ERROR, Finding, Risk, Style, UpgradeOptions
+from whimbrel.upgrade.files.shared_objects import examine
+from whimbrel.upgrade.model import LOAD_ERROR, NEWEST, READ_ERROR, Finding, Risk, Style, UpgradeOptions
 from whimbrel.upgrade.rules import all_rules, rule_names
 from whimbrel.upgrade.source.config_tree import ConfigTree, ReportProgress, no_progress
 from whimbrel.upgrade.source.reading import Progress, Sources, read_config_tree
@@ -35,9 +39,11 @@ from whimbrel.utilities.usage_error import UsageError
 if TYPE_CHECKING:
     from whimbrel.api.named_files import NamedInput
     from whimbrel.config.options import LoadOptions
+    from whimbrel.verify.side import Side
 
 MAX_REFUSAL: Final = 200
 """Characters of the message of a start that fails."""
+_UNKNOWN: Final = re.compile(r"Invalid command '([^']+)'")
 _PREFIX: Final = re.compile(r"^(?:\S+: )?(?:Syntax error on line \d+ of [^:]+:\s*)*")
 _NAMED_TWICE: Final = re.compile(r"(?<!\S)(\S{1,4096}+) into server: \1: ")
 _RELEASE: Final = re.compile(r"2\.4(?:\.(\d{1,3}))?")
@@ -106,23 +112,24 @@ def add_start_failure(report: Report, options: LoadOptions) -> None:
     from whimbrel.verify.loading import load_side
 
     options = for_its_system(options)
-    errors = load_side(options, V24.name, origins=False).errors
-    if not errors:
+    side = load_side(options, V24.name, origins=False)
+    stop = _old_module(side, report)
+    if stop is None and not side.errors:
         return
-    place = errors[0].place
+    place, refusal = stop or (side.errors[0].place, _reason(side.errors[0].text))
     if place is None or not place.path:
-        report.inputs.insert(0, f"2.4 does not start: {_reason(errors[0].text)}")
+        report.inputs.insert(0, f"2.4 does not start: {refusal}")
         return
     path = display_path(place.path, report.directory)
     stops = [entry for entry in report.entries if entry.path == path and entry.risk is Risk.BREAKS]
-    damage = [entry for entry in stops if entry.rule == READ_ERROR]
+    damage = [entry for entry in stops if entry.rule == READ_ERROR and stop is None]
     found = damage or [entry for entry in stops if entry.line == place.line]
     who = "2.4 does not start"
     where = f"{path}:{place.line}"
-    reason = _reason(errors[0].text)
-    if found:
+    reason = refusal
+    if found and stop is None:
         where = found[0].place
-        reason = found[0].message.partition(": ")[0]
+        reason = found[0].message.partition(": ")[0] if found[0].rule != LOAD_ERROR else refusal
     if damage:
         of_22 = load_side(options, V22.name, origins=False).errors
         if of_22 and of_22[0].place is not None and of_22[0].place.path == place.path:
@@ -131,9 +138,31 @@ def add_start_failure(report: Report, options: LoadOptions) -> None:
     report.inputs.insert(0, f"{who}: {where}: {reason}")
 
 
+def _old_module(side: Side, report: Report) -> tuple[SourceLocation, str] | None:
+    """Return the first line that loads a library which was built for 2.2, and the reason why 2.4 stops there.
+
+    httpd executes LoadModule while it reads the text, before all lines that it executes afterwards. Of a text
+    of 2.4 a finding tells which library was.
+    """
+    foreign = {(entry.path, entry.line) for entry in report.entries if entry.rule == "C06"}
+    for place, path in side.foreign_libraries.items():
+        if report.is_of_24 and (display_path(place.path, report.directory), place.line) not in foreign:
+            continue
+        if examine(root_relative(side.options.server_root, path)).api != "2.4":
+            return place, f"{path} is built for 2.2"
+    return None
+
+
 def _reason(text: str) -> str:
     """Return httpd's message without the place, which names each path once."""
     message = _PREFIX.sub("", text).strip().partition("\n")[0]
+    unknown = _UNKNOWN.match(message)
+    if unknown is not None:
+        owners = [row.source.removesuffix(".c") for row in catalogue(V24.name).find(unknown[1])]
+        if owners:
+            return f"{owners[0]} is not loaded"
+        if catalogue(V22.name).find(unknown[1]):
+            return f"{unknown[1]} is gone"
     return _NAMED_TWICE.sub(r"\1: ", message)[:MAX_REFUSAL]
 
 

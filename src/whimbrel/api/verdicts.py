@@ -14,7 +14,7 @@ class Difference:
 
     Attributes:
         kind: "access", or "response".
-        risk: "opens access", "closes access" or "changes answers".
+        risk: "opens access", "closes access", "changes answers" or "cosmetic".
         count: the number of differing requests that were found.
         request: one of them in words; `change`: what differs in its answers.
         old_lines, new_lines: the lines that cause it.
@@ -49,6 +49,9 @@ class Verdict:
 
     @property
     def is_same(self) -> bool:
-        """Return True if both give the same answers, and nothing is left undecided or unknown."""
+        """Return True if both give the same answers, but for cosmetic differences, and nothing is left
+        undecided or unknown.
+        """
         is_known = not any(item.matters for item in self.unknown)
-        return not self.differences and not self.not_decided and is_known
+        has_others = any(one.risk != "cosmetic" for one in self.differences)
+        return not has_others and not self.not_decided and is_known

@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Annotated, Final, NamedTuple
 
 import typer
 
+from whimbrel.base.builds import AUTO
 from whimbrel.base.lazy_dataclasses import replace
 from whimbrel.base.terminal_text import terminal_width
 from whimbrel.cli.fleet import (
@@ -188,7 +189,7 @@ def check(
     defines: Defines = None,
     envvars: Envvars = None,
     as_server: AsServer = False,
-    built_in: BuiltIn = None,
+    builtin: BuiltIn = AUTO,
     target: Target = "2.4",
     shape: Shape = Format.text,
     select: Select = "",
@@ -220,7 +221,7 @@ def check(
     from whimbrel.upgrade.model import UpgradeOptions
 
     lines = before or (), after or (), defines or ()
-    named = ConfigArguments(conf or [], root, file, *lines, envvars, as_server, built_in)
+    named = ConfigArguments(conf or [], root, file, *lines, envvars, as_server, builtin)
     extra = {"config_nice": config_nice, "modules": modules, "htpasswd": htpasswd, "davlock": davlock}
     try:
         refuse(context, is_fleet=fleet, single=SINGLE)

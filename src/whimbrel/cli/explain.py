@@ -46,13 +46,12 @@ from whimbrel.cli.next_commands import command_line
 from whimbrel.cli.options import (
     After,
     Before,
-    Build,
+    BuiltIn,
     ConfigArguments,
     Defines,
     Envvars,
     File,
     Root,
-    build_name,
     encoded,
     given_names,
 )
@@ -113,7 +112,7 @@ def explain(
     after: After = None,
     defines: Defines = None,
     envvars: Envvars = None,
-    builtin: Build = AUTO,
+    builtin: BuiltIn = AUTO,
 ) -> None:
     """Explain a request (URL or log line), a change from 2.2 to 2.4, a message, a directive or a module."""
     paths = _paths_behind_url(query or [])
@@ -135,7 +134,7 @@ def explain(
         try:
             lines = before or (), after or (), defines or ()
             named = ConfigArguments(
-                paths, root, file, *lines, envvars, as_server=bool(paths), build=build_name(builtin)
+                paths, root, file, *lines, envvars, as_server=bool(paths), builtin=builtin
             )
             described = RequestDescription(
                 from_system(words),

@@ -30,8 +30,17 @@ def epilog(codes: Mapping[int, str], examples: tuple[str, ...], note: str = "") 
     return "\n".join(lines)
 
 
+_FORMER: Final = {"--built-in": "--builtin"}
+"""Former names of options, which help does not show."""
+
+
 class HelpCommand(TyperCommand):
     """A subcommand whose help names values as its texts do; lines of the epilog stay lines."""
+
+    def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
+        """Parse *args*, in which options may have their former names."""
+        parts = (word.partition("=") for word in args)
+        return super().parse_args(ctx, ["".join((_FORMER.get(name, name), *rest)) for name, *rest in parts])
 
     def format_options(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         for title, rows in self.help_records(ctx).items():

@@ -29,8 +29,6 @@ if TYPE_CHECKING:
 
 READ: Final = frozenset(("before", "after", "defines", "envvars", "builtin"))
 """The parameters that `verify` and `ctl` have too, beside those that name the server."""
-_CHECKED: Final = READ - {"builtin"}
-"""Those of them that `check` and `upgrade` have."""
 NAMED: Final = frozenset(("conf", "root", "file", "envvars"))
 """The parameters that `--undo` needs."""
 _COMPARED: Final = frozenset(("old", "new", "old_dialect", "new_dialect", "backups"))
@@ -77,7 +75,8 @@ def after_upgrade(
     """
     lines: list[str] = []
     build = context.params.get("target_build")
-    builtin = ["--builtin", "debian"] if build is not None and build.value == "debian" else []
+    is_debian = build is not None and build.value == "debian" and "builtin" not in given_names(context)
+    builtin = ["--builtin", "debian"] if is_debian else []
     if options is not None and out is not None:
         old, new = _sides(options, out)
         lines.append(command_line("verify", *builtin, *given_words(context, READ), old, new))
@@ -138,20 +137,18 @@ def after_verify(
     test = ""
     if dialects[1] != V22.name and _is_in_place(new, result.files):
         test = configtest(new.server_root, new.file, words)
-    if is_one_text and (result.groups or result.errors[1]):
-        return _next(command_line("upgrade", *given_words(context, _CHECKED | NAMED | {"old"})))
+    if is_one_text and (result.causes_to_review or result.errors[1]):
+        return _next(command_line("upgrade", *given_words(context, READ | NAMED | {"old"})))
     if result.errors[1]:
-        return _next(command_line("check", *_named(new), *given_words(context, _CHECKED)))
+        return _next(command_line("check", *_named(new), *given_words(context, READ)))
     if result.errors[0]:
         return ""
-    if result.groups:
+    if result.causes_to_review:
         request = _request_words(result)
-        if not request or not _is_in_place(new, result.files):
+        if not request or not _is_in_place(new, result.files) or "backups" in given_names(context):
             return _next(f"{command_line('verify', *repeated, '--format', 'html')} > differences.html")
         place = os.path.join(old.server_root, old.file)
         other = dialects[0] if old is new else f"{place}@{dialects[0]}"
-        if "backups" in given_names(context):
-            return _next(command_line("explain", *request, *_named(new), *words, "--dialect", dialects[1]))
         sides = ["--dialect", dialects[1], "--diff", other]
         return _next(command_line("explain", *request, *_named(new), *words, *sides))
     if result.verdict is Verdict.NOT_DECIDED:
@@ -163,8 +160,11 @@ def after_verify(
     return _next(test) if test else ""
 
 
-def after_replay(summary: Summary, old: Path | None, new: Path) -> str:
-    """Return the line behind a replay: how to look at the first change, or what compares all requests."""
+def after_replay(summary: Summary, old: Path | None, new: Path, *, has_backups: bool = False) -> str:
+    """Return the line behind a replay: how to look at the first change, or what compares all requests.
+
+    *has_backups*: the old side is what an upgrade replaced in *new*.
+    """
     if summary.errors:
         return _next(command_line("check", str(new)))
     before, after = summary.dialects
@@ -175,11 +175,14 @@ def after_replay(summary: Summary, old: Path | None, new: Path) -> str:
             if found is not None:
                 method, url, client = found.groups()
                 more = ["--method", method] if method != "GET" else []
-                words = [url, str(new), "--from", client, *more, "--dialect", after, "--diff", other]
+                diff = [] if has_backups else ["--diff", other]
+                words = [url, str(new), "--from", client, *more, "--dialect", after, *diff]
                 return _next(command_line("explain", *words))
+    dialects = ["--old-dialect", before] if before != V22.name else []
+    if has_backups:
+        return _next(command_line("verify", "--backups", *dialects, str(new)))
     if old is None:
         return ""
-    dialects = ["--old-dialect", before] if before != V22.name else []
     return _next(command_line("verify", str(old), str(new), *dialects))
 
 
@@ -255,7 +258,7 @@ def _request_words(result: VerifyResult) -> list[str]:
     """Return the words of `explain` for the first request that differs, or is not decided, and that needs no
     variable.
     """
-    examples = [example.probe for group in result.groups for example in group.examples]
+    examples = [example.probe for group in result.causes_to_review for example in group.examples]
     for probe in (*examples, *(one.probe for one in result.not_decided if one.probe is not None)):
         if probe.environment or (probe.tls and probe.tls.peer_certificate):
             continue

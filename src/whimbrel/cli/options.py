@@ -32,7 +32,7 @@ EXIT_REVIEW = 3
 
 CARRIED: Final = frozenset(
     (
-        *("conf", "root", "file", "before", "after", "defines", "envvars", "as_server", "built_in", "target"),
+        *("conf", "root", "file", "before", "after", "defines", "envvars", "as_server", "builtin", "target"),
         *("select", "ignore"),
     )
 )
@@ -131,20 +131,22 @@ Build = Annotated[
         "Default: auto, as the text shows. Example: --builtin debian",
     ),
 ]
+BuiltIn = Annotated[
+    str,
+    typer.Option(
+        "--builtin",
+        metavar="BUILD|FILE",
+        help="Take the compiled-in modules of this build of 2.4, or those of the 2.2 server from FILE, the "
+        f"output of `httpd -l`. Builds: {', '.join(BUILDS)}. Default: auto, as the text shows. "
+        "Example: --builtin modules.txt",
+    ),
+]
 AsServer = Annotated[
     bool,
     typer.Option(
         "--whole",
         help="Read the file or directory as a whole server, not as a fragment. Default: by its content. "
         "Example: --whole main.conf",
-    ),
-]
-BuiltIn = Annotated[
-    Path | None,
-    typer.Option(
-        metavar="FILE",
-        help="Read the modules that the 2.2 server has compiled in from FILE, the output of "
-        "`httpd -l`. Default: derived from the configuration. Example: --built-in modules.txt",
     ),
 ]
 Target = Annotated[

@@ -1,7 +1,8 @@
 """`whimbrel replay`: send logged requests through two configurations and report what changes.
 
-Exit codes: 0 nothing changes; 1 answers change, or a configuration does not load; 2 wrong usage, or a log
-that cannot be read; 3 nothing changes in what is known, but something that may matter is not known.
+Exit codes: 0 nothing changes, but for what is cosmetic; 1 answers change, or a configuration does not load;
+2 wrong usage, or a log that cannot be read; 3 nothing changes in what is known, but something that may matter
+is not known.
 """
 
 from __future__ import annotations
@@ -45,7 +46,7 @@ if TYPE_CHECKING:
 app = typer.Typer(add_completion=False, rich_markup_mode=None, pretty_exceptions_enable=False)
 EPILOG: Final = epilog(
     {
-        0: "nothing changes",
+        0: "nothing changes, but for what is cosmetic",
         1: "answers change, or a configuration does not load",
         2: "wrong usage, or a log that cannot be read",
         3: "nothing changes in what is known, but something that may matter is not known",
@@ -76,6 +77,14 @@ NewConf = Annotated[
 OldConf = Annotated[
     Path | None,
     typer.Option(help="Old configuration. Default: none, compare with the log only. Example: --old conf.old"),
+]
+Backups = Annotated[
+    bool,
+    typer.Option(
+        "--backups",
+        help="Take what `upgrade --write` replaced in NEW for the old configuration. Default: that of --old. "
+        "Example: --new /etc/httpd --backups",
+    ),
 ]
 OldDialect = Annotated[
     str, typer.Option(help="Answer as 2.4, 2.2 or guide. Default: 2.2. Example: --old-dialect 2.4")
@@ -118,6 +127,7 @@ def replay(
     logs: Logs,
     new: NewConf,
     old: OldConf = None,
+    backups: Backups = False,
     old_dialect: OldDialect = "2.2",
     new_dialect: NewDialect = "2.4",
     defines: Defines = None,
@@ -133,9 +143,7 @@ def replay(
     try:
         summary = _replay(
             logs,
-            (old, old_dialect),
-            (new, new_dialect),
-            defines or [],
+            _sides((old, old_dialect), (new, new_dialect), defines or [], is_before=backups),
             log_format,
             host,
             rotated,
@@ -146,18 +154,16 @@ def replay(
     except UsageError as problem:
         typer.echo(problem.message, err=True)
         raise typer.Exit(EXIT_USAGE) from None
-    _print(summary, shape, after_replay(summary, old, new), may_page=not no_pager)
+    _print(summary, shape, after_replay(summary, old, new, has_backups=backups), may_page=not no_pager)
     write_fragment_hints([old, new], "whimbrel replay LOG... --new DIRECTORY")
-    if summary.errors or summary.tally.changes or summary.differs_from_log:
+    if summary.errors or summary.has_changes_to_review or summary.differs_from_log:
         raise typer.Exit(EXIT_FINDINGS)
     raise typer.Exit(summary.scope.exit_code(EXIT_OK))
 
 
 def _replay(
     logs: list[str],
-    old: tuple[Path | None, str],
-    new: tuple[Path, str],
-    defines: list[str],
+    sides: tuple[SideOptions, SideOptions],
     log_format: str,
     host: str,
     rotated: bool,
@@ -172,7 +178,6 @@ def _replay(
     from whimbrel.replay.summary import Summary
     from whimbrel.replay.tally import Tally
     from whimbrel.replay.work import LoadFailure, Replayer, ReplayWork
-    from whimbrel.verify.loading import as_copy
 
     try:
         files = logs_of(logs, is_rotated=rotated)
@@ -184,11 +189,8 @@ def _replay(
             f"{', '.join(logs)}: no file in there\n"
             "hint: name the access logs: whimbrel replay LOG... --new CONF"
         )
-    new_side = _side(new[0], new[1], defines)
-    old_side = _side(old[0], old[1], defines) if old[0] is not None else new_side
-    new_side = replace(new_side, options=as_copy(old_side.options, new_side.options))
-    old_side = replace(old_side, options=as_copy(old_side.options, old_side.options))
-    old_name = f"{old_side.name} ({old_side.dialect})" if old[0] is not None else ""
+    old_side, new_side = sides
+    old_name = f"{old_side.name} ({old_side.dialect})" if old_side is not new_side else ""
     names = old_name, f"{new_side.name} ({new_side.dialect})"
     dialects = old_side.dialect, new_side.dialect
     now = time.time()
@@ -207,23 +209,54 @@ def _replay(
 
 
 def _scope(sides: tuple[Side, Side]) -> KnowledgeScope:
-    """Return the scope of both sides, with the .htaccess files that neither can read."""
+    """Return the scope of both sides, with files that a version cannot have read as they are."""
     from whimbrel.verify.config_lines import SideLines
     from whimbrel.verify.damaged_htaccess import damaged_htaccess
+    from whimbrel.verify.written_by_upgrade import written_by_upgrade
 
-    damaged = damaged_htaccess([SideLines(side) for side in sides])
-    return sides[0].scope.merge_version(sides[1].scope).with_items(damaged)
+    lines = [SideLines(side) for side in sides]
+    scope = sides[0].scope.merge_version(sides[1].scope).with_items(damaged_htaccess(lines))
+    return scope.with_items(written_by_upgrade(lines))
 
 
-def _side(conf: Path, dialect: str, defines: list[str]) -> SideOptions:
+def _sides(
+    old: tuple[Path | None, str], new: tuple[Path, str], defines: list[str], *, is_before: bool
+) -> tuple[SideOptions, SideOptions]:
+    """Return both sides, one object without an old one; *is_before*: the old one is what an upgrade has
+    replaced in the new one. Raises UsageError.
+    """
+    from whimbrel.base.lazy_dataclasses import replace
+    from whimbrel.upgrade.apply.journal import WriteError
+    from whimbrel.upgrade.apply.transaction import saved
+    from whimbrel.verify.loading import as_copy
+
+    if is_before and old[0] is not None:
+        raise UsageError("--backups takes no --old: it is what the upgrade replaced in --new")
+    new_side, directory = _side(new[0], new[1], defines)
+    if not is_before and old[0] is None:
+        return new_side, new_side
+    try:
+        overlay = saved(directory) if is_before else {}
+    except WriteError as problem:
+        raise UsageError(str(problem)) from None
+    old_side = _side(old[0] or new[0], old[1], defines)[0]
+    options = replace(old_side.options, overlay={**old_side.options.overlay, **overlay})
+    name = f"{old_side.name} before the upgrade" if is_before else old_side.name
+    old_side = replace(old_side, options=options, name=name)
+    new_side = replace(new_side, options=as_copy(options, new_side.options))
+    return replace(old_side, options=as_copy(options, options)), new_side
+
+
+def _side(conf: Path, dialect: str, defines: list[str]) -> tuple[SideOptions, str]:
+    """Return a side, and the directory that it belongs to."""
     from whimbrel.replay.work import SideOptions
 
     if dialect not in DIALECTS:
         raise UsageError(f"{dialect}: not a dialect; these are {', '.join(DIALECTS)}")
-    options = sources(ConfigArguments([conf], defines=defines, as_server=True))[0].options
-    if options is None:
+    found, directory = sources(ConfigArguments([conf], defines=defines, as_server=True))
+    if found.options is None:
         raise UsageError(f"{conf}: not the configuration of a server")
-    return SideOptions(options, dialect, from_system(str(conf)))
+    return SideOptions(found.options, dialect, from_system(str(conf))), directory
 
 
 def _with_formats(work: ReplayWork, loaded: tuple[Side, Side], given: str) -> ReplayWork:

@@ -25,13 +25,12 @@ from whimbrel.cli.options import (
     EXIT_USAGE,
     After,
     Before,
-    Build,
+    BuiltIn,
     ConfigArguments,
     Defines,
     Envvars,
     File,
     Root,
-    build_name,
     encoded,
     sources,
 )
@@ -76,7 +75,7 @@ def studio(
     after: After = None,
     defines: Defines = None,
     envvars: Envvars = None,
-    builtin: Build = AUTO,
+    builtin: BuiltIn = AUTO,
     port: Port = 0,
 ) -> None:
     """Show a configuration in the browser: findings, and why a request gets its answer. Ctrl-C ends it."""
@@ -84,7 +83,7 @@ def studio(
         paths = [conf] if conf is not None else []
         lines = before or (), after or (), defines or ()
         is_file = conf is not None and conf.is_file()
-        named = ConfigArguments(paths, root, file, *lines, envvars, is_file, build=build_name(builtin))
+        named = ConfigArguments(paths, root, file, *lines, envvars, is_file, builtin=builtin)
         raise typer.Exit(run(named, port))
     except UsageError as problem:
         os.write(2, encoded(f"{problem}\n"))

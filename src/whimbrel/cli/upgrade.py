@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Annotated, Final, NamedTuple
 
 import typer
 
+from whimbrel.base.builds import AUTO
 from whimbrel.base.counts import count_noun
 from whimbrel.base.latin1 import from_system, to_bytes, to_system
 from whimbrel.base.lazy_dataclasses import replace
@@ -251,7 +252,7 @@ def upgrade(
     defines: Defines = None,
     envvars: Envvars = None,
     as_server: AsServer = False,
-    built_in: BuiltIn = None,
+    builtin: BuiltIn = AUTO,
     target: Target = "2.4",
     target_build: TargetBuildOption = None,
     write: Write = False,
@@ -290,7 +291,7 @@ def upgrade(
     try:
         refuse(context, is_fleet=fleet, single=SINGLE)
         lines = before or (), after or (), defines or ()
-        named = ConfigArguments(conf or [], root, file, *lines, envvars, as_server, built_in)
+        named = ConfigArguments(conf or [], root, file, *lines, envvars, as_server, builtin)
         shape = OutputFormat.json if json else shape
         options = _options(style, target, target_build, assume or [], flags=(also_22, exact, unsafe_flags))
         wanted = parse_selection(select, ignore)
@@ -332,7 +333,7 @@ def upgrade(
         if result.files and (out is not None or not is_written):
             following += _before_writing(result, external)
             following.append(f"{'Next' if out is None else 'To go live'}: {writing}")
-        uncompared = _uncompared(what, wanted, is_verified=verify)
+        uncompared = result.unverified or _uncompared(what, wanted, is_verified=verify)
         output = _Output(
             shape, color, is_written, words, uncompared, following, not no_pager, copy, writing, backups
         )

@@ -1,6 +1,7 @@
 """`whimbrel verify`: compare the answers of two configurations, or of one under two versions.
 
-Exit codes: 0 same; 1 different; 2 wrong usage, or a configuration that does not load; 3 not decided.
+Exit codes: 0 same, but for what is cosmetic; 1 different; 2 wrong usage, or a configuration that does not
+load; 3 not decided.
 """
 
 from __future__ import annotations
@@ -35,7 +36,7 @@ from whimbrel.cli.next_commands import after_verify
 from whimbrel.cli.options import (
     After,
     Before,
-    Build,
+    BuiltIn,
     Color,
     ColorMode,
     ConfigArguments,
@@ -43,7 +44,6 @@ from whimbrel.cli.options import (
     Envvars,
     File,
     Root,
-    build_name,
     encoded,
     is_colored,
     sources,
@@ -65,7 +65,7 @@ SINGLE: Final = {"root": "-d", "file": "-f", "with_httpd": "--with-httpd", "back
 app = typer.Typer(add_completion=False, rich_markup_mode=None, pretty_exceptions_enable=False)
 EPILOG: Final = epilog(
     {
-        0: "same answers",
+        0: "same answers, but for what is cosmetic",
         1: "different answers",
         2: "wrong usage, or a configuration that does not load",
         3: "not decided",
@@ -146,7 +146,7 @@ def verify(
     after: After = None,
     defines: Defines = None,
     envvars: Envvars = None,
-    builtin: Build = AUTO,
+    builtin: BuiltIn = AUTO,
     old_dialect: OldDialect = DialectName.v22,
     new_dialect: NewDialect = DialectName.v24,
     with_httpd: WithHttpd = None,
@@ -169,7 +169,7 @@ def verify(
     try:
         refuse(context, is_fleet=fleet, single=SINGLE)
         named = ConfigArguments(
-            (), root, file, before or (), after or (), defines or (), envvars, True, build=build_name(builtin)
+            (), root, file, before or (), after or (), defines or (), envvars, True, builtin=builtin
         )
         dialects = old_dialect.value, new_dialect.value
         if fleet:

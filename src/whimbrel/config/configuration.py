@@ -63,6 +63,7 @@ class Configuration:
         missing: what lines name and this machine does not have, if the server runs elsewhere.
         copied: where a copy has the paths of the text.
         foreign_modules: identifiers of loaded modules of which nothing is known here.
+        foreign_libraries: those of modules that httpd does not distribute, by their lines in reading order.
         third_party: lines of modules without behaviour here; None before the first.
         boundary: the boundary of all multipart responses of 2.4 (ap_multipart_boundary): 64 random bits.
     """
@@ -105,6 +106,7 @@ class Configuration:
         self.copied = CopiedPaths(options.server_root, options.copied)
         self.stand_ins: dict[str, StandIn] = {}
         self.foreign_modules: set[str] = set()
+        self.foreign_libraries: dict[SourceLocation, str] = {}
         self.third_party: ThirdPartyLines | None = None
         self.boundary = f"{int.from_bytes(os.urandom(8), 'big'):016x}"
         self._prepared = {CoreDirConfig: self._first_dir_config}

@@ -155,7 +155,7 @@ def load_module(configuration: Configuration, name: str, path: str, place: Sourc
         wrong = f"{tried}: {no_library(absolute if tried == absolute else '') or NO_MODULE}"
         if configuration.build.name == WINDOWS:
             from whimbrel.config.windows import NOT_FOUND as wrong
-        _cannot_load(configuration, name, base, f"Cannot load {shown} into server: {wrong}", place)
+        _cannot_load(configuration, name, path, f"Cannot load {shown} into server: {wrong}", place)
         return
     if row.needs and row.needs not in configuration.modules:
         raise ConfigError(f"Cannot load {shown} into server: {absolute}: undefined symbol: {row.symbol}")
@@ -166,6 +166,7 @@ def load_module(configuration: Configuration, name: str, path: str, place: Sourc
         )
     add_module(configuration, row)
     if row.kind == "foreign":
+        configuration.foreign_libraries[place] = path
         from whimbrel.catalogue.third_party import module_of_file
 
         third_party = module_of_file(base)
@@ -181,18 +182,20 @@ def load_module(configuration: Configuration, name: str, path: str, place: Sourc
 
 
 def _cannot_load(
-    configuration: Configuration, name: str, base: str, text: str, place: SourceLocation
+    configuration: Configuration, name: str, path: str, text: str, place: SourceLocation
 ) -> None:
     """Raise the error for a library that is no module of this version, or record a third-party module.
 
     A third-party module counts as loaded: where the server runs elsewhere it is missing, otherwise the start
     is refused when all is read.
     """
+    base = path.rpartition("/")[2].removesuffix(".so")
     if any(catalogue(version).module_of_file(base) for version in ("2.2", "2.4")):
         raise ConfigError(text)
     from whimbrel.config.third_party_lines import add_module as add_third_party
 
     configuration.foreign_modules.add(name)
+    configuration.foreign_libraries[place] = path
     problem = add_third_party(configuration, name, base, text, place)
     if configuration.options.is_elsewhere:
         raise problem

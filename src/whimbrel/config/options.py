@@ -33,6 +33,7 @@ class LoadOptions:
         verbose: ``-e debug``.
         undecided: the parts of the file of variables that gave *environment* no value.
         overlay: contents of files that replace those on disk, by absolute path, as named or without links.
+        copies: files that contents of *overlay* were read from, by the same paths.
         build: the build of httpd whose compiled-in modules and default paths apply (base/builds.py).
         is_elsewhere: the server runs on another machine: a line that names a file, directory, library or user
             that is missing here is left out (`Configuration.missing`).
@@ -45,6 +46,7 @@ class LoadOptions:
         origins: layers and servers record the line that set each field (origins.py).
         compiled_in: source files of modules in a 2.2 binary beside those of *build*; None if unknown.
         built_in_origin: how *compiled_in* is known.
+        is_unix: the binary is known to be none of Windows, whatever the paths of the text are.
         program: the name in messages (``apache2:``); "" for the dialect's default.
     """
 
@@ -59,9 +61,11 @@ class LoadOptions:
     environment: Mapping[str, str] = field(default_factory=dict)
     undecided: tuple[UndecidedVariables, ...] = ()
     overlay: Mapping[str, bytes] = field(default_factory=dict)
+    copies: Mapping[str, str] = field(default_factory=dict)
     build: str = ANY
     compiled_in: frozenset[str] | None = None
     built_in_origin: str = ""
+    is_unix: bool = False
     program: str = ""
     is_elsewhere: bool = False
     is_copy: bool = False

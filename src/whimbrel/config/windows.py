@@ -68,7 +68,7 @@ def _refute(configuration: Configuration) -> None:
 
 def _is_open(options: LoadOptions, build: Build) -> bool:
     """Return True if the text decides about the build: none is named, and the server runs elsewhere."""
-    return options.is_elsewhere and (build.is_detected or build.name == ANY)
+    return options.is_elsewhere and not options.is_unix and (build.is_detected or build.name == ANY)
 
 
 def _of_windows(build: Build) -> Build:

@@ -20,6 +20,7 @@ if TYPE_CHECKING:
 # note of a stream's connection: its request needs a handshake that HTTP/2 forbids (RFC 9113, 9.2.1)
 RENEGOTIATION_NOTE: Final = "ssl-renegotiate-forbidden"
 PLAIN_NOTE: Final = "ssl-plain-request"  # note of a connection whose client spoke HTTP instead of TLS
+PLAIN_REQUEST: Final = b"GET / HTTP/1.0\r\n\r\n"  # stands for a plain request of any method
 
 
 @dataclass(frozen=True, slots=True)

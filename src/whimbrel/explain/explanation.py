@@ -67,7 +67,9 @@ def _explained(side: Side, probe: Probe) -> RequestExplanation:
             str(probe), side.dialect.name, 400, steps=(ExplanationStep("request", "not a request"),)
         )
     explanation = explanation_of(explained, str(probe), side.dialect.name)
-    return replace(explanation, roots=(side.loaded.root, side.options.server_root))
+    copies = side.options.copies
+    steps = tuple(step.with_files(copies) for step in explanation.steps) if copies else explanation.steps
+    return replace(explanation, steps=steps, roots=(side.loaded.root, side.options.server_root))
 
 
 def _wants_digest(explained: Explained) -> bool:

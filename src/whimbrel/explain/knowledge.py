@@ -12,6 +12,7 @@ from whimbrel.explain.client_names import unknown_names
 from whimbrel.explain.step import RequestExplanation
 from whimbrel.upgrade.knowledge.scope import KnowledgeScope, UnknownItem, UnknownKind
 from whimbrel.verify.config_lines import SideLines
+from whimbrel.verify.copied_htaccess import copy_item, unwritten_copies
 from whimbrel.verify.damaged_htaccess import damaged_htaccess
 from whimbrel.verify.missing_directories import assume_directories
 from whimbrel.verify.probe import Probe
@@ -48,6 +49,9 @@ class RequestKnowledge:
             directory = os.path.dirname(item.place.path) if item.place is not None else ""
             if any(f"{directory}/" in text for text in texts):
                 items.append(item)
+        files = {line.place.path for step in explanation.all() for line in step.lines}
+        met = {*texts, *files}
+        items += [copy_item(*pair) for pair in unwritten_copies(self.side.options) if pair[1] in met]
         more = (*self._unknown_user(probe, explanation), *unknown_names(probe, explanation))
         return KnowledgeScope(self.scope.files_read, tuple(items)).with_items(more)
 

@@ -14,6 +14,8 @@ from whimbrel.config.core_config import CoreDirConfig, CoreServerConfig
 from whimbrel.config.origins import Origin
 from whimbrel.explain.reasons import option_lines
 from whimbrel.modules.mappers.mod_dir import DirDirConfig
+from whimbrel.modules.ssl.mod_ssl.names import PLAIN
+from whimbrel.modules.ssl.mod_ssl.settings import SslServerConfig
 
 if TYPE_CHECKING:
     from whimbrel.engine.explain.explainer import Explained
@@ -117,6 +119,9 @@ def refusal_of(explained: Explained, status: int) -> CoreReason | None:
     r = explained.final
     while r.prev is not None and r.prev.status == status:
         r = r.prev
+    if r.notes.get("error-notes") == PLAIN:
+        lines = r.plan.origin(SslServerConfig, "engine")[-1:]
+        return CoreReason(lines, "the client speaks plain HTTP, and this port is one of TLS: ask with https")
     for line in reversed((*explained.log, *explained.unlogged)):
         if line.code in _SETTINGS:
             return _of_line(line, r, explained.plans.get(line.code, r.plan))

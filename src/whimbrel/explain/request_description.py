@@ -16,6 +16,7 @@ from whimbrel.base.printable import printable_line, without_user
 from whimbrel.config.configuration import Configuration
 from whimbrel.config.model import Server
 from whimbrel.verify.probe import Probe, ProbeUser, TlsFacts
+from whimbrel.verify.tls_ports import takes_tls
 
 CLIENT: Final = "192.0.2.1"  # an address for documentation (RFC 5737): in no configured network
 LOCAL: Final = "127.0.0.1"
@@ -80,6 +81,8 @@ def probe_of(
     if "://" in described.url and not port:
         port = _port_of(configuration, is_tls, found_port)
     port = port or found_port
+    if "://" not in described.url and configuration is not None:
+        is_tls = is_tls or takes_tls(configuration, described.address or address, port)
     if not host and configuration is not None:
         host = configuration.main.name or "localhost"
     if host and not described.host and port != (443 if is_tls else 80) and not _HAS_PORT.search(host):

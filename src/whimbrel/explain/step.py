@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from typing import Any, Final
 
 from whimbrel.base.lazy_dataclasses import dataclass, replace
@@ -24,6 +24,11 @@ def is_reason(level: str) -> bool:
 def line_as_dict(line: Origin) -> dict[str, str | int]:
     """Return a line of the configuration for JSON."""
     return {"file": line.place.path, "line": line.place.line, "text": line.text}
+
+
+def _in_copy(line: Origin, copies: Mapping[str, str]) -> Origin:
+    copy = copies.get(line.place.path)
+    return line if copy is None else line._replace(place=replace(line.place, path=copy))
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,6 +68,15 @@ class ExplanationStep:
             result=secrets.sub(word, self.result),
             detail=secrets.sub(word, self.detail),
             children=tuple(child.without(secrets, word) for child in self.children),
+        )
+
+    def with_files(self, copies: Mapping[str, str]) -> ExplanationStep:
+        """Return the step with the files that were read in the place of those that *copies* names."""
+        return replace(
+            self,
+            what=copies.get(self.what, self.what),
+            lines=tuple(_in_copy(line, copies) for line in self.lines),
+            children=tuple(child.with_files(copies) for child in self.children),
         )
 
     def as_dict(self) -> dict[str, Any]:

@@ -47,6 +47,11 @@ class Summary:
         )
 
     @property
+    def has_changes_to_review(self) -> bool:
+        """Return True if a request changes, and no rule calls that cosmetic."""
+        return any(not key.rule for key in self.tally.changes)
+
+    @property
     def status_changes(self) -> int:
         """The number of requests whose status changes."""
         return sum(number for (_, old, new), number in self.tally.statuses.items() if old != new)

@@ -41,7 +41,8 @@ def _lines(summary: Summary) -> Iterator[str]:
     else:
         verb = "changes" if tally.changed == 1 else "change"
         share = _percent(tally.changed, tally.requests)
-        yield f"{count_noun(tally.changed, 'request')} {verb} ({share}):"
+        kind = "" if summary.has_changes_to_review else ", all of it cosmetic"
+        yield f"{count_noun(tally.changed, 'request')} {verb} ({share}){kind}:"
     for key, change in summary.changes:
         yield ""
         yield from _change(key, change, summary.roots)

@@ -12,12 +12,14 @@ from whimbrel.base.counts import count_noun
 from whimbrel.base.dialect import V22, V24
 from whimbrel.base.static_typing import TYPE_CHECKING
 from whimbrel.report.model import ReportEntry
+from whimbrel.upgrade.check.fixpoint import NOT_VERIFIED
+from whimbrel.upgrade.knowledge.scope import KnowledgeScope, UnknownKind
 from whimbrel.upgrade.model import Risk
 
 if TYPE_CHECKING:
     from whimbrel.replay.summary import Summary
     from whimbrel.verify.side import LoadError
-    from whimbrel.verify.verification import VerifyResult
+    from whimbrel.verify.verification import DifferenceGroup, VerifyResult
 
 MAX_PLACES: Final = 3
 """Findings of one kind that the sentence names."""
@@ -43,7 +45,7 @@ def readiness(entries: Sequence[ReportEntry], unknown: int, uncompared: str) -> 
         verdict = (
             "no" if any(entry.risk is Risk.BREAKS and not entry.is_fixable for entry in review) else "not yet"
         )
-        reasons = open_work
+        reasons = open_work + [uncompared] * uncompared.startswith(NOT_VERIFIED)
     elif unknown or uncompared:
         verdict = "not decided"
         reasons = [_unknown(unknown)] if unknown else []
@@ -57,7 +59,7 @@ def readiness_of_comparison(verification: VerifyResult) -> str:
         return ""
     from whimbrel.verify.verification import CUT  # an upgrade that is not verified does without it
 
-    groups = [group for group in verification.groups if not group.rule]
+    groups = verification.causes_to_review
     refused = sum(group.kind == "access" or group.opens or group.closes for group in groups)
     unknown = len(verification.not_decided) + len(verification.scope.deciding)
     old, new = verification.errors
@@ -66,16 +68,19 @@ def readiness_of_comparison(verification: VerifyResult) -> str:
     if new:
         verdict = "no"
         reason = f"the new configuration does not load{_place_of(new[0])}"
-    elif old:
+    elif old and not _written(verification.scope):
         verdict = "not decided"
         reason = f"the old configuration does not load{_place_of(old[0])}, so nothing was compared"
+    elif written := _written(verification.scope):
+        verdict = "not decided"
+        reason = written
     elif refused:
         verdict = "no"
         reason = f"{count_noun(refused, 'cause')} of access that differs"
     elif groups:
         verdict = "not yet"
         verb = "is" if len(groups) == 1 else "are"
-        reason = f"{count_noun(len(groups), 'cause')} of other answers {verb} to review"
+        reason = f"{count_noun(len(groups), 'cause')} of other answers {verb} to review{_causes(groups)}"
     elif verification.no_start:
         verdict = "not yet"
         reason = f"it does not start here: {verification.no_start}"
@@ -86,8 +91,7 @@ def readiness_of_comparison(verification: VerifyResult) -> str:
         verdict = "not decided"
         reason = _unknown(unknown)
     elif verification.groups:
-        rules = ", ".join(sorted({group.rule for group in verification.groups}))
-        reason = f"what differs is cosmetic ({rules})"
+        reason = f"no answer differs, but for {verification.cosmetic_note}"
     return f"ready for 2.4: {verdict}: {reason}"
 
 
@@ -103,6 +107,9 @@ def readiness_of_replay(summary: Summary) -> str:
     if summary.errors:
         verdict = "no"
         reason = "a configuration does not load"
+    elif written := _written(summary.scope):
+        verdict = "not decided"
+        reason = written
     elif summary.status_changes:
         verdict = "no"
         reason = f"{summary.status_changes:,} of {total} change their status"
@@ -116,6 +123,20 @@ def readiness_of_replay(summary: Summary) -> str:
         verdict = "not decided"
         reason = _unknown(len(summary.scope.deciding))
     return f"ready for 2.4: {verdict}: {reason}"
+
+
+def _causes(groups: Sequence[DifferenceGroup]) -> str:
+    """Return the first line of each cause in parentheses, "" if no line is known."""
+    first = (next(iter((*one.joint_cause.new, *one.joint_cause.old)), None) for one in groups)
+    named = list(dict.fromkeys(f"{line.path}:{line.line}" for line in first if line is not None))
+    more = [f"{len(named) - MAX_PLACES} more"] if len(named) > MAX_PLACES else []
+    return f" ({', '.join(named[:MAX_PLACES] + more)})" if named else ""
+
+
+def _written(scope: KnowledgeScope) -> str:
+    """Return that a side of 2.2 reads what an upgrade has written, "" if none does."""
+    found = (item for item in scope.items if item.kind is UnknownKind.WRITTEN)
+    return next((f"{item.place}: {item.subject}; {item.advice}" for item in found), "")
 
 
 def _unknown(count: int) -> str:

@@ -19,6 +19,7 @@ from whimbrel.engine.output.headers import final_request
 from whimbrel.engine.pipeline.error import error_document
 from whimbrel.engine.request import Request
 from whimbrel.engine.response import Response
+from whimbrel.engine.tls import PLAIN_NOTE, PLAIN_REQUEST
 from whimbrel.http.syntax.head import Head, InputState, read_head
 from whimbrel.verify.answer import Answer
 from whimbrel.verify.assumptions import USER_KEY
@@ -95,6 +96,20 @@ def connection_of(engine: Engine, probe: Probe) -> Connection:
     return connection
 
 
+def received(engine: ProbeEngine, probe: Probe) -> tuple[Connection, Head] | None:
+    """Return the connection of *probe* and the head that the server reads; None for no request.
+
+    A port of TLS reads of a client without TLS the first bytes alone, and answers them with 400.
+    """
+    connection = connection_of(engine, probe)
+    data = probe.head()
+    if probe.tls is None and engine.takes_tls(probe.address, probe.port):
+        connection.notes[PLAIN_NOTE] = "1"
+        data = PLAIN_REQUEST
+    head = read_head(data, engine.limits, engine.rules, ending=InputState.EOF)
+    return None if head is None else (connection, head)
+
+
 BegunProbe = tuple[Connection, Head, RequestBody]
 """The arguments of `Engine.answer` for a probe."""
 
@@ -107,8 +122,8 @@ def begin_probe(engine: ProbeEngine, probe: Probe) -> BegunProbe | None:
     engine.limit_files()
     engine.worker_state[USER_KEY] = probe.user
     engine.initial_environment = probe.environment
-    head = read_head(probe.head(), engine.limits, engine.rules, ending=InputState.EOF)
-    return None if head is None else (connection_of(engine, probe), head, RequestBody(0))
+    begun = received(engine, probe)
+    return None if begun is None else (*begun, RequestBody(0))
 
 
 def answer_probe(engine: ProbeEngine, probe: Probe) -> tuple[Answer, tuple[AccessCheck, ...]]:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from whimbrel.base.errors import SourceLocation
 from whimbrel.base.programs import without_programs
-from whimbrel.config.core_config import CoreDirConfig, CoreServerConfig
+from whimbrel.config.core_config import CoreDirConfig
 from whimbrel.config.origins import Origin
 from whimbrel.engine.connection import Connection
 from whimbrel.engine.explain.deciding_rules import deciding_rules, is_container
@@ -21,12 +21,11 @@ from whimbrel.engine.explain.decisions import (
 )
 from whimbrel.engine.explain.explainer import Explained, Explainer
 from whimbrel.engine.input.body import RequestBody
-from whimbrel.engine.parser_limits import head_limits, head_rules
-from whimbrel.http.syntax.head import Head, InputState, read_head
+from whimbrel.http.syntax.head import Head
 from whimbrel.modules.aaa.allow_deny import AllowDenyDirConfig
 from whimbrel.registry.phases import HookStatus
 from whimbrel.verify.answer import DECIDES, DecidingLine
-from whimbrel.verify.answering import connection_of, release_body
+from whimbrel.verify.answering import received, release_body
 from whimbrel.verify.assumptions import USER_KEY
 from whimbrel.verify.probe import Probe
 
@@ -79,16 +78,14 @@ def explain(side: Side, probe: Probe, *, is_dry: bool = False) -> Explained | No
     configuration = side.loaded
     runtime = side.runtime
     runtime.begin(probe.client, probe.client_host, is_traced=True)
-    server = configuration.main.config(CoreServerConfig)
-    rules = head_rules(server, configuration)
-    head = read_head(probe.head(), head_limits(server), rules, ending=InputState.EOF)
-    if head is None:
+    begun = received(side.probing, probe)
+    if begun is None:
         return None
     explainer = Explainer(configuration, runtime, is_dry=is_dry)
     explainer.state = {USER_KEY: probe.user}
     explainer.stat_cache = side.probing.stat_cache
     with without_programs():
-        explaining = _explained(explainer, connection_of(side.probing, probe), head)
+        explaining = _explained(explainer, *begun)
         return side.probing.loop.run_until_complete(explaining)
 
 

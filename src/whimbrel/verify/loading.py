@@ -138,6 +138,7 @@ def with_copied_htaccess(old: LoadOptions, new: LoadOptions) -> LoadOptions:
         return new
     origins = ("",) if copy == origin else ("", origin)
     found: dict[str, bytes] = {}
+    copies: dict[str, str] = {}
     for directory, inner, names in os.walk(to_bytes(copy)):
         below = to_text(directory).removeprefix(copy)
         # nothing is a copy below a directory that no original has
@@ -148,5 +149,6 @@ def with_copied_htaccess(old: LoadOptions, new: LoadOptions) -> LoadOptions:
             place = f"{one}{below}/.htaccess"
             if os.path.isfile(to_bytes(place)):
                 found[place] = read_regular(directory + b"/.htaccess")
+                copies[place] = f"{to_text(directory)}/.htaccess"
                 break
-    return replace(new, overlay={**found, **new.overlay}) if found else new
+    return replace(new, overlay={**found, **new.overlay}, copies=copies) if found else new

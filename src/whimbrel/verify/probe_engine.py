@@ -25,6 +25,7 @@ from whimbrel.engine.request import Request
 from whimbrel.engine.walk.htaccess import HtaccessResolver
 from whimbrel.registry.phases import HookStatus
 from whimbrel.verify.probe_runtime import ProbeRuntime
+from whimbrel.verify.tls_ports import takes_tls
 
 _STATE: Final = "access checks"
 _WAITING: Final = frozenset(
@@ -128,6 +129,7 @@ class ProbeEngine(Engine):
         self.needs_loop = any(module.source in _WAITING for module in configuration.modules.modules)
         self._loop: asyncio.AbstractEventLoop | None = None
         self._assumed: dict[tuple[bytes, bool], StatResult] = {}
+        self._tls_ports: dict[tuple[str, int], bool] = {}
         self.worker_state[_STATE] = []
 
     @property
@@ -143,6 +145,14 @@ class ProbeEngine(Engine):
         """The access checks of the present probe."""
         checks: list[AccessCheck] = self.worker_state[_STATE]
         return checks
+
+    def takes_tls(self, address: str, port: int) -> bool:
+        """Return True if clients of this address of the server speak TLS (`takes_tls`)."""
+        known = self._tls_ports.get((address, port))
+        if known is None:
+            known = takes_tls(self.configuration, address, port)
+            self._tls_ports[address, port] = known
+        return known
 
     def assume_directory(self, path: str) -> None:
         """Answer as if *path* and the directories above it existed; those that exist are as they are."""

@@ -18,8 +18,8 @@ from whimbrel.config.options import LoadOptions
 from whimbrel.engine.engine import Engine
 from whimbrel.registry.module import Module
 from whimbrel.upgrade.knowledge.loaded import scope_of, scope_of_missing
-from whimbrel.upgrade.knowledge.scope import KnowledgeScope
-from whimbrel.upgrade.source.binary import with_compiled_in
+from whimbrel.upgrade.knowledge.scope import KnowledgeScope, UnknownItem
+from whimbrel.upgrade.source.binary import as_binary
 from whimbrel.upgrade.source.text_faults import sentences
 from whimbrel.verify.answer import Answer
 from whimbrel.verify.answering import answer_probe
@@ -64,6 +64,8 @@ class Side:
         options: httpd's -d -f -C -c -D.
         configuration: None if it does not load; *errors* then has the reasons.
         missing: what lines name and this machine does not have; these lines were left out.
+        assumed: what is assumed about the binary.
+        foreign_libraries: see `Configuration`; those before the first error.
     """
 
     name: str
@@ -72,6 +74,8 @@ class Side:
     configuration: Configuration | None = None
     errors: tuple[LoadError, ...] = ()
     missing: tuple[MissingResource, ...] = ()
+    assumed: tuple[UnknownItem, ...] = ()
+    foreign_libraries: Mapping[SourceLocation, str] = field(default_factory=dict)
     runtime: ProbeRuntime = field(default_factory=ProbeRuntime)
     _engine: Engine | None = None
     _probing: ProbeEngine | None = None
@@ -96,8 +100,8 @@ class Side:
         What *is_hopeless* finds in the lines that were read ends the loading, without errors.
         """
         dialect = DIALECTS[dialect] if isinstance(dialect, str) else dialect
-        options = with_compiled_in(replace(options, check_only=check_only), dialect)
-        side = cls(name or dialect.name, options, dialect)
+        options, assumed = as_binary(replace(options, check_only=check_only), dialect)
+        side = cls(name or dialect.name, options, dialect, assumed=tuple(assumed))
         side.runtime = ProbeRuntime(now)
         readings = list[Configuration]()
         try:
@@ -117,6 +121,7 @@ class Side:
             side.configuration = None
             side.errors = (LoadError(with_faults(format_error(problem, dialect), side.options)),)
         side.missing = tuple(readings[-1].missing)
+        side.foreign_libraries = readings[-1].foreign_libraries
         return side
 
     @property
@@ -137,8 +142,8 @@ class Side:
     def scope(self) -> KnowledgeScope:
         """What was read, and what is unknown, without directories that are not here."""
         if self.configuration is None:
-            return scope_of_missing(self.missing)
-        return scope_of(self.configuration, self.missing)
+            return scope_of_missing(self.missing).with_items(self.assumed)
+        return scope_of(self.configuration, self.missing).with_items(self.assumed)
 
     @property
     def loaded(self) -> Configuration:

@@ -16,7 +16,7 @@ from whimbrel.base.errors import SourceLocation
 from whimbrel.base.layouts import DEBIAN
 from whimbrel.base.lazy_dataclasses import replace
 from whimbrel.config.options import LoadOptions
-from whimbrel.upgrade.check.fixpoint import UpgradeResult
+from whimbrel.upgrade.check.fixpoint import NOT_VERIFIED, UpgradeResult
 from whimbrel.upgrade.knowledge.scope import UnknownItem, UnknownKind
 from whimbrel.upgrade.model import DIFFERENCE, Finding, Risk, Safety, TargetBuild
 from whimbrel.upgrade.source.binary import sources_of
@@ -79,7 +79,7 @@ def verify_upgrade(
     comparison.cover_lines(_REMOVALS)
     verification.has_ended = _is_ended(comparison, report_progress)
     comparison.finish(TIME_ENDED if verification.has_ended else comparison.unreached)
-    groups = [group for group in verification.groups if not group.rule]  # cosmetic changes contradict none
+    groups = verification.causes_to_review
     result.scope = result.scope.merge(verification.scope).with_items(_unexercised(comparison))
     scopes = _scopes_of(comparison.lines[0])
     places = [frozenset(_places(group, scopes, result.files)) for group in groups]
@@ -108,7 +108,7 @@ def _not_verified(result: UpgradeResult, why: str, *, matters: bool = True) -> s
     """Add to the scope of *result* that its answers were not compared; return the sentence. Lines that 2.4
     refuses are findings already."""
     consequence = "the answers of both versions were not compared"
-    text = f"not verified: {why}"
+    text = f"{NOT_VERIFIED}{why}"
     item = UnknownItem(UnknownKind.NOT_EXERCISED, None, text, consequence, matters=matters)
     result.scope = result.scope.with_items([item])
     return text

@@ -167,13 +167,27 @@ class VerifyResult:
 
     @property
     def verdict(self) -> Verdict:
-        """The result; a side that does not load makes the other one incomparable."""
+        """The result; a side that does not load makes the other one incomparable. What a rule calls cosmetic
+        is no difference to a reader of the answers.
+        """
         if any(self.errors):
             return Verdict.DOES_NOT_LOAD
-        if self.groups:
+        if self.causes_to_review:
             return Verdict.DIFFERENT
         is_decided = not self.not_decided and self.scope.is_complete
         return Verdict.SAME if is_decided else Verdict.NOT_DECIDED
+
+    @property
+    def causes_to_review(self) -> list[DifferenceGroup]:
+        """The groups that no rule calls cosmetic."""
+        return [group for group in self.groups if not group.rule]
+
+    @property
+    def cosmetic_note(self) -> str:
+        """The number of differences that rules call cosmetic, with these rules; "" for none."""
+        groups = [group for group in self.groups if group.rule]
+        count = count_noun(sum(group.count for group in groups), "cosmetic difference")
+        return f"{count} ({', '.join(sorted({group.rule for group in groups}))})" if groups else ""
 
     @property
     def differences(self) -> int:

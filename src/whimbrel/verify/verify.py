@@ -19,6 +19,7 @@ from whimbrel.verify.alignment import Alignment
 from whimbrel.verify.answer import Answer, DecidingLine
 from whimbrel.verify.clients import Confirmation, Confirmed
 from whimbrel.verify.config_lines import SideLines, key_of, lines_of
+from whimbrel.verify.copied_htaccess import copies_item
 from whimbrel.verify.counterexamples import counterexamples
 from whimbrel.verify.coverage.behind_redirects import without_redirects
 from whimbrel.verify.coverage.coverage import NUMBER_ENDED, TIME_ENDED, UNREACHED, Coverage
@@ -42,6 +43,7 @@ from whimbrel.verify.side import Side
 from whimbrel.verify.text_differences import TextDifferences
 from whimbrel.verify.undecided_passwords import undecided_passwords
 from whimbrel.verify.verification import CUT, DifferenceGroup, Example, NotDecided, VerifyResult
+from whimbrel.verify.written_by_upgrade import written_by_upgrade
 
 MAX_SECONDS: Final = 30.0
 """Processor time for the requests of all hosts, where the user gives no number of requests: that of programs
@@ -79,7 +81,7 @@ def verify(
     result = VerifyResult((old.name, new.name), (old.errors, new.errors))
     result.dialects = (old.dialect.name, new.dialect.name)
     if not (old.is_loaded and new.is_loaded):
-        result.scope = old.scope.merge_version(new.scope)
+        result.scope = old.scope.merge_version(new.scope).with_items(written_by_upgrade((old,)))
         return result
     result.no_start = new.no_start
     on_windows = [side.name for side in (old, new) if side.loaded.build.name == WINDOWS]
@@ -110,6 +112,9 @@ class Comparison:
         result.scope = result.scope.merge(old.scope.merge_version(new.scope))
         result.scope = result.scope.with_items(assume_directories(self.lines).values())
         result.scope = result.scope.with_items(damaged_htaccess(self.lines))
+        result.scope = result.scope.with_items(written_by_upgrade(self.lines))
+        copied = (copies_item(side.options) for side in (old, new))
+        result.scope = result.scope.with_items(item for item in copied if item is not None)
         space = PatternSpace()
         self.decisions = PlanDecisions(old, space), PlanDecisions(new, space)
         self.confirmation = Confirmation(old, new, self._facts(), settable_variables(self.lines))
@@ -248,7 +253,7 @@ class Comparison:
             self.result.scope = self.result.scope.with_items(undecided_passwords(lines))
         if self._coverage is not None:
             differences, not_decided = self._coverage.finish(self.result.groups, unreached)
-            self.result.groups = [*self.result.groups, *differences]
+            self.result.groups = sorted([*self.result.groups, *differences], key=_order_of)
             self.result.not_decided.extend(not_decided)
 
     def _compare_patterns(

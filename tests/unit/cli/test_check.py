@@ -13,7 +13,7 @@ from xml.etree import ElementTree
 import pytest
 from typer.testing import CliRunner, Result
 
-from whimbrel.cli import check
+from whimbrel.cli import check, verify
 from whimbrel.upgrade.source.named_sources import why_unread
 
 BROKEN = "Listen 127.0.0.1:80\nSSLProtocol +SSLv2 +TLSv1\n"
@@ -157,7 +157,10 @@ def test_the_report_says_first_what_the_input_was_taken_for(tmp_path: Path) -> N
     assert found.stdout.startswith("input: fragment: ")
     named = [line for line in found.stdout.splitlines() if "LoadModule" in line]
     assert named == ["    3  | LoadModule php5_module x.so"]
-    assert run(tmp_path / "ports.conf", "--whole").stdout.startswith("input: whole server: ")
+    first, second = run(tmp_path / "ports.conf", "--whole").stdout.splitlines()[:2]
+    assert first.endswith("ports.conf:3: x.so is built for 2.2") and second.startswith(
+        "input: whole server: "
+    )
     (tmp_path / ".htaccess").write_text("Order allow,deny\n")
     assert run(tmp_path / ".htaccess").stdout.startswith("input: .htaccess: ")
     assert json.loads(run(tmp_path / "ports.conf", "--format", "json").stdout)["input"][0].startswith(
@@ -304,3 +307,66 @@ def test_the_command_behind_a_check_of_an_upgraded_text_loads_it(tmp_path: Path)
     assert "X15" in done.stdout, done.stdout
     last = done.stdout.splitlines()[-1]
     assert last.startswith(f"Next: whimbrel ctl configtest -d {tmp_path}"), done.stdout
+
+
+LISTS = {
+    "no MPM": "core.c http_core.c mod_so.c mod_dir.c mod_alias.c mod_authz_host.c",
+    "prefork": "core.c prefork.c http_core.c mod_so.c mod_dir.c mod_alias.c mod_authz_host.c",
+}
+
+
+@pytest.mark.parametrize("option", ["--builtin", "--built-in"])
+@pytest.mark.parametrize("listed", LISTS)
+@pytest.mark.parametrize("more", ["", "LoadModule mpm_event_module modules/mod_mpm_event.so\n"])
+def test_a_list_of_modules_of_2_2_is_none_of_2_4(tmp_path: Path, option: str, listed: str, more: str) -> None:
+    """The list names the MPM of 2.2; that of 2.4 is the one line of the text, or the one that is proposed."""
+    (tmp_path / "htdocs").mkdir()
+    (tmp_path / "httpd.conf").write_text(
+        f'ServerRoot "{tmp_path}"\nListen 8080\nServerName a.example\nDocumentRoot "{tmp_path}/htdocs"\n'
+        f"{more}Alias /x {tmp_path}/htdocs\nDirectoryIndex a.html\n"
+    )
+    (tmp_path / "mods.txt").write_text("Compiled in modules:\n" + LISTS[listed].replace(" ", "\n"))
+    words = [str(tmp_path / "httpd.conf"), option, str(tmp_path / "mods.txt")]
+    output = CliRunner().invoke(check.app, words).stdout
+    assert "More than one MPM" not in output and "httpd.conf:0" not in output, output
+    assert "mod_alias" in output, output  # compiled in before, a module of its own in 2.4
+    if not more:
+        compared = CliRunner().invoke(verify.app, words).output
+        assert "old (2.2) does not load" not in compared, compared
+
+
+def test_what_names_neither_a_build_nor_a_list_is_refused(
+    tmp_path: Path, capfd: pytest.CaptureFixture[str]
+) -> None:
+    (tmp_path / "httpd.conf").write_text("Listen 80\n")
+    result = CliRunner().invoke(check.app, [str(tmp_path / "httpd.conf"), "--builtin", "debain"])
+    assert result.exit_code == 2 and "debian" in capfd.readouterr().err
+
+
+PHP = "LoadModule php5_module modules/libphp5.so"
+OF_24 = "LoadModule mpm_event_module m/mod_mpm_event.so\nLoadModule authz_core_module m/mod_authz_core.so\n"
+GONE = "LoadModule authz_default_module modules/mod_authz_default.so"
+
+
+@pytest.mark.parametrize(
+    ("text", "first"),
+    [
+        (f"AddType a/b .c\n{PHP}", "httpd.conf:4: modules/libphp5.so is built for 2.2"),
+        (f"AddType a/b .c\nLoadModule x_module modules/mod_x.so\n{PHP}", "httpd.conf:4: modules/mod_x.so"),
+        (f"NameVirtualHost *:80\nSSLMutex x\n{GONE}\n{PHP}", "httpd.conf:5: mod_authz_default is gone"),
+        (f"{OF_24}AddType a/b .c\n{PHP}", "httpd.conf:6: modules/libphp5.so"),
+        (f"{OF_24}Order deny,allow\nInclude inc.conf", "inc.conf:2: mod_authz_default is gone"),
+        (f"{OF_24}Define X inc\nLockFile x\nInclude ${{X}}.conf", "inc.conf:2: mod_authz_default is gone"),
+        (f"{OF_24}LockFile x\n<IfDefine !Q>\n{PHP}\n</IfDefine>", "httpd.conf:7: modules/libphp5.so"),
+        (f"{OF_24}LockFile x\n<IfModule mod_nosuch.c>\n{PHP}\n</IfModule>", "httpd.conf:5: LockFile is gone"),
+        (f"{OF_24}DefaultType text/plain\nFoo bar", "httpd.conf:6: Invalid command 'Foo'"),
+    ],
+)
+def test_the_line_that_stops_2_4_first(tmp_path: Path, text: str, first: str) -> None:
+    """As `apache2 -t` of 2.4.71 says: what httpd executes while it reads comes before all other lines."""
+    (tmp_path / "htdocs").mkdir()
+    (tmp_path / "inc.conf").write_text(f"# more\n{GONE}\n")
+    main = tmp_path / "httpd.conf"
+    main.write_text(f"Listen 8080\nServerName a.example\n{text}\n")
+    output = run("--whole", main).output
+    assert output.startswith(f"2.4 does not start: {first}"), output

@@ -63,7 +63,10 @@ BAD = LoadError("bad", SourceLocation("/a.conf", 7))
     ("result", "sentence"),
     [
         (compared(), "yes: no answer differs"),
-        (compared(groups=[group(rule="C30")]), "yes: what differs is cosmetic (C30)"),
+        (
+            compared(groups=[group(rule="C30")]),
+            "yes: no answer differs, but for 0 cosmetic differences (C30)",
+        ),
         (compared(groups=[group(), group(rule="C30")]), "not yet: 1 cause of other answers is to review"),
         (compared(groups=[group("access"), group()]), "no: 1 cause of access that differs"),
         (compared(errors=((), (BAD,))), "no: the new configuration does not load: /a.conf:7"),

@@ -4,11 +4,23 @@ from __future__ import annotations
 
 import pytest
 
+from whimbrel.api.verdicts import Difference as PublicDifference
+from whimbrel.api.verdicts import Verdict as PublicVerdict
+from whimbrel.report.readiness import readiness_of_comparison
+from whimbrel.report.verification.entries import summary
+from whimbrel.report.verification.json import render
 from whimbrel.verify.answer import Answer
 from whimbrel.verify.causes import Cause
 from whimbrel.verify.difference import Difference, FieldDifference
 from whimbrel.verify.probe import Probe
-from whimbrel.verify.verification import MAX_EXAMPLES, DifferenceGroup, Example, Verdict
+from whimbrel.verify.verification import (
+    MAX_EXAMPLES,
+    DifferenceGroup,
+    Example,
+    NotDecided,
+    Verdict,
+    VerifyResult,
+)
 
 
 def example(old: int, new: int, name: str = "status") -> Example:
@@ -71,3 +83,23 @@ def test_each_end_of_a_verification_has_its_exit_code() -> None:
         "DOES_NOT_LOAD": 2,
         "NOT_DECIDED": 3,
     }
+
+
+def test_what_a_rule_calls_cosmetic_is_the_same_to_a_reader() -> None:
+    """The exit code, the verdict and the sentence about going live agree."""
+    cosmetic = DifferenceGroup("response", Cause((), ()), rule="C30", count=7)
+    other = DifferenceGroup("response", Cause((), ()))
+    result = VerifyResult(groups=[cosmetic], dialects=("2.2", "2.4"))
+    assert (result.verdict, result.verdict.value) == (Verdict.SAME, 0)
+    assert summary(result)[0].endswith("same, but for 7 cosmetic differences (C30)")
+    assert readiness_of_comparison(result).startswith("ready for 2.4: yes")
+    assert '"verdict": "same"' in render(result)
+    result.not_decided.append(NotDecided("x"))
+    assert result.verdict is Verdict.NOT_DECIDED
+    assert VerifyResult(groups=[other, cosmetic]).verdict is Verdict.DIFFERENT
+    assert PublicVerdict((public("cosmetic"),), (), 1, ()).is_same
+    assert not PublicVerdict((public("cosmetic"), public("changes answers")), (), 1, ()).is_same
+
+
+def public(risk: str) -> PublicDifference:
+    return PublicDifference("response", risk, 1, "GET /", "vary", (), ())

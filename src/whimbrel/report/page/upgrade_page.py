@@ -73,7 +73,10 @@ def _entries(result: UpgradeResult, directory: str) -> list[ReportEntry]:
 def _badge(result: UpgradeResult, entries: Iterable[ReportEntry]) -> Badge:
     to_review = [entry for entry in entries if entry.needs_review or entry.decision]
     if to_review:
-        return Badge("Needs review", KEYS[worst(to_review)])
+        more = ", not verified" if result.unverified else ""
+        return Badge(f"Needs review{more}", KEYS[worst(to_review)])
+    if result.unverified:
+        return Badge("Not verified", UNDECIDED)
     if not result.scope.is_complete:
         return Badge("Not decided", UNDECIDED)
     return Badge("Nothing to review" if result.files else "Nothing to change", SAME)

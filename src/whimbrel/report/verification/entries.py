@@ -75,7 +75,9 @@ def report_of(verification: VerifyResult) -> Report:
 def summary(verification: VerifyResult) -> list[str]:
     """Return the verdict and the counts as sentences."""
     old, new = verification.names
-    lines = [f"{old} and {new}: {WORDS[verification.verdict]}"]
+    note = verification.cosmetic_note
+    but = f", but for {note}" if note and verification.verdict is Verdict.SAME else ""
+    lines = [f"{old} and {new}: {WORDS[verification.verdict]}{but}"]
     if not any(verification.errors):
         lines.append(
             f"{count_noun(verification.chains, 'chain')} of sections compared exactly, "

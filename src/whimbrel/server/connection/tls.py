@@ -14,7 +14,7 @@ import ssl
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, Final, cast
 
-from whimbrel.engine.tls import PLAIN_NOTE, TlsChoice, TlsHosts, TlsObject
+from whimbrel.engine.tls import PLAIN_NOTE, PLAIN_REQUEST, TlsChoice, TlsHosts, TlsObject
 from whimbrel.http.syntax.client_hello import RECORD_HANDSHAKE, ClientHello, ClientHelloReader, NotClientHello
 from whimbrel.server.connection.addresses import CLIENT_CONNECTION, client_connection
 from whimbrel.server.connection.handshakes import COPIES, OBJECT_BYTES, Handshakes
@@ -33,7 +33,6 @@ HTTP2: Final = "h2"
 UNKNOWN_HELLO: Final = ClientHello("", (), 0)
 FIRST_BYTES: Final = 5  # by which OpenSSL tells HTTP from other input
 _HTTP: Final = (b"GET ", b"POST ", b"HEAD ", b"PUT ")
-PLAIN_REQUEST: Final = b"GET / HTTP/1.0\r\n\r\n"  # stands for a plain request of any method
 
 
 Outcome = bytes | Exception | None  # of a step of the library

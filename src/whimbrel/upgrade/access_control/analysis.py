@@ -20,7 +20,7 @@ from whimbrel.upgrade.access_control.chain_decisions import ChainDecisions
 from whimbrel.upgrade.access_control.conditional_edits import of_conditional
 from whimbrel.upgrade.access_control.edits import rendered, section_edits
 from whimbrel.upgrade.access_control.effective import RECORD, flatten_directives, has_directive
-from whimbrel.upgrade.access_control.fragment_context import password_area, surrounded, unmapped
+from whimbrel.upgrade.access_control.fragment_context import is_loose, password_area, surrounded, unmapped
 from whimbrel.upgrade.access_control.native import ALIAS, ERROR_500
 from whimbrel.upgrade.access_control.placements import Placements
 from whimbrel.upgrade.access_control.replacement import FILES, Repetition, Replacement, directory_of
@@ -372,6 +372,7 @@ def _settled(
             if not _join_twins(analysis, twins):
                 return None
             wrong = {first_of.get(unit, unit): SHARED for unit in _disagreeing(tree, analysis)}
+            wrong.update(dict.fromkeys(_half_written(tree, analysis), CARRIED))
         if not (more or wrong.keys() - failed.keys()):
             _check_repetitions(analysis)
             return analysis
@@ -388,6 +389,22 @@ def _unlike(analysis: AccessAnalysis, both: set[AccessSection]) -> set[AccessSec
 
 def _disagreeing(tree: ConfigTree, analysis: AccessAnalysis) -> set[AccessSection]:
     return disagreeing(analysis.inventory.sections, analysis.plans, lambda unit: analysis.edits(tree, unit))
+
+
+def _half_written(tree: ConfigTree, analysis: AccessAnalysis) -> Iterator[AccessSection]:
+    """Yield the sections of a file without its server whose text for 2.4 would keep a part of their lists.
+
+    A list in a section around them stays, and has to be undone in them: 2.4 then needs mod_access_compat for
+    both, so that nothing is won by a text of both versions.
+    """
+    lists = RECORD | {"satisfy"}
+    for unit, plan in analysis.plans.items():
+        control = plan.replacement.control
+        if is_loose(tree, unit) and tree.options.style is not Style.COMPAT and has_directive(control, lists):
+            before = {line for line in flatten_directives(unit.access_lines) if line.name in lists}
+            after = {line for line in flatten_directives(control) if line.name in lists}
+            if before - after:
+                yield unit
 
 
 def _divided(analysis: AccessAnalysis) -> set[AccessSection]:

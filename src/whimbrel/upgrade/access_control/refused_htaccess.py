@@ -6,7 +6,7 @@ lines every module may be compiled in.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from functools import lru_cache
 from typing import Final
 
@@ -14,7 +14,7 @@ from whimbrel.access.chains import admitted_overrides
 from whimbrel.access.sections import Override
 from whimbrel.base.dialect import V22, V24, Dialect
 from whimbrel.base.latin1 import to_bytes
-from whimbrel.catalogue import DirectiveEntry, catalogue
+from whimbrel.catalogue import catalogue
 from whimbrel.config.configuration import Configuration
 from whimbrel.config.model import SectionKind
 from whimbrel.config.options import LoadOptions
@@ -65,7 +65,7 @@ def htaccess_findings(tree: ConfigTree) -> Iterator[Finding]:
     for section in sections:
         line_22 = refused_22.get(section.file.path)
         finding = (
-            _refused_by_24(analysis, section, overrides[section])
+            _refused_by_24(tree, analysis, section, overrides[section])
             if line_22 is None
             else _only_in_24(section, line_22)
         )
@@ -152,14 +152,22 @@ def _only_in_24(section: AccessSection, line_22: _Line) -> Finding | None:
     )
 
 
-def _refused_by_24(analysis: AccessAnalysis, section: AccessSection, override: Override) -> Finding | None:
-    """Return the finding about a file of which 2.4 refuses a directive under this AllowOverride."""
+def _refused_by_24(
+    tree: ConfigTree, analysis: AccessAnalysis, section: AccessSection, override: Override
+) -> Finding | None:
+    """Return the finding about a file of which 2.4 refuses a directive under this AllowOverride, unless 2.2
+    refuses it likewise.
+    """
     bits = _bits(override)
+    is_of_24 = is_24_config(tree)  # no server of 2.2 was asked about its files
     refused = next(
         (
             line
             for line in walk(section.file.statements)
-            if line.in_24 is not False and _is_refused_by_24(line.name, bits) and not is_branch(line)
+            if line.in_24 is not False
+            and _is_refused(line.name, bits, V24.name)
+            and not (is_of_24 and line.name != "require" and _is_refused(line.name, bits, V22.name))
+            and not is_branch(line)
         ),
         None,
     )
@@ -182,22 +190,23 @@ def _refused_by_24(analysis: AccessAnalysis, section: AccessSection, override: O
         "X22",
         refused.place,
         f"2.4 refuses {_name(refused)} under this AllowOverride: 500 to every request for the directory",
-        _admission(analysis, section, override, catalogue("2.4").find(refused.name)),
+        _admission(tree, analysis, section, override, refused.name),
         Risk.CLOSES,
     )
 
 
 @lru_cache(maxsize=4096)
-def _is_refused_by_24(name: str, bits: int) -> bool:
-    """Return True if 2.4 has the directive, and not where the classes *bits* are admitted."""
-    rows = catalogue("2.4").find(name)
+def _is_refused(name: str, bits: int, version: str) -> bool:
+    """Return True if a version has the directive, and not where the classes *bits* are admitted."""
+    rows = catalogue(version).find(name)
     return bool(rows) and not any(row.where & bits for row in rows)
 
 
 def _admission(
-    analysis: AccessAnalysis, section: AccessSection, override: Override, rows: Sequence[DirectiveEntry]
+    tree: ConfigTree, analysis: AccessAnalysis, section: AccessSection, override: Override, name: str
 ) -> str:
-    """Return the advice about a refused directive, with the AllowOverride line that admits it."""
+    """Return the advice about the refused directive *name*, with the AllowOverride line that admits it."""
+    rows = catalogue("2.4").find(name)
     missing = next((word for word in _BITS if any(row.where & _BITS[word] for row in rows)), "")
     if not missing or override is None:
         return "remove the line, or admit it by AllowOverride"
@@ -207,10 +216,10 @@ def _admission(
         for unit in analysis.inventory.sections
         if unit.override_lines and section.directory.startswith(unit.pattern.rstrip("/"))
     ]
-    # the text, not the number of its line: edits of other rules move it
     where = " in the section of its directory"
     if holders:
-        where = f" in place of `{_text(holders[-1])}` of {holders[-1].place.path}"
+        place = tree.original_place(holders[-1].place)
+        where = f" in place of `{_text(holders[-1])}` at {place.path}:{place.line}"
     return f"remove the line, or write `AllowOverride {words}`{where}"
 
 

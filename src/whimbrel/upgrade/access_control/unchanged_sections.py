@@ -76,7 +76,11 @@ def left(
     reasons.update(
         dict.fromkeys((unit for unit in _below_open_override(units) if unit not in reasons), OVERRIDE)
     )
-    spreading = {unit for unit in reasons if not (unit.in_htaccess and _is_damaged(tree, unit.file))}
+    silent = {unit for unit, reason in reasons.items() if reason == CARRIED}
+    unchanged.update(dict.fromkeys(_neighbours(silent, chains), CARRIED))
+    spreading = {
+        unit for unit in reasons.keys() - silent if not (unit.in_htaccess and _is_damaged(tree, unit.file))
+    }
     unchanged.update(dict.fromkeys(_neighbours(spreading, chains), NEIGHBOUR))
     unchanged.update(dict.fromkeys(_neighbours(surely, chains), CARRIED))
     upgraded = {unit for unit in units if unit.is_upgraded and unit not in written}

@@ -59,6 +59,10 @@ class RuleError(Exception):
         self.problem = problem
 
 
+NOT_VERIFIED: Final = "not verified: "
+"""The beginning of the item of the scope that tells why answers were not compared."""
+
+
 @dataclass(slots=True)
 class UpgradeResult:
     """The result of an upgrade.
@@ -86,6 +90,12 @@ class UpgradeResult:
     end_of_start: SourceLocation | None = None
     access: tuple[AccessDifference, ...] = ()
     loaded: Configuration | None = None
+
+    @property
+    def unverified(self) -> str:
+        """``not verified: `` and the reason, if the answers could not be compared; else ""."""
+        subjects = (item.subject for item in self.scope.items)
+        return next((subject for subject in subjects if subject.startswith(NOT_VERIFIED)), "")
 
     @property
     def needs_review(self) -> list[Finding]:

@@ -148,7 +148,7 @@ def _finding(result: UpgradeResult, problem: RefusedLine) -> Finding:
         path = next(iter(result.tree.files), "")
         return Finding(
             LOAD_ERROR,
-            SourceLocation(path, 0),
+            SourceLocation(path, 1),
             f"2.4 does not start: {problem.text}",
             "correct the configuration for 2.4",
             Risk.BREAKS,

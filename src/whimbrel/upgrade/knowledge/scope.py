@@ -26,6 +26,8 @@ class UnknownKind(Enum):
     UNDEFINED_VARIABLE = "undefined variable"
     PROGRAM_NOT_RUN = "program not run"
     NOT_EXERCISED = "not exercised"
+    WRITTEN = "written by upgrade"
+    ASSUMED = "assumed"
 
 
 @dataclass(frozen=True, slots=True)

@@ -8,6 +8,7 @@ from whimbrel.base.real_paths import real_path
 from whimbrel.catalogue import catalogue
 from whimbrel.config.load import DeepRecursion
 from whimbrel.config.options import LoadOptions
+from whimbrel.upgrade.knowledge.scope import UnknownItem
 from whimbrel.upgrade.model import UpgradeOptions
 from whimbrel.upgrade.source.built_in_modules import as_its_build, built_in_modules
 from whimbrel.upgrade.source.config_tree import BuiltIn
@@ -19,11 +20,17 @@ def with_compiled_in(options: LoadOptions, dialect: Dialect) -> LoadOptions:
 
     A build of 2.4 and listed modules stay as they are.
     """
+    return as_binary(options, dialect)[0]
+
+
+def as_binary(options: LoadOptions, dialect: Dialect) -> tuple[LoadOptions, list[UnknownItem]]:
+    """Return the same with what is assumed about the binary."""
     if dialect.version >= (2, 4) or options.compiled_in is not None:
-        return options
+        return options, []
     built_in = _built_in(options)
     options = as_its_build(options, built_in)
-    return replace(options, compiled_in=sources_of(built_in), built_in_origin=built_in.origin)
+    options = replace(options, compiled_in=sources_of(built_in), built_in_origin=built_in.origin)
+    return options, built_in.items()
 
 
 def for_its_system(options: LoadOptions) -> LoadOptions:

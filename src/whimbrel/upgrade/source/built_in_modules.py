@@ -13,9 +13,10 @@ from collections.abc import Iterator
 from typing import Final
 
 from whimbrel.base.builds import ANY, AUTO, WINDOWS
+from whimbrel.base.errors import SourceLocation
 from whimbrel.base.file_reading import read_regular
 from whimbrel.base.latin1 import to_bytes
-from whimbrel.base.layouts import UPSTREAM, Layout, recognize
+from whimbrel.base.layouts import Layout, recognize
 from whimbrel.base.lazy_dataclasses import replace
 from whimbrel.catalogue import catalogue
 from whimbrel.config.options import LoadOptions
@@ -59,7 +60,8 @@ CONFIGURE_OPTION: Final = re.compile(
 OF_24: Final = "not asked: the text loads modules that only 2.4 has"
 OF_DEFAULT: Final = "core, http, so and one MPM, as the text loads what httpd's own build has compiled in"
 LISTED: Final = "the list that was given"
-OTHER: Final = "--built-in FILE for another"
+_CONDITIONS: Final = ("<ifmodule", "<ifdefine", "<ifversion")
+OTHER: Final = "--builtin FILE for another"
 _ALL: Final = ("all", "most", "few", "reallyall")
 
 
@@ -99,12 +101,48 @@ def as_its_build(options: LoadOptions, built_in: BuiltIn) -> LoadOptions:
         return options
     if WINNT in built_in.modules:
         return replace(options, build=WINDOWS)
-    return replace(options, build=UPSTREAM) if built_in.origin == LISTED else options
+    # the list tells of 2.2: which MPM a 2.4 has, and whether it has one, the text shows
+    return replace(options, is_unix=True) if built_in.origin == LISTED else options
+
+
+def listed_sources(listed: frozenset[str]) -> frozenset[str]:
+    """Return the modules of a list without MPMs: a loaded configuration of 2.2 has one already."""
+    rows = catalogue("2.2").modules
+    return frozenset(row.source for row in rows if row.source in listed and row.kind != "mpm")
 
 
 def built_in_modules(tree: ConfigTree, listed: frozenset[str] | None = None) -> BuiltIn:
     """Return the modules compiled into the binary of *tree*; *listed* are the source files in the output of
-    `httpd -l`."""
+    `httpd -l`.
+
+    Where nothing shows which they are, those count as well whose directives the text uses without a line that
+    loads them: a server has run with this text.
+    """
+    found = _shown_modules(tree, listed)
+    if not found.assumed or tree.modules_unread is not None:
+        return found
+    used = _used_modules(tree, found.modules)
+    return replace(found, modules=found.modules.union(used), used=tuple(used.items()))
+
+
+def _used_modules(tree: ConfigTree, known: frozenset[str]) -> dict[str, SourceLocation]:
+    """Return the modules of 2.2 beside *known* that no line loads, and whose directives the text uses outside
+    of conditions, each with its first line.
+    """
+    loads = tree.named("loadmodule", include_inactive=True)
+    present = known.union(line.words()[0] for line in loads if line.words())
+    rows = {row.source: row for row in catalogue("2.2").modules}
+    used: dict[str, SourceLocation] = {}
+    for line in tree.all_statements():
+        if line.file.role is Role.MAIN and next(line.enclosing(*_CONDITIONS), None) is None:
+            owners = [rows[entry.source] for entry in catalogue("2.2").find(line.name.lstrip("<"))]
+            is_here = any(row.is_static or row.identifier in present for row in owners)
+            if owners and not is_here and owners[0].kind != "mpm":
+                used.setdefault(owners[0].identifier, line.place)
+    return used
+
+
+def _shown_modules(tree: ConfigTree, listed: frozenset[str] | None) -> BuiltIn:
     if listed is not None:
         return BuiltIn(
             frozenset(row.identifier for row in catalogue("2.2").modules if row.source in listed)

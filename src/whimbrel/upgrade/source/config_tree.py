@@ -182,18 +182,30 @@ class Statement:
 class BuiltIn:
     """The modules compiled into the 2.2 binary, and the origin of that knowledge.
 
-    *assumed*: nothing in the input shows it.
+    *assumed*: nothing in the input shows it. *used*: modules among them whose directives the text has,
+    without a line that loads them, each with its first line.
     """
 
     modules: frozenset[str] = frozenset()
     origin: str = ""
     assumed: bool = False
+    used: tuple[tuple[str, SourceLocation], ...] = ()
+
+    def items(self) -> list[UnknownItem]:
+        """Return what is assumed, as an item of the scope."""
+        if not self.used:
+            return []
+        names = sorted(f"mod_{name.removesuffix('_module')}" for name, _ in self.used)
+        subject = f"taken as compiled into the server of 2.2: {', '.join(names)}"
+        why = "no line loads them, and it ran with their directives"
+        advice = "--builtin FILE names the output of `httpd -l`"
+        return [UnknownItem(UnknownKind.ASSUMED, self.used[0][1], subject, why, advice, matters=False)]
 
     @property
     def text(self) -> str:
         """The origin as one line of text."""
         return (
-            f"{self.origin} (assumed; --built-in FILE names the output of `httpd -l`)"
+            f"{self.origin} (assumed; --builtin FILE names the output of `httpd -l`)"
             if self.assumed
             else self.origin
         )
@@ -318,7 +330,7 @@ class ConfigTree:
             and not (statement.in_22 is False and statement.in_24 is False)
         ]
         users = missing_user_files(lines, self.root, matters=False) if self.root else ()
-        items = [*self.unread, *self.undecided, *undefined_variables(lines), *users]
+        items = [*self.unread, *self.undecided, *self.built_in.items(), *undefined_variables(lines), *users]
         return KnowledgeScope(tuple(self.files), tuple(dict.fromkeys(items)))
 
     def add(self, statement: Statement) -> None:

@@ -8,7 +8,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
-from whimbrel.base.builds import AUTO
+from whimbrel.base.builds import AUTO, NAMES, WINDOWS
 from whimbrel.base.file_reading import read_regular
 from whimbrel.base.latin1 import from_system, to_bytes, to_text
 from whimbrel.base.lazy_dataclasses import dataclass
@@ -36,8 +36,8 @@ class ConfigArguments:
         before, after, defines: httpd's -C, -c and -D.
         envvars: the file of shell variables; None for that of the layout.
         as_server: a path is a whole server, whatever its content.
-        built_in: a file with the output of `httpd -l`.
-        build: the build of 2.4 whose modules and paths apply.
+        builtin: the build of 2.4 whose modules and paths apply, or a file with the output of `httpd -l` of
+            the server of 2.2.
     """
 
     paths: Sequence[Path] = ()
@@ -48,8 +48,7 @@ class ConfigArguments:
     defines: Sequence[str] = ()
     envvars: Path | None = None
     as_server: bool = False
-    built_in: Path | None = None
-    build: str = AUTO
+    builtin: str = AUTO
 
 
 def why_unread(path: str) -> str:
@@ -65,6 +64,8 @@ def why_unread(path: str) -> str:
 def sources(named: ConfigArguments) -> tuple[Sources, str]:
     """Return the sources to read, and the directory to which they belong; raises UsageError."""
     from whimbrel.config.options import LoadOptions
+    from whimbrel.config.windows import SOURCE as WINNT_SOURCE
+    from whimbrel.upgrade.source.built_in_modules import LISTED, listed_sources
     from whimbrel.upgrade.source.reading import Sources
 
     conf = named.paths
@@ -96,10 +97,14 @@ def sources(named: ConfigArguments) -> tuple[Sources, str]:
         fault = f"{top}: {'not a directory' if os.path.exists(top) else 'no such directory'}"
         raise UsageError(f"{fault}\nhint: name the directory of the server: -d DIRECTORY")
     settings = _settings(server, named.envvars)
+    listed = _listed(named.builtin)
     options = LoadOptions(
         server_root=from_system(top),
         file=from_system(server.file),
-        build=named.build,
+        build=_build_of(named.builtin, listed),
+        is_unix=listed is not None and WINNT_SOURCE not in listed,
+        compiled_in=listed_sources(listed) if listed is not None else None,
+        built_in_origin=LISTED if listed is not None else "",
         defines=_all([*named.defines, *settings.defines]),
         before=_all([*settings.before, *named.before]),
         after=_all([*settings.after, *named.after]),
@@ -118,7 +123,7 @@ def sources(named: ConfigArguments) -> tuple[Sources, str]:
         options=options,
         fragments=tuple(dict.fromkeys(others)),
         is_relocated=is_relocated,
-        built_in=_listed(named.built_in),
+        built_in=listed,
     ), from_system(top)
 
 
@@ -149,17 +154,30 @@ def _fragments(conf: Sequence[Path], files: list[Path], directories: list[Path])
     )
 
 
-def _listed(path: Path | None) -> frozenset[str] | None:
-    """Return the source files of modules in the output of `httpd -l`; None if no file is given."""
-    if path is None:
+def _listed(builtin: str) -> frozenset[str] | None:
+    """Return the source files of modules in the output of `httpd -l`; None for the name of a build. Raises
+    UsageError.
+    """
+    if builtin in NAMES:
         return None
     try:
-        found = frozenset(re.findall(r"\b\w+\.c\b", to_text(read_regular(bytes(path)))))
+        found = frozenset(re.findall(r"\b\w+\.c\b", to_text(read_regular(os.fsencode(builtin)))))
     except OSError as problem:
-        raise UsageError(f"{path}: {problem.strerror}") from None
+        raise UsageError(
+            f"--builtin {builtin}: {problem.strerror}, and no name of a build: {', '.join(NAMES)}"
+        ) from None
     if not found:
-        raise UsageError(f"{path}: no list of modules, as `httpd -l` prints it")
+        raise UsageError(f"--builtin {builtin}: no list of modules, as `httpd -l` prints it")
     return found
+
+
+def _build_of(builtin: str, listed: frozenset[str] | None) -> str:
+    """Return the name of the build of 2.4; a list of 2.2 tells of the system alone."""
+    if listed is None:
+        return builtin
+    from whimbrel.config.windows import SOURCE as WINNT_SOURCE
+
+    return WINDOWS if WINNT_SOURCE in listed else AUTO
 
 
 def _all(lines: Iterable[str]) -> tuple[str, ...]:

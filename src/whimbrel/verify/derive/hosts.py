@@ -8,12 +8,12 @@ from typing import Final
 from whimbrel.access.samples import wildcard_samples
 from whimbrel.base.lazy_dataclasses import dataclass
 from whimbrel.config.model import Server
-from whimbrel.config.vhosts import speaks_tls
 from whimbrel.http.syntax.url import escape_uri
 from whimbrel.verify.config_lines import key_of
 from whimbrel.verify.derive.mass_hosts import mass_hosts
 from whimbrel.verify.probe import Probe, TlsFacts
 from whimbrel.verify.side import Side
+from whimbrel.verify.tls_ports import takes_tls
 
 UNKNOWN: Final = "unknown.invalid"
 """A name that no server has."""
@@ -37,6 +37,11 @@ class Entrance:
     server: tuple[str, int] = ("", 0)
     targets: tuple[str, ...] = ()
 
+    @property
+    def nameless_tls(self) -> TlsFacts | None:
+        """The session of a client that indicates no name; None without TLS."""
+        return TlsFacts() if self.is_tls else None
+
     def probe(self, target: str) -> Probe:
         """Return a request that enters here; its Host field has the port as that of a browser does."""
         tls = TlsFacts(server_name=self.host) if self.is_tls else None
@@ -53,11 +58,11 @@ def entrances(side: Side) -> dict[tuple[str, int], list[Entrance]]:
     others = {port: _others(side, port, named) for port in dict.fromkeys(ports)}
     for server in side.loaded.servers():
         key = key_of(server)
-        tls = speaks_tls(server)
         found_hosts = mass_hosts(server)
         routes: list[Entrance] = []
         found[key] = routes
         for address, port in _addresses(server, ports, others):
+            tls = takes_tls(side.loaded, address, port)
             routes += [Entrance(name, address, port, tls, key) for name in _names(server)]
             routes += [
                 Entrance(host.name, address, port, tls, key, tuple("/" + escape_uri(f) for f in host.files))
@@ -65,9 +70,10 @@ def entrances(side: Side) -> dict[tuple[str, int], list[Entrance]]:
             ]
     takes_all = not named.isdisjoint(_ANY)
     for port in others:
-        found[("", 0)].append(Entrance(UNKNOWN, _ADDRESS, port, False, ("", 0)))
+        tls = takes_tls(side.loaded, _ADDRESS, port)
+        found[("", 0)].append(Entrance(UNKNOWN, _ADDRESS, port, tls, ("", 0)))
         found[("", 0)] += [
-            Entrance(name, address, port, False, ("", 0))
+            Entrance(name, address, port, takes_tls(side.loaded, address, port), ("", 0))
             for address in ([] if takes_all else others[port])
             for name in (side.loaded.main.name or "localhost", *_some_names(side))
         ]

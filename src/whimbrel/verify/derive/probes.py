@@ -16,6 +16,7 @@ from whimbrel.verify.derive.hosts import UNKNOWN, Entrance, entrances
 from whimbrel.verify.derive.shared_scopes import SharedScopes, with_parents
 from whimbrel.verify.derive.targets import NEUTRAL, TargetCandidate, Targets
 from whimbrel.verify.probe import Probe
+from whimbrel.verify.tls_ports import default_server
 
 T = TypeVar("T")
 Sources = list[tuple[Targets, list[LineScope], list[LineScope]]]
@@ -181,10 +182,15 @@ class ProbeSource:
     def server_of(self, lines: SideLines, route: Entrance) -> Server:
         """Return the server of one side that *route* leads to."""
         hosts = lines.side.loaded.hosts
-        if hosts is None:
-            return lines.side.loaded.main
-        chain_of_names = hosts.find(route.address, route.port)
-        return chain_of_names.by_name(route.host) or chain_of_names.server
+        named = hosts.find(route.address, route.port).by_name(route.host) if hosts is not None else None
+        return named or default_server(lines.side.loaded, route.address, route.port)
+
+    def _is_default(self, route: Entrance) -> bool:
+        """Return True if *route* leads to the first virtual host of its address, on either side."""
+        return any(
+            self.server_of(lines, route) is default_server(lines.side.loaded, route.address, route.port)
+            for lines in self.sides
+        )
 
     # one pair of servers ----------------------------------------------------------------------------
     def _of_group(self, routes: list[Entrance], share: int) -> Iterator[Probe]:
@@ -285,11 +291,17 @@ class ProbeSource:
     def _tree(sources: Sources) -> Iterator[str]:
         yield from _alternating([source.of_tree(_MAX_OF_TREE) for source, _, _ in sources])
 
-    @staticmethod
-    def _host_fields(routes: list[Entrance]) -> Iterator[Probe]:
-        """Yield Host fields that are empty or wrong: the default server of each address refuses them."""
-        places = {(route.address, route.port): route for route in reversed(routes) if not route.is_tls}
+    def _host_fields(self, routes: list[Entrance]) -> Iterator[Probe]:
+        """Yield Host fields that are empty or wrong: the default server of each address refuses them.
+
+        A port of TLS gets one client without TLS, which its default server refuses.
+        """
+        places = {(route.address, route.port): route for route in reversed(routes)}
         for route in list(places.values())[:_MAX_PLACES]:
+            if route.is_tls:
+                if self._is_default(route):
+                    yield replace(route.probe("/"), tls=None)
+                continue
             for host in ("", f"{route.host}:", "a b"):
                 yield replace(route.probe("/"), host="", fields=(("Host", host),))
 
@@ -299,7 +311,7 @@ class ProbeSource:
         some = _spread(["/", f"/{NEUTRAL}", *targets])
         for method in _METHODS:
             yield from (replace(route.probe(target), method=method) for target in some)
-        yield replace(route.probe("/"), host="", protocol="HTTP/1.0", tls=None)
+        yield replace(route.probe("/"), host="", protocol="HTTP/1.0", tls=route.nameless_tls)
         yield replace(route.probe("/"), fields=(("Accept-Encoding", "gzip"),))
         yield replace(route.probe("//"), method="GET")
         yield route.probe("/%2e%2e/")

@@ -5,6 +5,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
+import pytest
 from tests.unit.upgrade.config_trees import fragments
 
 from whimbrel.upgrade.check.fixpoint import upgrade
@@ -130,3 +131,17 @@ def test_any_location_of_a_fragment_may_lead_to_its_files(tmp_path: Path) -> Non
         "Order deny,allow\nDeny from all\n</Files>\n"
     )
     assert after(tmp_path, "a.conf", text)[0] == text
+
+
+@pytest.mark.parametrize("inner", ["Deny from all\nAllow from 10.20\nSatisfy Any\n", "Allow from all\n"])
+def test_all_lists_of_a_fragment_stay_or_none(tmp_path: Path, inner: str) -> None:
+    """A list that stays around a section would be undone in it by Order, for mod_access_compat too."""
+    outer = "<Directory /srv>\nOrder allow,deny\nAllow from all\nDeny from env=bad\n</Directory>\n"
+    lists = f"Order deny,allow\n{inner}"
+    text = f"{outer}<Directory /srv/staff>\n{USER}{lists}</Directory>\n"
+    found, reviews = after(tmp_path, "a.conf", text)
+    kept = [line for line in lists.splitlines() if line in found.partition("staff")[2]]
+    assert not kept or found == text, found
+    assert reviews.count(True) == 2
+    alone = text.removeprefix(outer)
+    assert "Order" not in after(tmp_path / "alone", "a.conf", alone)[0]

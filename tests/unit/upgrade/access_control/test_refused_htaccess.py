@@ -32,7 +32,7 @@ def test_a_branch_for_24_needs_the_override_of_its_own_lines(tmp_path: Path) -> 
     # apache2 with AllowOverride Limit: 500, "Require not allowed here"; with Limit AuthConfig: 403
     (finding,) = found(tmp_path / "a", "Limit", BRANCHES)
     assert (finding.place.line, finding.risk) == (2, Risk.CLOSES)
-    where = f"`AllowOverride Limit` of {tmp_path}/a/conf/httpd.conf"
+    where = f"`AllowOverride Limit` at {tmp_path}/a/conf/httpd.conf:3"
     assert finding.advice.endswith(f"`AllowOverride AuthConfig Limit` in place of {where}")
     assert not found(tmp_path / "b", "Limit AuthConfig", BRANCHES)
 
@@ -90,3 +90,19 @@ def test_a_line_of_a_module_of_other_origin_is_not_refused(tmp_path: Path, file:
     line = "php_flag display_errors on" if name == "php5" else "UnknownThing on"
     modules = f"LoadModule {name}_module modules/{file}.so\n"
     assert not list(htaccess_findings(site(tmp_path, "All", line + "\n", modules)))
+
+
+@pytest.mark.parametrize(
+    ("override", "text", "count"),
+    [
+        ("AuthConfig Limit", "Options +Indexes\n", 0),
+        ("Limit", "Require all granted\n", 1),
+        ("FileInfo", "<Limit GET>\nRequire all granted\n</Limit>\n", 1),
+    ],
+)
+def test_what_both_versions_refuse_is_no_finding_of_a_text_of_24(
+    tmp_path: Path, override: str, text: str, count: int
+) -> None:
+    """Both versions: 500, "Options not allowed here" under AllowOverride AuthConfig Limit."""
+    modules = "LoadModule authz_core_module modules/mod_authz_core.so\n"
+    assert len(list(htaccess_findings(site(tmp_path / "new", override, text, modules)))) == count

@@ -8,13 +8,14 @@ import pytest
 from tests.unit.upgrade.config_trees import config_tree, laid, lives
 
 from whimbrel.base.builds import ANY, WINDOWS
-from whimbrel.base.layouts import UPSTREAM
 from whimbrel.config.options import LoadOptions
 from whimbrel.upgrade.check.fixpoint import upgrade
 from whimbrel.upgrade.files.needed_modules import needed_modules
+from whimbrel.upgrade.knowledge.scope import UnknownKind
 from whimbrel.upgrade.model import UpgradeOptions
 from whimbrel.upgrade.source.built_in_modules import DEFAULT, as_its_build, configured, is_windows
 from whimbrel.upgrade.source.reading import Sources, read_config_tree
+from whimbrel.verify.loading import load_side
 
 MAIN = "conf/httpd.conf"
 PHP = "LoadModule php5_module modules/libphp5.so\n"
@@ -85,7 +86,7 @@ def test_configure_lines(text: str, modules: set[str]) -> None:
         ("ServerRoot /etc/httpd\n" + PHP, "Red Hat's packages"),
         (
             'ServerRoot "C:/Apache2"\n' + PHP,
-            "mpm_winnt, read as a server on Windows, as httpd.conf:1 shows; --built-in FILE for another",
+            "mpm_winnt, read as a server on Windows, as httpd.conf:1 shows; --builtin FILE for another",
         ),
         (
             "LoadModule authz_core_module modules/mod_authz_core.so\n",
@@ -154,8 +155,47 @@ def test_a_path_or_library_shows_windows_where_no_root_does(
 def test_a_listed_binary_decides_against_the_paths(tmp_path: Path) -> None:
     laid(tmp_path, {MAIN: DLL})
     options = LoadOptions(server_root=str(tmp_path), file=MAIN)
-    for listed, expected in (("core.c prefork.c", UPSTREAM), ("core.c mpm_winnt.c", WINDOWS)):
+    for listed, expected in (("core.c prefork.c", ANY), ("core.c mpm_winnt.c", WINDOWS)):
         sources = Sources(options=options, built_in=frozenset(listed.split()))
         found = read_config_tree(sources, UpgradeOptions())
         assert is_windows(found) == (expected == WINDOWS)
-        assert as_its_build(options, found.built_in).build == expected
+        loaded = as_its_build(options, found.built_in)
+        assert (loaded.build, loaded.is_unix) == (expected, expected != WINDOWS)
+
+
+USES = (
+    "Listen 80\nServerName a\n{}Header set X-A b\n"
+    "<IfModule mod_deflate.c>\nDeflateCompressionLevel 9\n</IfModule>\n"
+)
+
+
+@pytest.mark.parametrize(
+    ("loads", "expected"),
+    [
+        ("", {"headers_module"}),
+        ("LoadModule headers_module modules/mod_headers.so\n", set()),
+        ("<IfModule !mod_headers.c>\nLoadModule headers_module m/mod_headers.so\n</IfModule>\n", set()),
+        ("LoadModule dir_module modules/mod_dir.so\n", set()),
+        ("LoadModule rewrite_module modules/mod_rewrite.so\n", {"headers_module"}),
+    ],
+)
+def test_a_server_that_ran_has_the_modules_of_its_directives(
+    tmp_path: Path, loads: str, expected: set[str]
+) -> None:
+    """2.2 starts with a directive only if its module is there; a branch for a module shows nothing."""
+    found = config_tree(tmp_path, {MAIN: USES.format(loads)})
+    assert {name for name, _ in found.built_in.used} == expected
+    assert expected <= found.built_in.modules and "deflate_module" not in found.built_in.modules
+    items = [item for item in found.scope().items if item.kind is UnknownKind.ASSUMED]
+    assert len(items) == len(expected) and not any(item.matters for item in items)
+    if expected:
+        side = load_side(LoadOptions(server_root=str(tmp_path), file=MAIN), "2.2")
+        assert side.is_loaded and [item.kind for item in side.scope.items][-1] is UnknownKind.ASSUMED
+        assert "mod_headers" in side.scope.items[-1].subject
+
+
+def test_a_listed_binary_has_no_further_modules(tmp_path: Path) -> None:
+    laid(tmp_path, {MAIN: USES.format("")})
+    options = LoadOptions(server_root=str(tmp_path), file=MAIN)
+    found = read_config_tree(Sources(options=options, built_in=frozenset({"core.c"})), UpgradeOptions())
+    assert not found.built_in.used

@@ -13,12 +13,12 @@ from whimbrel.engine.log.error_log_line import LogLine, enabled
 from whimbrel.engine.request import Request
 from whimbrel.engine.tls import PLAIN_NOTE
 from whimbrel.modules.ssl.mod_ssl.compatibility import HOSTS
-from whimbrel.modules.ssl.mod_ssl.settings import SslServerConfig
+from whimbrel.modules.ssl.mod_ssl.settings import ON, SslServerConfig
 from whimbrel.registry.module import CompiledHook, Reads, Scope
 from whimbrel.registry.phases import DECLINED, HookStatus
 
 _MODULE: Final = "ssl"
-_PLAIN: Final = (
+PLAIN: Final = (
     "Reason: You're speaking plain HTTP to an SSL-enabled server port.<br />\n"
     " Instead use the HTTPS scheme to access this URL, please.<br />\n"
 )
@@ -35,19 +35,25 @@ def make_names(scope: Scope) -> CompiledHook | None:
     """Return the hook that checks the names of requests; None without TLS."""
     hosts = scope.provider("ssl", HOSTS)
     if hosts is None:
-        return None
+        # probes ask configurations that were read and not started; certificates may imply SSLEngine
+        conf = scope.server_config(SslServerConfig)
+        return CompiledHook(_refuse_plain, Reads.NOTHING) if conf.engine == ON or conf.certificates else None
     check = _check_22 if scope.dialect.host_must_be_sni else _check
 
     def names(r: Request) -> HookStatus:
         if r.connection.tls is not None:
             return check(r, hosts)
-        if r.connection.notes.pop(PLAIN_NOTE, ""):
-            r.notes["error-notes"] = _PLAIN
-            r.set_uncacheable()
-            return 400
-        return DECLINED
+        return _refuse_plain(r)
 
     return CompiledHook(names, Reads.NOTHING)
+
+
+def _refuse_plain(r: Request) -> HookStatus:
+    if r.connection.notes.pop(PLAIN_NOTE, ""):
+        r.notes["error-notes"] = PLAIN
+        r.set_uncacheable()
+        return 400
+    return DECLINED
 
 
 def _is_strict(r: Request, server: Server) -> bool:

@@ -23,7 +23,7 @@ def check(tree: ConfigTree) -> Iterator[Finding]:
                 "the text does not show which modules the 2.2 binary has compiled in: "
                 f"{tree.built_in.origin} is assumed"
             ),
-            ("compare with the output of `httpd -l` of the old server, or pass it with --built-in FILE"),
+            ("compare with the output of `httpd -l` of the old server, or pass it with --builtin FILE"),
             Risk.CHANGES,
         )
     yield from missing_module_findings(tree, "C04")
