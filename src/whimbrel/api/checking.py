@@ -99,8 +99,8 @@ def check_parts(
 
 
 def add_start_failure(report: Report, options: LoadOptions) -> None:
-    """Put the line at which 2.4 ends its start with the text as it stands first among the inputs of *report*,
-    with the reason, and the place into `Report.fault` if 2.2 ends its start there too; nothing if 2.4 starts.
+    """Put the line at which 2.4 ends its start, and the reason, into `Report.stop` for the text as it stands,
+    and the place into `Report.fault` if 2.2 ends its start there too; nothing if 2.4 starts.
     """
     from whimbrel.upgrade.source.binary import for_its_system
     from whimbrel.verify.loading import load_side
@@ -111,7 +111,7 @@ def add_start_failure(report: Report, options: LoadOptions) -> None:
         return
     place = errors[0].place
     if place is None or not place.path:
-        report.inputs.insert(0, f"2.4 does not start: {_reason(errors[0].text)}")
+        report.stop = f"2.4 does not start: {_reason(errors[0].text)}"
         return
     path = display_path(place.path, report.directory)
     stops = [entry for entry in report.entries if entry.path == path and entry.risk is Risk.BREAKS]
@@ -128,7 +128,7 @@ def add_start_failure(report: Report, options: LoadOptions) -> None:
         if of_22 and of_22[0].place is not None and of_22[0].place.path == place.path:
             who = "neither 2.2 nor 2.4 starts"
             report.fault = where
-    report.inputs.insert(0, f"{who}: {where}: {reason}")
+    report.stop = f"{who}: {where}: {reason}"
 
 
 def _reason(text: str) -> str:

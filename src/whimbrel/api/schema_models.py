@@ -80,10 +80,20 @@ class UpgradeFinding(FindingDocument):
     applied: bool
 
 
+class ToDecide(Document):
+    """A rule that a person must look at."""
+
+    rule: str
+    places: list[str] = Field(description="file:line of each finding, in the order of the text")
+
+
 class CheckDocument(Document):
     """whimbrel check --format json"""
 
     input: list[str] = Field(description="what the input was taken for")
+    stop: str = Field(description="the line at which 2.4 ends its start, and why; empty if none is known")
+    to_decide: list[ToDecide] = Field(description="what needs review or a decision, the worst first")
+    next: str = Field(description="the command that follows, empty for none")
     files: list[str]
     lines: int
     baselined: int

@@ -7,6 +7,7 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Final
 
+from whimbrel.base.counts import count_noun
 from whimbrel.base.lazy_dataclasses import dataclass
 from whimbrel.base.terminal_text import UNBOUNDED, columns_of, padded, paint, shown, wrapped
 from whimbrel.config.origins import Origin
@@ -269,7 +270,7 @@ def _log_rows(explanation: RequestExplanation) -> Iterator[TextRow]:
         label = ""
     others = len(lines) - len(texts)
     if others:
-        yield TextRow(label, f"{others} {'line' if others == 1 else 'lines'} of level info and below (-v)")
+        yield TextRow(label, f"{count_noun(others, 'line')} of level info and below (-v)")
 
 
 def _file_row(step: ExplanationStep, root: str) -> Iterator[TextRow]:
@@ -339,7 +340,7 @@ def _unknown_rows(scope: KnowledgeScope, root: str) -> Iterator[TextRow]:
         yield TextRow(label, f"and {more} more that may matter")
     others = len(scope.items) - len(scope.deciding)
     if others:
-        facts = "1 fact" if others == 1 else f"{others} facts"
+        facts = count_noun(others, "fact")
         yield TextRow(label, f"{facts} that this answer does not depend on")
 
 
@@ -465,7 +466,7 @@ def _equal_head(
     about = f"{shown(side.request)}   in {shown(names[0])} and {shown(names[1])}"
     if changes:
         count = len(changes)
-        about += f"; {count} {'step differs' if count == 1 else 'steps differ'} on the way"
+        about += f"; {count_noun(count, 'step differs', 'steps differ')} on the way"
     yield from wrapped(about, style.width)
 
 

@@ -88,7 +88,7 @@ class CheckTask:
         if found.options is not None and any(entry.risk is Risk.BREAKS for entry in damage):
             add_start_failure(report, found.options)
             if report.fault:
-                return replace(failed(server, report.inputs[0], NOT_READ), page=page)
+                return replace(failed(server, report.stop, NOT_READ), page=page)
         code = 1 if report.findings else report.scope.exit_code(0)
         verdict = {0: "nothing to do", 1: "findings", 3: NOT_DECIDED}[code]
         return ServerResult(

@@ -7,6 +7,7 @@ from collections import Counter
 from collections.abc import Iterable, Iterator
 from typing import Final
 
+from whimbrel.base.counts import count_noun, word_for
 from whimbrel.replay.charts import status_chart, time_chart
 from whimbrel.replay.summary import Summary, top
 from whimbrel.replay.tally import CausingLine, Change, ChangeKey
@@ -89,7 +90,9 @@ def _sentence(summary: Summary) -> str:
         return "No request was replayed."
     count = summary.not_as_logged if summary.is_against_log else tally.changed
     what = "another status than was logged" if summary.is_against_log else "another answer"
-    text = f"{number(count)} of {number(tally.requests)} requests get {what}"
+    text = (
+        f"{number(count)} of {count_noun(tally.requests, 'request')} {word_for(count, 'gets', 'get')} {what}"
+    )
     text += f" ({100 * count / tally.requests:.2f} %)" if tally.requests else ""
     unknown = len(summary.scope.deciding)
     return f"{text}; {number(unknown)} not decided" if unknown else text
@@ -104,7 +107,7 @@ def _facts(summary: Summary) -> Iterator[str]:
         yield f"old: {summary.old}"
     yield f"new: {summary.new}"
     yield f"logs: {', '.join(summary.logs)}"
-    yield f"{number(tally.lines)} lines, {number(tally.requests)} requests"
+    yield f"{count_noun(tally.lines, 'line')}, {count_noun(tally.requests, 'request')}"
     for count, what in (
         (tally.malformed, "of another format"),
         (tally.huge, "that are too long"),
@@ -112,7 +115,13 @@ def _facts(summary: Summary) -> Iterator[str]:
     ):
         if count:
             yield f"lines {what}: {number(count)}"
-    yield f"{number(summary.as_logged)} requests have the status that was logged"
+    yield logged_as_before(summary)
+
+
+def logged_as_before(summary: Summary) -> str:
+    """Return the number of requests that have the status that was logged, as a sentence without its dot."""
+    count = summary.as_logged
+    return f"{count_noun(count, 'request')} {word_for(count, 'has', 'have')} the status that was logged"
 
 
 def risk_of(key: ChangeKey) -> Risk:
@@ -204,7 +213,7 @@ def _item(key: ChangeKey, change: Change, anchor: str, line: CausingLine | None)
         f"line {line.line}" if line is not None and line.line else "no line",
         KEYS[risk],
         risk.value,
-        page_text(f"{number(change.requests)} requests: {key.what}"),
+        page_text(f"{count_noun(change.requests, 'request')}: {key.what}"),
         sides=sides if key.old or key.new else (),
         table=_for_whom(change),
     )
@@ -241,7 +250,7 @@ def _for_whom(change: Change) -> ReportTable:
     for example in change.examples:
         rows.append((Cell("example"), Cell(page_text(example, MAX_CODE), "code"), Cell("")))
     counts = [
-        f"{number(len(names))} {noun}{'s' * (len(names) != 1)}"
+        count_noun(len(names), noun)
         for noun, names in (("client", change.clients), ("user", change.users), ("path", change.paths))
         if names
     ]
@@ -263,7 +272,7 @@ def _logged(summary: Summary) -> Iterator[ReportTable]:
         for (logged, now), count in summary.statuses[:MAX_ROWS]
     )
     if rows:
-        note = f"{number(summary.as_logged)} requests have the status that was logged."
+        note = f"{logged_as_before(summary)}."
         yield ReportTable("Logged and now", ("Logged", "Now", "Requests", "Example"), rows, "logged", note)
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterator
 
-from whimbrel.base.counts import count_noun
+from whimbrel.base.counts import count_noun, word_for
 from whimbrel.replay.causes import MAX_LINES
 from whimbrel.replay.summary import Summary, top
 from whimbrel.replay.tally import CausingLine, Change, ChangeKey
@@ -39,7 +39,7 @@ def _lines(summary: Summary) -> Iterator[str]:
     elif not tally.changes:
         yield "Nothing changes." if summary.scope.is_complete else "Nothing changes in what is known."
     else:
-        verb = "changes" if tally.changed == 1 else "change"
+        verb = word_for(tally.changed, "changes", "change")
         share = _percent(tally.changed, tally.requests)
         yield f"{count_noun(tally.changed, 'request')} {verb} ({share}):"
     for key, change in summary.changes:
@@ -103,7 +103,7 @@ def names_of(names: Counter[str]) -> str:
 
 def _log(summary: Summary) -> Iterator[str]:
     share = _percent(summary.as_logged, summary.tally.requests)
-    verb = "has" if summary.as_logged == 1 else "have"
+    verb = word_for(summary.as_logged, "has", "have")
     yield f"{count_noun(summary.as_logged, 'request')} {verb} the status that was logged ({share})"
     for (logged, now), number in summary.statuses:
         example = summary.tally.status_examples.get((logged, now), "")

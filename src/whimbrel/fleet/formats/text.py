@@ -41,12 +41,12 @@ def summary(report: FleetReport) -> Iterator[str]:
     """Yield the counts of servers, and what an interrupt has left."""
     done = len(report.servers)
     if report.is_interrupted:
-        yield f"interrupted: {done:,} of {_counted(report.total, 'server')} are finished"
+        yield f"interrupted: {done:,} of {count_noun(report.total, 'server')} are finished"
     equal = sum(bool(server.same_as) for server in report.servers)
     parts = [f"{count:,} {verdict}" for verdict, count in report.verdicts().items()]
-    yield f"{_counted(done, 'server')}: {', '.join(parts) or 'none finished'}"
+    yield f"{count_noun(done, 'server')}: {', '.join(parts) or 'none finished'}"
     worked = f"{done - equal:,} worked on, {equal:,} equal to another" if equal else f"{done:,} worked on"
-    yield f"{worked}, in {duration(report.seconds)} by {_counted(report.workers, 'process', 'processes')}"
+    yield f"{worked}, in {duration(report.seconds)} by {count_noun(report.workers, 'process', 'processes')}"
     for name in report.cut_writes:
         yield f"{shown(name, MAX_NAME)}: interrupted while its files were written: whimbrel upgrade --undo"
 
@@ -57,10 +57,6 @@ def duration(seconds: float) -> str:
         return f"{seconds:.2f} s"
     minutes, rest = divmod(round(seconds), 60)
     return f"{minutes} min {rest} s" if minutes else f"{rest} s"
-
-
-def _counted(count: int, singular: str, plural: str = "") -> str:
-    return count_noun(count, singular, plural).replace(str(count), f"{count:,}", 1)
 
 
 def _table(report: FleetReport, style: FrameStyle) -> Iterator[str]:
@@ -101,10 +97,10 @@ def _rules(rules: list[RuleTotal], style: FrameStyle) -> Iterator[str]:
     risk_width = max(len(one.risk.value) for one in top)
     for one in top:
         risk = style.paint(padded(one.risk.value, risk_width), RISK_COLORS[one.risk])
-        servers = f"{_counted(one.servers, 'server'):>14}"
+        servers = f"{count_noun(one.servers, 'server'):>14}"
         yield (
             f"  {padded(f'{one.rule} {one.name}', name_width)}  {risk}  {servers}  "
-            f"{_counted(one.findings, 'finding'):>16}"
+            f"{count_noun(one.findings, 'finding'):>16}"
         )
     if len(rules) > MAX_RULES:
         yield f"  and {len(rules) - MAX_RULES} more (--format json names all)"

@@ -54,36 +54,32 @@ def _badge(report: Report) -> Badge:
 def sentence(report: Report) -> str:
     """Return the result of a check in one sentence."""
     findings = [entry for entry in report.counted if not entry.is_note]
-    text = f"{_count(len(findings), 'finding')} in "
+    text = f"{count_noun(len(findings), 'finding')} in "
     if findings:
         text += f"{number(len({entry.path for entry in findings}))} of "
-    text += _count(report.counted_files, "file")
+    text += count_noun(report.counted_files, "file")
     fixed = sum(entry.is_fixable and not entry.needs_review for entry in report.counted)
     text += f"; {number(fixed)} fixed by upgrade" if fixed else ""
     unknown = len(report.scope.deciding)
     return f"{text}; {number(unknown)} not decided" if unknown else text
 
 
-def _count(count: int, noun: str) -> str:
-    return count_noun(count, noun).replace(str(count), number(count), 1)
-
-
 def _facts(report: Report) -> Iterable[str]:
     notes = sum(entry.is_note for entry in report.counted)
-    yield f"{_count(report.lines, 'line')} read, {_count(notes, 'note')} with nothing to do"
+    yield f"{count_noun(report.lines, 'line')} read, {count_noun(notes, 'note')} with nothing to do"
     changed = sum(entry.is_fixable and entry.needs_review for entry in report.counted)
     if changed:
         yield f"whimbrel upgrade changes {number(changed)} more, which need review"
     decisions = sum(bool(entry.decision) for entry in report.counted)
     if decisions:
-        yield f"{_count(decisions, 'decision')} to take"
+        yield f"{count_noun(decisions, 'decision')} to take"
     if report.baselined:
-        yield f"{_count(report.baselined, 'finding')} of the baseline not shown"
+        yield f"{count_noun(report.baselined, 'finding')} of the baseline not shown"
     if report.lone:
         yield report.lone_counts
     clean = len(set(report.files) - {entry.path for entry in report.entries})
     if clean:
-        yield f"{_count(clean, 'file')} without any finding"
+        yield f"{count_noun(clean, 'file')} without any finding"
 
 
 def risk_cards(entries: Iterable[ReportEntry], scope: KnowledgeScope, further: int = 0) -> tuple[Card, ...]:
