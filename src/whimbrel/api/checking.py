@@ -40,6 +40,7 @@ MAX_REFUSAL: Final = 200
 """Characters of the message of a start that fails."""
 _PREFIX: Final = re.compile(r"^(?:\S+: )?(?:Syntax error on line \d+ of [^:]+:\s*)*")
 _NAMED_TWICE: Final = re.compile(r"(?<!\S)(\S{1,4096}+) into server: \1: ")
+_UNCLOSED: Final = re.compile(r"^(?:\S+: )?(<\S+>) was not closed\.$")
 _RELEASE: Final = re.compile(r"2\.4(?:\.(\d{1,3}))?")
 
 
@@ -111,7 +112,7 @@ def add_start_failure(report: Report, options: LoadOptions) -> None:
         return
     place = errors[0].place
     if place is None or not place.path:
-        report.stop = f"2.4 does not start: {_reason(errors[0].text)}"
+        report.stop = f"2.4 does not start: {reason_of(errors[0].text)}"
         return
     path = display_path(place.path, report.directory)
     stops = [entry for entry in report.entries if entry.path == path and entry.risk is Risk.BREAKS]
@@ -119,7 +120,7 @@ def add_start_failure(report: Report, options: LoadOptions) -> None:
     found = damage or [entry for entry in stops if entry.line == place.line]
     who = "2.4 does not start"
     where = f"{path}:{place.line}"
-    reason = _reason(errors[0].text)
+    reason = reason_of(errors[0].text)
     if found:
         where = found[0].place
         reason = found[0].message.partition(": ")[0]
@@ -131,9 +132,9 @@ def add_start_failure(report: Report, options: LoadOptions) -> None:
     report.stop = f"{who}: {where}: {reason}"
 
 
-def _reason(text: str) -> str:
+def reason_of(text: str) -> str:
     """Return httpd's message without the place, which names each path once."""
-    message = _PREFIX.sub("", text).strip().partition("\n")[0]
+    message = _UNCLOSED.sub(r"\1 is not closed", _PREFIX.sub("", text).strip().partition("\n")[0])
     return _NAMED_TWICE.sub(r"\1: ", message)[:MAX_REFUSAL]
 
 

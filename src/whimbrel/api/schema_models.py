@@ -416,6 +416,7 @@ class FleetServerDocument(Document):
     lines: int
     changed: int = Field(description="files that an upgrade changes")
     fault: str | None = Field(description="why there is no result")
+    note: str | None = Field(None, description="what limits the result")
     seconds: float
     same_as: str | None = Field(description="the equal server whose result this is")
 
@@ -432,6 +433,8 @@ class FleetDocument(Document):
     exit_code: Literal[0, 1, 2, 3]
     verdicts: dict[str, int]
     rules: list[FleetRule] = Field(description="the worst risk first, then those of most servers")
+    first: str | None = Field(None, description="what to do before the next command")
+    next: str | None = Field(None, description="the command that follows")
     servers: list[FleetServerDocument]
 
 

@@ -530,11 +530,15 @@ def _print_result(result: UpgradeResult, directory: str, output: _Output) -> int
             result, directory, is_written, output.copy, output.writing, output.uncompared
         )
     elif output.shape is OutputFormat.html:
-        is_left = bool(result.files) and (output.copy is not None or not is_written)
-        writing = output.writing if is_left else ""
-        ready = upgrade_output.ready_line(result, directory, output.uncompared)
-        facts = [ready, output.verified, *(output.copy.facts if output.copy is not None else ())]
-        upgrade_output.write_page(result, directory, facts, writing, is_written=is_written)
+        upgrade_output.write_page(
+            result,
+            directory,
+            is_written=is_written,
+            verified=output.verified,
+            uncompared=output.uncompared,
+            facts=output.copy.facts if output.copy is not None else (),
+            following=output.following,
+        )
     is_text = output.shape is OutputFormat.text
     stream = sys.stdout if is_written and is_text else sys.stderr
     summary = upgrade_output.summary_text(

@@ -14,6 +14,7 @@ from whimbrel.base.latin1 import to_bytes, to_text
 from whimbrel.base.printable import printable
 from whimbrel.base.real_paths import real_path
 from whimbrel.base.terminal_text import shown, terminal_bytes, terminal_width, wrapped
+from whimbrel.cli.next_commands import command_of
 from whimbrel.cli.options import ColorMode, is_colored
 from whimbrel.cli.terminal import write_bytes
 from whimbrel.report.decisions import recording
@@ -270,19 +271,31 @@ def write_json(
 
 
 def write_page(
-    result: UpgradeResult, directory: str, facts: Iterable[str], next_command: str, *, is_written: bool
+    result: UpgradeResult,
+    directory: str,
+    *,
+    is_written: bool,
+    verified: str,
+    uncompared: str,
+    facts: Iterable[str],
+    following: Iterable[str],
 ) -> None:
-    """Print the page of HTML; *facts* are sentences about the result, "" for none."""
+    """Print the page of HTML; *facts* are sentences about the result, *following* lines with the commands
+    that come next; *verified*: see `summary_text`, *uncompared*: see `ready_line`.
+    """
     from whimbrel.report.page.upgrade_page import upgrade_page
     from whimbrel.report.page.writing import write
 
+    open_entries = [entry_of(finding, directory) for finding in _left_to_do(result)]
     page = upgrade_page(
         result,
         directory,
         diffs(result, directory),
         is_written=is_written,
+        answer=(ready_line(result, directory, uncompared), recording(open_entries), verified),
         facts=facts,
-        next_command=next_command,
+        first=next((line[7:] for line in following if line.startswith("First: ")), ""),
+        next_command=command_of("\n".join(following)),
     )
     sys.stdout.flush()
     sys.stdout.buffer.write(write(page).encode())

@@ -150,10 +150,11 @@ def _require_placeless(data: bytes, server: FoundServer, tree: bytes) -> None:
 
     Places of equal trees have one parent and differ in the last name alone. To tell one from the other,
     a text must have that name, a pattern that may match it, or a variable with it, or read a file outside
-    that does.
+    that does. A word between blanks or quotes is no place: a relative path begins inside of the tree.
     """
     text = _TESTED.sub(b"", _COMMENT.sub(b"", _CONTINUED.sub(b"", data)))
-    own = rb"(?<![\w.-])%s(?![\w.-])" % re.escape(os.path.basename(tree))
+    name = re.escape(os.path.basename(tree))
+    own = rb"""(?<![\w.\s"'-])%s(?![\w.-])|(?<![\w.-])%s(?![\w.\s"'-])""" % (name, name)
     places = (tree, without_links(tree))
     if (
         _SEEING.search(text)

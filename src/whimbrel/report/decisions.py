@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from typing import Final, NamedTuple
 
-from whimbrel.report.model import ReportEntry
+from whimbrel.report.model import Report, ReportEntry
 from whimbrel.upgrade.model import READ_ERROR, Risk
 
 MAX_PLACES: Final = 4
@@ -77,3 +77,13 @@ def access_line(entries: Sequence[ReportEntry]) -> str:
             more = f" and {len(found) - 1:,} more" if len(found) > 1 else ""
             texts.append(f"{first.rule} {word} it at {first.place}{mark}{more}")
     return f"access: {'; '.join(texts)}" if texts else "access: no finding opens or closes it"
+
+
+def answer(report: Report) -> list[str]:
+    """Return what a person must decide, how a review is recorded, and who gains or loses access; nothing
+    where nothing was found.
+    """
+    if not report.findings:
+        return []
+    entries = report.counted
+    return [*filter(None, (to_decide(entries), recording(entries))), access_line(entries)]

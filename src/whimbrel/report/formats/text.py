@@ -7,7 +7,7 @@ from typing import Final
 
 from whimbrel.base.counts import count_noun, word_for
 from whimbrel.base.terminal_text import padded, shown, wrapped
-from whimbrel.report.decisions import access_line, recording, to_decide
+from whimbrel.report.decisions import answer
 from whimbrel.report.formats.frames import RISK_COLORS, FrameStyle, framed
 from whimbrel.report.knowledge import text_lines
 from whimbrel.report.model import (
@@ -43,28 +43,24 @@ def render(
         title = f"{LONE_FILES[0].upper()}{LONE_FILES[1:]}: no answer of the server depends on them"
         frames += [*wrapped(title, style.width), "", *framed(lone, style)]
     counts = list(table(report, style))
-    answer = list(_answer(report, style))
+    answers = list(_answer(report, style))
     following = _following(report, style, next_command)
     lines: list[str] = []
     if summary_first and report.entries:
-        lines += [*answer, *counts, *following]
+        lines += [*answers, *counts, *following]
     elif len(frames) > MAX_SCREEN:
-        lines += [*answer, *wrapped(_head(report), style.width), *following]
+        lines += [*answers, *wrapped(_head(report), style.width), *following]
     elif report.stop:
         lines += wrapped(shown(report.stop, MAX_KNOWLEDGE), style.width)
     lines += [line for text in report.inputs for line in wrapped(shown(text, MAX_KNOWLEDGE), style.width)]
     lines += [""] if lines and frames else []
-    lines += [*frames, *counts, *answer, *following]
+    lines += [*frames, *counts, *answers, *following]
     return "".join(f"{line}\n" for line in lines)
 
 
 def _answer(report: Report, style: FrameStyle) -> Iterator[str]:
     """Yield what stops 2.4, what a person must decide, and who gains or loses access."""
-    entries = report.counted
-    texts = [report.stop] if report.stop else []
-    if report.findings:
-        texts += [to_decide(entries), recording(entries), access_line(entries)]
-    for text in filter(None, texts):
+    for text in filter(None, (report.stop, *answer(report))):
         yield from wrapped(shown(text, MAX_KNOWLEDGE), style.width)
 
 

@@ -28,18 +28,20 @@ def upgrade_page(
     diffs: Mapping[str, bytes],
     *,
     is_written: bool,
+    answer: Iterable[str] = (),
     facts: Iterable[str] = (),
+    first: str = "",
     next_command: str = "",
 ) -> ReportPage:
-    """Return the page of *result*; *diffs* are the unified diffs by path, *facts* sentences about it, such
-    as that of the comparison of answers.
+    """Return the page of *result*; *diffs* are unified diffs by path, *answer* and *facts* sentences about
+    it, such as that of the comparison of answers, *first* what to do before *next_command*.
     """
     entries = _entries(result, directory)
     shown, others = left_out(entries)
     changes = {display_path(path, directory): change_of(diff) for path, diff in diffs.items()}
     numbers = {path: change.numbers for path, change in changes.items()}
     found = groups(shown, Anchors(), rule_names(), numbers, dict(_hunks(changes)))
-    sentences = (*described(result.tree, is_upgraded=True), *_facts(result, facts))
+    sentences = (*described(result.tree, is_upgraded=True), *filter(None, facts))
     places = {(entry.path, entry.line): anchor for entry, anchor in found.anchors.items()}
     note = "Requests that were sent to both versions, the old text under 2.2 and the new one under 2.4."
     return ReportPage(
@@ -48,6 +50,7 @@ def upgrade_page(
         _badge(result, entries),
         _sentence(result, entries, is_written),
         page_text(directory),
+        tuple(map(page_text, (*filter(None, answer), *_access(result)))),
         tuple(map(page_text, sentences)),
         risk_cards(entries, result.scope),
         (
@@ -58,6 +61,7 @@ def upgrade_page(
         groups_title="Changes and findings",
         nothing="Nothing to change." if result.scope.is_complete else NOTHING_KNOWN,
         left_out=others,
+        first=page_text(first),
         next_command=page_text(next_command),
         has_rules=True,
     )
@@ -96,8 +100,7 @@ def _sentence(result: UpgradeResult, entries: list[ReportEntry], is_written: boo
     return "; ".join(filter(None, parts))
 
 
-def _facts(result: UpgradeResult, facts: Iterable[str]) -> Iterable[str]:
-    yield from filter(None, facts)
+def _access(result: UpgradeResult) -> Iterable[str]:
     opens = sum(one.risk is Risk.OPENS for one in result.access)
     closes = sum(one.risk is Risk.CLOSES for one in result.access)
     if opens or closes:

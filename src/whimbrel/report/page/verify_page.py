@@ -44,8 +44,8 @@ OF_VERSIONS: Final = "the versions differ in what these lines do"
 ASSUMED: Final = "no file of the configuration has this user at present"
 
 
-def verify_page(verification: VerifyResult) -> ReportPage:
-    """Return the page of *verification*."""
+def verify_page(verification: VerifyResult, next_command: str = "") -> ReportPage:
+    """Return the page of *verification*; *next_command* is what to run after reading."""
     anchors = Anchors()
     shown = verification.groups[:MAX_GROUPS]
     more = len(verification.groups) - len(shown)
@@ -61,12 +61,10 @@ def verify_page(verification: VerifyResult) -> ReportPage:
         "Old and new answers",
         _badge(verification),
         page_text(first),
-        facts=tuple(
-            map(
-                page_text,
-                filter(None, (readiness_of_comparison(verification), no_start(verification), *rest)),
-            )
+        answer=tuple(
+            map(page_text, filter(None, (readiness_of_comparison(verification), no_start(verification))))
         ),
+        facts=tuple(map(page_text, rest)),
         cards=_cards(verification),
         tables=(
             *access_table(list(access_differences(verification.groups)), places=places),
@@ -74,6 +72,7 @@ def verify_page(verification: VerifyResult) -> ReportPage:
         ),
         groups=groups,
         groups_title="Differences by cause",
+        next_command=page_text(next_command),
         noun="cause",
         nothing="No answer differs." if verification.verdict is Verdict.SAME else "None in what was decided.",
         left_out=f"The first {number(len(shown))} causes are shown, {number(more)} more are in --format json."
