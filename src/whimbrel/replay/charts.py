@@ -74,8 +74,7 @@ def time_chart(tally: Tally) -> Chart | None:
     columns = tuple(
         Column(
             _written(label),
-            f"{_written(label)}: {count_noun(count, 'request')}, "
-            f"{number(changed)} {word_for(changed, 'changes', 'change')}",
+            f"{_written(label)}: {count_noun(count, 'request')}, {number(changed)} changed",
             at * WIDTH,
             (_share(count, highest), _share(changed, highest)),
         )

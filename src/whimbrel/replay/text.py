@@ -7,7 +7,7 @@ from collections.abc import Iterator
 
 from whimbrel.base.counts import count_noun, word_for
 from whimbrel.replay.causes import MAX_LINES
-from whimbrel.replay.summary import NO_HOST, Summary, risk_of, top
+from whimbrel.replay.summary import NO_HOST, STATUS, Summary, risk_of, top
 from whimbrel.replay.tally import CausingLine, Change, ChangeKey
 from whimbrel.report.knowledge import text_lines
 from whimbrel.report.readiness import readiness_of_replay
@@ -55,9 +55,9 @@ def answer(summary: Summary) -> list[str]:
         return ["Nothing changes." if summary.scope.is_complete else "Nothing changes in what is known."]
     rules = sorted({key.rule for key in tally.changes if key.rule})
     cosmetic = sum(change.requests for key, change in tally.changes.items() if key.rule)
-    status = summary.status_changes
+    status = sum(change.requests for key, change in tally.changes.items() if STATUS.search(key.what))
     parts = [f"{status:,} {word_for(status, 'changes its status', 'change their status')}"]
-    parts.append(f"{max(tally.changed - cosmetic - status, 0):,} otherwise")
+    parts.append(f"{tally.changed - cosmetic - status:,} otherwise")
     parts += [f"{cosmetic:,} in what is cosmetic ({', '.join(rules)})"] if cosmetic else []
     return [f"{requests}: {', '.join(parts)}", _access(summary)]
 

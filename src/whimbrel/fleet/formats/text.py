@@ -29,7 +29,7 @@ REVIEW: Final = "review"
 
 UNDECIDED: Final = "undecided"
 TIME: Final = "time"
-MIN_TIME: Final = 8
+MIN_TIME: Final = 10
 MIN_FAULT: Final = 30
 """Columns of a reason beside long names."""
 _BREAKS: Final = EffectClass(Risk.BREAKS)

@@ -40,7 +40,6 @@ def check_page(report: Report) -> ReportPage:
         _badge(report),
         sentence(report),
         page_text(report.directory),
-        tuple(map(page_text, answer(report))),
         tuple(page_text(line) for line in (*_facts(report), *report.inputs)),
         risk_cards(report.counted, report.scope),
         (*access_tables(entries, found.anchors), *unknown_tables(report.scope, report.directory)),
@@ -50,6 +49,7 @@ def check_page(report: Report) -> ReportPage:
         first=page_text(first_step(report)),
         next_command=page_text(report.next_command),
         has_rules=True,
+        answer=tuple(map(page_text, answer(report))),
     )
 
 

@@ -208,7 +208,6 @@ class ReportPage:
     badge: Badge
     sentence: str
     subject: str = ""
-    answer: tuple[str, ...] = ()
     facts: tuple[str, ...] = ()
     cards: tuple[Card, ...] = ()
     tables: tuple[ReportTable, ...] = ()
@@ -223,3 +222,4 @@ class ReportPage:
     has_rules: bool = False
     noun: str = "finding"
     group: str = "File"
+    answer: tuple[str, ...] = ()

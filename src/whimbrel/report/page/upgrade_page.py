@@ -50,7 +50,6 @@ def upgrade_page(
         _badge(result, entries),
         _sentence(result, entries, is_written),
         page_text(directory),
-        tuple(map(page_text, (*filter(None, answer), *_access(result)))),
         tuple(map(page_text, sentences)),
         risk_cards(entries, result.scope),
         (
@@ -64,6 +63,7 @@ def upgrade_page(
         first=page_text(first),
         next_command=page_text(next_command),
         has_rules=True,
+        answer=tuple(map(page_text, (*filter(None, answer), *_access(result)))),
     )
 
 

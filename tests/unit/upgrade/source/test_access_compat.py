@@ -33,7 +33,11 @@ def test_states(tmp_path: Path, text: str, state: bool | None) -> None:
     tree = config_tree(tmp_path, {"conf/httpd.conf": text + ORDER})
     assert access_compat(tree).is_loaded is state
     sentence = access_compat_sentence(tree)
-    words = {True: "2.4 loads it (", False: "which no line loads: 2.4 does not start at", None: "not known whether 2.4 has it"}
+    words = {
+        True: "2.4 loads it (",
+        False: "which no line loads: 2.4 does not start at",
+        None: "not known whether 2.4 has it",
+    }
     assert words[state] in sentence
     line = text.count("\n") + 1 + ORDER[: ORDER.index("Order")].count("\n")
     assert (f"does not start at conf/httpd.conf:{line} (Order)" in sentence) is (state is not True)
@@ -59,7 +63,11 @@ def test_a_file_alone(tmp_path: Path) -> None:
             "2.4 loads it (",
             "work as the text stands; not known for files that no Include reads",
         ),
-        (HOST + ORDER, "Order, Allow, Deny and Satisfy need", "3 (Order); not known for files that no Include reads"),
+        (
+            HOST + ORDER,
+            "Order, Allow, Deny and Satisfy need",
+            "3 (Order); not known for files that no Include reads",
+        ),
         (COMPAT, "not known", "not known whether 2.4 has it for files that no Include reads"),
     ],
 )
