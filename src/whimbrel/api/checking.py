@@ -14,6 +14,7 @@ from whimbrel.base.dialect import V22, V24
 from whimbrel.base.latin1 import from_system
 from whimbrel.report.entries import as_report, entry_of
 from whimbrel.report.model import Report
+from whimbrel.report.start_failures import reason_of
 from whimbrel.upgrade.check.check import (
     Selection,
     UnknownRule,
@@ -36,11 +37,6 @@ if TYPE_CHECKING:
     from whimbrel.api.named_files import NamedInput
     from whimbrel.config.options import LoadOptions
 
-MAX_REFUSAL: Final = 200
-"""Characters of the message of a start that fails."""
-_PREFIX: Final = re.compile(r"^(?:\S+: )?(?:Syntax error on line \d+ of [^:]+:\s*)*")
-_NAMED_TWICE: Final = re.compile(r"(?<!\S)(\S{1,4096}+) into server: \1: ")
-_UNCLOSED: Final = re.compile(r"^(?:\S+: )?(<\S+>) was not closed\.$")
 _RELEASE: Final = re.compile(r"2\.4(?:\.(\d{1,3}))?")
 
 
@@ -130,12 +126,6 @@ def add_start_failure(report: Report, options: LoadOptions) -> None:
             who = "neither 2.2 nor 2.4 starts"
             report.fault = where
     report.stop = f"{who}: {where}: {reason}"
-
-
-def reason_of(text: str) -> str:
-    """Return httpd's message without the place, which names each path once."""
-    message = _UNCLOSED.sub(r"\1 is not closed", _PREFIX.sub("", text).strip().partition("\n")[0])
-    return _NAMED_TWICE.sub(r"\1: ", message)[:MAX_REFUSAL]
 
 
 def upgrade_sources(

@@ -8,7 +8,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING, Final, Protocol
 
-from whimbrel.api.checking import add_start_failure, check_parts, reason_of, upgrade_sources
+from whimbrel.api.checking import add_start_failure, check_parts, upgrade_sources
 from whimbrel.base.counts import count_noun, word_for
 from whimbrel.base.dialect import V22, V24
 from whimbrel.base.errors import ConfigError, StartError
@@ -19,6 +19,7 @@ from whimbrel.config.server_paths import server_in
 from whimbrel.config.servers import main_file_names, why_no_server
 from whimbrel.fleet.model import NO_START, NOT_DECIDED, NOT_READ, ServerResult, rule_counts
 from whimbrel.fleet.servers import FleetServer
+from whimbrel.report.start_failures import reason_of
 from whimbrel.upgrade.apply.journal import WriteError
 from whimbrel.upgrade.check.check import Selection
 from whimbrel.upgrade.check.fixpoint import RuleError, UpgradeResult
