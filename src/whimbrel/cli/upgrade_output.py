@@ -293,7 +293,7 @@ def write_page(
         diffs(result, directory),
         is_written=is_written,
         answer=(ready_line(result, directory, uncompared), recording(open_entries), verified),
-        facts=facts,
+        facts=(*facts, *(line for line in following if line.startswith("To go live: "))),
         first=next((line[7:] for line in following if line.startswith("First: ")), ""),
         next_command=command_of("\n".join(following)),
     )
