@@ -17,7 +17,7 @@ from whimbrel.base.terminal_text import shown, terminal_bytes, terminal_width, w
 from whimbrel.cli.next_commands import command_of
 from whimbrel.cli.options import ColorMode, is_colored
 from whimbrel.cli.terminal import write_bytes
-from whimbrel.report.decisions import recording
+from whimbrel.report.decisions import access_of_comparison, recording
 from whimbrel.report.entries import entry_of
 from whimbrel.report.formats.frames import FrameStyle, frame, framed
 from whimbrel.report.knowledge import as_json, text_lines
@@ -29,7 +29,7 @@ from whimbrel.upgrade.check.check import source_lines
 from whimbrel.upgrade.check.diffs import diffs
 from whimbrel.upgrade.check.fixpoint import UpgradeResult
 from whimbrel.upgrade.edits.diff import display_path
-from whimbrel.upgrade.model import READ_ERROR, Finding, InputContext, Risk
+from whimbrel.upgrade.model import READ_ERROR, Finding, InputContext
 from whimbrel.upgrade.rules import rule_names
 from whimbrel.upgrade.source.config_tree import Role
 from whimbrel.upgrade.source.reading import described as inputs
@@ -108,16 +108,7 @@ def _access(result: UpgradeResult, verified: str) -> Iterator[str]:
     """Yield who gains or loses access, if the answers were compared: *verified* is the sentence about it."""
     if not verified or any(item.subject == verified for item in result.scope.items):
         return
-    gains = sum(one.risk is Risk.OPENS for one in result.access)
-    loses = sum(one.risk is Risk.CLOSES for one in result.access)
-    if not gains and not loses:
-        yield "access: no request of the comparison gains or loses it"
-        return
-    first = result.access[0]
-    yield (
-        f"access: {count_noun(gains, 'request')} {word_for(gains, 'gains', 'gain')} it, "
-        f"{loses:,} {word_for(loses, 'loses', 'lose')} it, such as {first.client} for {first.request}"
-    )
+    yield access_of_comparison(result.access)
 
 
 def _left_to_do(result: UpgradeResult) -> list[Finding]:
@@ -292,7 +283,12 @@ def write_page(
         directory,
         diffs(result, directory),
         is_written=is_written,
-        answer=(ready_line(result, directory, uncompared), recording(open_entries), verified),
+        answer=(
+            ready_line(result, directory, uncompared),
+            recording(open_entries),
+            *_access(result, verified),
+            verified,
+        ),
         facts=(*facts, *(line for line in following if line.startswith("To go live: "))),
         first=next((line[7:] for line in following if line.startswith("First: ")), ""),
         next_command=command_of("\n".join(following)),

@@ -83,7 +83,9 @@ def _badge(summary: Summary) -> Badge:
     if summary.differs_from_log:
         return Badge("Differs from the log", KEYS[Risk.CHANGES])
     risks = [risk_of(key) for key, _ in summary.changes]
-    if risks:
+    if risks and set(risks) == {Risk.COSMETIC} and summary.scope.is_complete:
+        return Badge("Cosmetic changes", KEYS[Risk.COSMETIC])
+    if risks and set(risks) != {Risk.COSMETIC}:
         return Badge("Answers change", KEYS[min(risks, key=lambda risk: risk.rank)])
     same = "As logged" if summary.is_against_log else "Nothing changes"
     return Badge(same, SAME) if summary.scope.is_complete else Badge("Not decided", UNDECIDED)

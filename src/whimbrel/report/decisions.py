@@ -8,14 +8,15 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from typing import Final, NamedTuple
 
+from whimbrel.base.counts import count_noun, word_for
 from whimbrel.report.model import Report, ReportEntry
-from whimbrel.upgrade.model import READ_ERROR, Risk
+from whimbrel.upgrade.model import READ_ERROR, AccessDifference, Risk
 
 MAX_PLACES: Final = 4
 """Groups of rules and places that a sentence names."""
 
 
-class Decision(NamedTuple):
+class RuleToDecide(NamedTuple):
     """A rule that a person must look at, with the places of its findings in the order of the text."""
 
     rule: str
@@ -34,12 +35,12 @@ def is_to_decide(entry: ReportEntry) -> bool:
     return is_open and not entry.is_lone and (entry.rule != READ_ERROR or entry.risk is Risk.BREAKS)
 
 
-def decisions(entries: Iterable[ReportEntry]) -> list[Decision]:
+def decisions(entries: Iterable[ReportEntry]) -> list[RuleToDecide]:
     """Return a decision for each rule that a person must look at, the worst risk first."""
     places: dict[str, dict[str, None]] = {}
     for entry in sorted(filter(is_to_decide, entries), key=lambda entry: entry.risk.rank):
         places.setdefault(entry.rule, {})[entry.place] = None
-    return [Decision(rule, tuple(found)) for rule, found in places.items()]
+    return [RuleToDecide(rule, tuple(found)) for rule, found in places.items()]
 
 
 def to_decide(entries: Iterable[ReportEntry]) -> str:
@@ -48,12 +49,12 @@ def to_decide(entries: Iterable[ReportEntry]) -> str:
     return f"to decide: {len(found):,}: {named(found)}" if found else "to decide: nothing"
 
 
-def named(found: Sequence[Decision]) -> str:
+def named(found: Sequence[RuleToDecide]) -> str:
     """Return rules and places; rules with the same places stand together."""
     rules: dict[tuple[str, ...], list[str]] = {}
     for one in found:
         rules.setdefault(one.places, []).append(one.rule)
-    texts = [f"{', '.join(names)} {Decision('', places).place}" for places, names in rules.items()]
+    texts = [f"{', '.join(names)} {RuleToDecide('', places).place}" for places, names in rules.items()]
     more = len(texts) - MAX_PLACES
     return "; ".join([*texts[:MAX_PLACES], *([f"{more:,} more"] if more > 0 else [])])
 
@@ -87,3 +88,16 @@ def answer(report: Report) -> list[str]:
         return []
     entries = report.counted
     return [*filter(None, (to_decide(entries), recording(entries))), access_line(entries)]
+
+
+def access_of_comparison(differences: Sequence[AccessDifference]) -> str:
+    """Return how many requests of a comparison gain or lose access, with the first one."""
+    gains = sum(one.risk is Risk.OPENS for one in differences)
+    loses = sum(one.risk is Risk.CLOSES for one in differences)
+    if not gains and not loses:
+        return "access: no request of the comparison gains or loses it"
+    first = differences[0]
+    return (
+        f"access: {count_noun(gains, 'request')} {word_for(gains, 'gains', 'gain')} it, "
+        f"{loses:,} {word_for(loses, 'loses', 'lose')} it, such as {first.client} for {first.request}"
+    )

@@ -17,7 +17,6 @@ from whimbrel.report.page.unknown import unknown_tables
 from whimbrel.upgrade.check.check import source_lines
 from whimbrel.upgrade.check.fixpoint import UpgradeResult
 from whimbrel.upgrade.edits.diff import display_path
-from whimbrel.upgrade.model import Risk
 from whimbrel.upgrade.rules import rule_names
 from whimbrel.upgrade.source.reading import described
 
@@ -63,7 +62,7 @@ def upgrade_page(
         first=page_text(first),
         next_command=page_text(next_command),
         has_rules=True,
-        answer=tuple(map(page_text, (*filter(None, answer), *_access(result)))),
+        answer=tuple(map(page_text, filter(None, answer))),
     )
 
 
@@ -98,14 +97,6 @@ def _sentence(result: UpgradeResult, entries: list[ReportEntry], is_written: boo
         f"{number(len(result.scope.deciding))} not decided" if result.scope.deciding else "",
     ]
     return "; ".join(filter(None, parts))
-
-
-def _access(result: UpgradeResult) -> Iterable[str]:
-    opens = sum(one.risk is Risk.OPENS for one in result.access)
-    closes = sum(one.risk is Risk.CLOSES for one in result.access)
-    if opens or closes:
-        gains = f"{count_noun(opens, 'example')} {word_for(opens, 'gains', 'gain')} it"
-        yield f"access: {gains}, {number(closes)} {word_for(closes, 'loses', 'lose')} it"
 
 
 def _hunks(

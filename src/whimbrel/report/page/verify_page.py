@@ -34,6 +34,7 @@ from whimbrel.verify.verification import (
     Verdict,
     VerifyResult,
     access_differences,
+    access_sentence,
 )
 
 RULES: Final = {"access": "V-ACCESS", "response": "V-RESPONSE", "httpd": "V-HTTPD"}
@@ -50,6 +51,11 @@ def verify_page(verification: VerifyResult, next_command: str = "") -> ReportPag
     shown = verification.groups[:MAX_GROUPS]
     more = len(verification.groups) - len(shown)
     first, *rest = summary(verification)
+    answer = (
+        readiness_of_comparison(verification),
+        no_start(verification),
+        access_sentence(verification),
+    )
     further = tuple(
         (one.reason, str(one.probe) if one.probe is not None else "") for one in verification.not_decided
     )
@@ -61,10 +67,8 @@ def verify_page(verification: VerifyResult, next_command: str = "") -> ReportPag
         "Old and new answers",
         _badge(verification),
         page_text(first),
-        answer=tuple(
-            map(page_text, filter(None, (readiness_of_comparison(verification), no_start(verification))))
-        ),
-        facts=tuple(map(page_text, rest)),
+        answer=tuple(map(page_text, filter(None, answer))),
+        facts=tuple(page_text(text) for text in rest if text not in answer),
         cards=_cards(verification),
         tables=(
             *access_table(list(access_differences(verification.groups)), places=places),
