@@ -17,6 +17,7 @@ from whimbrel.catalogue import catalogue
 from whimbrel.config.execute import root_relative
 from whimbrel.report.entries import as_report, entry_of
 from whimbrel.report.model import Report
+from whimbrel.report.start_failures import reason_of
 from whimbrel.upgrade.check.check import (
     Selection,
     UnknownRule,
@@ -41,11 +42,7 @@ if TYPE_CHECKING:
     from whimbrel.config.options import LoadOptions
     from whimbrel.verify.side import Side
 
-MAX_REFUSAL: Final = 200
-"""Characters of the message of a start that fails."""
 _UNKNOWN: Final = re.compile(r"Invalid command '([^']+)'")
-_PREFIX: Final = re.compile(r"^(?:\S+: )?(?:Syntax error on line \d+ of [^:]+:\s*)*")
-_NAMED_TWICE: Final = re.compile(r"(?<!\S)(\S{1,4096}+) into server: \1: ")
 _RELEASE: Final = re.compile(r"2\.4(?:\.(\d{1,3}))?")
 
 
@@ -105,8 +102,8 @@ def check_parts(
 
 
 def add_start_failure(report: Report, options: LoadOptions) -> None:
-    """Put the line at which 2.4 ends its start with the text as it stands first among the inputs of *report*,
-    with the reason, and the place into `Report.fault` if 2.2 ends its start there too; nothing if 2.4 starts.
+    """Put the line at which 2.4 ends its start, and the reason, into `Report.stop` for the text as it stands,
+    and the place into `Report.fault` if 2.2 ends its start there too; nothing if 2.4 starts.
     """
     from whimbrel.upgrade.source.binary import for_its_system
     from whimbrel.verify.loading import load_side
@@ -118,7 +115,7 @@ def add_start_failure(report: Report, options: LoadOptions) -> None:
         return
     place, refusal = stop or (side.errors[0].place, _reason(side.errors[0].text))
     if place is None or not place.path:
-        report.inputs.insert(0, f"2.4 does not start: {refusal}")
+        report.stop = f"2.4 does not start: {refusal}"
         return
     path = display_path(place.path, report.directory)
     stops = [entry for entry in report.entries if entry.path == path and entry.risk is Risk.BREAKS]
@@ -135,7 +132,7 @@ def add_start_failure(report: Report, options: LoadOptions) -> None:
         if of_22 and of_22[0].place is not None and of_22[0].place.path == place.path:
             who = "neither 2.2 nor 2.4 starts"
             report.fault = where
-    report.inputs.insert(0, f"{who}: {where}: {reason}")
+    report.stop = f"{who}: {where}: {reason}"
 
 
 def _old_module(side: Side, report: Report) -> tuple[SourceLocation, str] | None:
@@ -154,8 +151,8 @@ def _old_module(side: Side, report: Report) -> tuple[SourceLocation, str] | None
 
 
 def _reason(text: str) -> str:
-    """Return httpd's message without the place, which names each path once."""
-    message = _PREFIX.sub("", text).strip().partition("\n")[0]
+    """Return httpd's message without the place; for an unknown directive, what 2.4 lacks."""
+    message = reason_of(text)
     unknown = _UNKNOWN.match(message)
     if unknown is not None:
         owners = [row.source.removesuffix(".c") for row in catalogue(V24.name).find(unknown[1])]
@@ -163,7 +160,7 @@ def _reason(text: str) -> str:
             return f"{owners[0]} is not loaded"
         if catalogue(V22.name).find(unknown[1]):
             return f"{unknown[1]} is gone"
-    return _NAMED_TWICE.sub(r"\1: ", message)[:MAX_REFUSAL]
+    return message
 
 
 def upgrade_sources(

@@ -80,10 +80,20 @@ class UpgradeFinding(FindingDocument):
     applied: bool
 
 
+class ToDecide(Document):
+    """A rule that a person must look at."""
+
+    rule: str
+    places: list[str] = Field(description="file:line of each finding, in the order of the text")
+
+
 class CheckDocument(Document):
     """whimbrel check --format json"""
 
     input: list[str] = Field(description="what the input was taken for")
+    stop: str = Field(description="the line at which 2.4 ends its start, and why; empty if none is known")
+    to_decide: list[ToDecide] = Field(description="what needs review or a decision, the worst first")
+    next: str = Field(description="the command that follows, empty for none")
     files: list[str]
     lines: int
     baselined: int
@@ -406,6 +416,7 @@ class FleetServerDocument(Document):
     lines: int
     changed: int = Field(description="files that an upgrade changes")
     fault: str | None = Field(description="why there is no result")
+    note: str | None = Field(None, description="what limits the result")
     seconds: float
     same_as: str | None = Field(description="the equal server whose result this is")
 
@@ -422,6 +433,8 @@ class FleetDocument(Document):
     exit_code: Literal[0, 1, 2, 3]
     verdicts: dict[str, int]
     rules: list[FleetRule] = Field(description="the worst risk first, then those of most servers")
+    first: str | None = Field(None, description="what to do before the next command")
+    next: str | None = Field(None, description="the command that follows")
     servers: list[FleetServerDocument]
 
 

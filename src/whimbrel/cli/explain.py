@@ -203,10 +203,11 @@ def _print_explanations(explanations: list[Explanation]) -> None:
     from rich.markdown import Markdown
 
     from whimbrel.base.rich_console import terminal_console
+    from whimbrel.upgrade.documents.explain import marked_up
 
     console = terminal_console(no_color=bool(os.environ.get("NO_COLOR")) or None)
     for explanation in explanations:
-        console.print(Markdown(explanation.body))
+        console.print(Markdown(marked_up(explanation.body)))
 
 
 def _print_list(word: str, as_json: bool) -> None:

@@ -130,7 +130,9 @@ def explain_request(
         else:
             notice = version_notice(new, options.server_root) if choice.is_default else ""
             notices = list(filter(None, (notice, about_log)))
-            _print_one(explanation, scope, options, output, notices, logged.code)
+            named = choice.named
+            is_of_machine = not (named.paths or named.root or named.file)
+            _print_one(explanation, scope, options, output, notices, logged.code, is_of_machine=is_of_machine)
         if explanation.errors:
             return EXIT_FINDINGS
         return EXIT_REVIEW if explanation.status is None else scope.exit_code(EXIT_OK)
@@ -188,13 +190,21 @@ def _print_one(
     output: OutputChoice,
     notices: Iterable[str],
     code: str,
+    *,
+    is_of_machine: bool,
 ) -> None:
-    """Print the explanation below *notices*, and the meaning of the message with *code* that asked for it."""
+    """Print the explanation below *notices*, and the meaning of the message with *code* that asked for it.
+
+    *is_of_machine*: no configuration was named.
+    """
     from whimbrel.explain.text import OutputStyle, TextRow, notice_lines, short_lines
     from whimbrel.upgrade.documents.explain import meaning_of
 
     root = options.server_root
-    style = OutputStyle(root, terminal_width(), is_colored(ColorMode.auto), (options.overlay,))
+    place = os.path.join(root, options.file)
+    configuration = f"{place} (of this machine: -d names another)" if is_of_machine else place
+    overlays = (options.overlay,)
+    style = OutputStyle(root, terminal_width(), is_colored(ColorMode.auto), configuration, overlays)
     first = [line for notice in notices for line in notice_lines(notice, style)]
     if not output.is_verbose:
         meaning = meaning_of(code)
@@ -247,7 +257,7 @@ def _print_both(old: Side, new: Side, probe: Probe, logged: LoggedOutcome, outpu
     else:
         root = new.options.server_root
         overlays = tuple(side.options.overlay for side in (old, new))
-        style = OutputStyle(root, terminal_width(), is_colored(ColorMode.auto), overlays)
+        style = OutputStyle(root, terminal_width(), is_colored(ColorMode.auto), overlays=overlays)
         if output.is_verbose:
             from whimbrel.explain.trees import rendered, side_by_side
 

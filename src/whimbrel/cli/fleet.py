@@ -15,8 +15,9 @@ import typer
 from whimbrel.base.latin1 import from_system
 from whimbrel.base.lazy_dataclasses import dataclass
 from whimbrel.base.printable import file_problem
-from whimbrel.base.terminal_text import shown, terminal_width, wrapped
+from whimbrel.base.terminal_text import terminal_width
 from whimbrel.cli.interrupts import EXIT_INTERRUPTED
+from whimbrel.cli.next_commands import quoted_words
 from whimbrel.cli.options import ColorMode, given_words, is_colored
 from whimbrel.cli.terminal import write_bytes, write_text
 from whimbrel.utilities.usage_error import UsageError
@@ -113,7 +114,8 @@ class FleetChoice:
         jobs: the processes, 0 for one on each core.
         memory: in megabytes.
         shape: the name of a format of the command.
-        following: the command that comes next if there is something to upgrade or to verify, "" for none.
+        following: the command that comes next if there is something to do, "" for none; for `verify` without
+            the server.
     """
 
     jobs: int
@@ -176,9 +178,10 @@ def run_fleet(
             report = run(task, servers, options, bar.on_step, pages.add if pages is not None else _no_page)
         except ImportError:
             raise UsageError(not_installed("--cluster", "cluster")) from None
+    following = _following(report, servers, choice.following)
     if pages is not None:
-        pages.end(report)
-    _print(report, choice)
+        pages.end(report, following)
+    _print(report, choice, following)
     if pages is not None and pages.problem is not None:
         raise UsageError(file_problem(pages.problem))
     if report.is_interrupted:
@@ -203,19 +206,33 @@ def _no_page(_result: ServerResult) -> None:
     """Drop the page."""
 
 
-def _print(report: FleetReport, choice: FleetChoice) -> None:
+def _print(report: FleetReport, choice: FleetChoice, following: str) -> None:
     if choice.shape == FleetFormat.text:
         from whimbrel.fleet.formats.text import render as render_text
         from whimbrel.report.formats.frames import FrameStyle
 
         style = FrameStyle(terminal_width(), is_colored(choice.color), report.names)
-        text = render_text(report, style)
-        if choice.following and any(server.code == 1 or server.changed for server in report.servers):
-            text += "".join(f"{line}\n" for line in wrapped(f"Next: {shown(choice.following)}", style.width))
+        text = render_text(report, style, following)
         write_text(text, may_page=choice.may_page and not report.is_interrupted)
         return
-    render: Callable[[FleetReport], str] = import_module(f"whimbrel.fleet.formats.{choice.shape}").render
-    write_bytes(render(report).encode(), may_page=False)
+    render: Callable[[FleetReport, str], str]
+    render = import_module(f"whimbrel.fleet.formats.{choice.shape}").render
+    write_bytes(render(report, following).encode(), may_page=False)
+
+
+def _following(report: FleetReport, servers: list[FleetServer], command: str) -> str:
+    """Return the command that comes next, "" where no server leaves anything to do.
+
+    *command* is that for the fleet; behind a comparison it takes the server that differs most.
+    """
+    if report.command != "verify":
+        return command if any(server.code == 1 or server.changed for server in report.servers) else ""
+    left = [one for one in report.servers if one.code in (1, 3) and not one.fault]
+    if not left:
+        return ""
+    worst = min(left, key=lambda server: server.work())
+    sides = next((one.path, one.new) for one in servers if from_system(one.name) == worst.name)
+    return f"{command} {quoted_words(*filter(None, sides))}"
 
 
 class _PageDirectory:
@@ -236,11 +253,11 @@ class _PageDirectory:
 
         self._write(page_name(result), result.page)
 
-    def end(self, report: FleetReport) -> None:
-        """Write the page of the fleet."""
+    def end(self, report: FleetReport, following: str) -> None:
+        """Write the page of the fleet; *following* is the command that comes next."""
         from whimbrel.fleet.formats.html import render
 
-        self._write(b"index.html", render(report))
+        self._write(b"index.html", render(report, following))
 
     def _write(self, name: bytes, text: str) -> None:
         path = os.path.join(os.fsencode(self._path), name)

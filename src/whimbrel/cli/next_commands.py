@@ -190,6 +190,11 @@ def _next(line: str) -> str:
     return f"Next: {line}\n"
 
 
+def command_of(following: str) -> str:
+    """Return the command of the line with the next one in *following*, for a page; "" for none."""
+    return next((line[6:] for line in following.splitlines() if line.startswith("Next: ")), "")
+
+
 def after_configtest(arguments: Arguments, *, is_valid: bool) -> str:
     """Return the line behind a test: the commands of httpd 2.4 that test and start or reload the server, or
     what explains the failure; "" for a text that is read by the rules of 2.2.

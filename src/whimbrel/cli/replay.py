@@ -21,7 +21,7 @@ from whimbrel.base.extras import not_installed
 from whimbrel.base.latin1 import from_system
 from whimbrel.base.printable import file_problem, printable
 from whimbrel.cli.help import HelpCommand, epilog
-from whimbrel.cli.next_commands import after_replay
+from whimbrel.cli.next_commands import after_replay, command_of
 from whimbrel.cli.options import (
     EXIT_FINDINGS,
     EXIT_OK,
@@ -306,7 +306,7 @@ def _print(summary: Summary, shape: ReplayFormat, following: str, *, may_page: b
     elif shape is ReplayFormat.html:
         from whimbrel.replay.html import html_of
 
-        text = html_of(summary)
+        text = html_of(summary, command_of(following))
     else:
         from whimbrel.replay.text import text_of
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import Iterator, Sequence
 from typing import Final
+from urllib.parse import urlsplit
 
 from rich.console import Console
 from rich.markup import escape
@@ -27,8 +28,6 @@ OLD_NAMES: Final = {
     "maxrequestsperchild": "is called MaxConnectionsPerChild; the old name works",
     "namevirtualhost": "has no effect: names are always looked at",
     "defaulttype": "has no effect: a file of unknown type gets no Content-Type",
-    "addoutputfilterbytype": "belongs to mod_filter",
-    "authbasicauthoritative": "is read by mod_auth_basic as before",
     "sslmutex": "is called Mutex",
     "rewritelog": "is LogLevel rewrite:trace3",
     "rewriteloglevel": "is LogLevel rewrite:trace1 to trace8",
@@ -83,7 +82,7 @@ def print_banner(console: Console, configuration: Configuration, notes: Sequence
         f"Serving [bold]{escape(to_system(configuration.options.file))}[/] by the rules of httpd {version}."
     )
     for title, lines in (
-        ("What is different:", changes(configuration)),
+        ("Lines of 2.2, served as 2.4 reads them (whimbrel check has what to do):", changes(configuration)),
         ("Noticed while reading:", messages(configuration)),
         ("Replaced on this machine:", notes),
     ):
@@ -99,9 +98,26 @@ def print_urls(console: Console, configuration: Configuration) -> None:
     if log is not None and not log.piped and not log.syslog:
         console.print(f"Errors go to {escape(to_system(log.target))}.")
     console.print("[bold]Try:[/]")
-    for url in urls(configuration)[:3]:
-        console.print(f"  [cyan]{escape(to_system(url))}[/]")
+    for url in shown_urls(urls(configuration)):
+        console.print(f"  [cyan]{escape(to_system(url))}[/]{escape(to_system(_resolved(url)))}")
     console.file.flush()
+
+
+def shown_urls(found: list[str]) -> list[str]:
+    """Return three of the URLs *found*, one of https among them if there is one."""
+    first = found[:3]
+    secure = next((url for url in found if url.startswith("https:")), "")
+    return first if not secure or secure in first else [*found[:2], secure]
+
+
+def _resolved(url: str) -> str:
+    """Return how to ask this machine for *url* if its name may be unknown here, "" for an address."""
+    parts = urlsplit(url)
+    name = parts.hostname or ""
+    if name == "localhost" or name.endswith(".localhost") or not name.strip("0123456789.:"):
+        return ""
+    port = parts.port or (443 if parts.scheme == "https" else 80)
+    return f"  (or curl --resolve {name}:{port}:127.0.0.1)"
 
 
 def urls(configuration: Configuration) -> list[str]:

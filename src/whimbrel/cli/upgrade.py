@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Annotated, Final, NamedTuple
 import typer
 
 from whimbrel.base.builds import AUTO
-from whimbrel.base.counts import count_noun
+from whimbrel.base.counts import count_noun, word_for
 from whimbrel.base.latin1 import from_system, to_bytes, to_system
 from whimbrel.base.lazy_dataclasses import replace
 from whimbrel.cli.fleet import (
@@ -75,7 +75,7 @@ if TYPE_CHECKING:
     from whimbrel.upgrade.apply.server_copy import ServerCopy
     from whimbrel.upgrade.check.check import Selection
     from whimbrel.upgrade.check.fixpoint import DecideCallback, UpgradeResult
-    from whimbrel.upgrade.model import UpgradeOptions
+    from whimbrel.upgrade.model import Finding, UpgradeOptions
     from whimbrel.upgrade.source.config_tree import ConfigTree
     from whimbrel.upgrade.source.reading import Sources
 
@@ -327,11 +327,11 @@ def upgrade(
             elif write or interactive:
                 backups = write_in_place(result, directory, named.paths, is_open=is_open)
         is_written = write or interactive or out is not None
-        following: list[str] = []
+        is_left = bool(result.files) and (out is not None or not is_written)
+        following = _before_writing(result, external if is_left else [])
         if is_written:
-            following = after_upgrade(context, what.options, out, is_changed=bool(result.files))
-        if result.files and (out is not None or not is_written):
-            following += _before_writing(result, external)
+            following += after_upgrade(context, what.options, out, is_changed=bool(result.files))
+        if is_left and (out is None or not _stops(result)):
             following.append(f"{'Next' if out is None else 'To go live'}: {writing}")
         uncompared = result.unverified or _uncompared(what, wanted, is_verified=verify)
         output = _Output(
@@ -361,7 +361,7 @@ def _refused_external(external: list[str], directory: str, writing: str) -> str:
     files = "\n".join(f"  {path}" for path in external)
     return (
         f"nothing was written: {count_noun(len(external), 'file')} to change "
-        f"{'is' if len(external) == 1 else 'are'} outside of {directory}:\n{files}\nNext: {writing}"
+        f"{word_for(len(external), 'is', 'are')} outside of {directory}:\n{files}\nNext: {writing}"
     )
 
 
@@ -369,20 +369,29 @@ def _before_writing(result: UpgradeResult, external: list[str]) -> list[str]:
     """Return the lines before the command that writes the result: what it leaves open, and what --outside
     is for.
     """
-    from whimbrel.upgrade.model import Risk
+    from whimbrel.upgrade.edits.diff import display_path
 
+    stop = _stops(result)
     lines = []
-    lone = result.tree.lone_paths
-    breaking = (one for one in result.needs_review if one.risk is Risk.BREAKS and not one.edits)
-    if any(one.place.path not in lone for one in breaking):
-        lines.append("First: correct what is named above: 2.4 does not start, or answers 500, until then")
+    if stop is not None:
+        place = f"{display_path(stop.place.path, result.tree.root)}:{stop.place.line}"
+        lines.append(f"First: correct {stop.rule} {place}: 2.4 does not start, or answers 500, until then")
     if external:
         named = [*external[:MAX_EXTERNAL], *["..."] * (len(external) > MAX_EXTERNAL)]
         lines.append(
             f"--outside: {count_noun(len(external), 'file')} to change "
-            f"{'is' if len(external) == 1 else 'are'} outside of the tree: {', '.join(named)}"
+            f"{word_for(len(external), 'is', 'are')} outside of the tree: {', '.join(named)}"
         )
     return lines
+
+
+def _stops(result: UpgradeResult) -> Finding | None:
+    """Return the first finding with which 2.4 does not start, or answers 500, after the upgrade."""
+    from whimbrel.upgrade.model import Risk
+
+    lone = result.tree.lone_paths
+    breaking = (one for one in result.needs_review if one.risk is Risk.BREAKS and not one.edits)
+    return next((one for one in breaking if one.place.path not in lone), None)
 
 
 def _uncompared(what: Sources, wanted: Selection, *, is_verified: bool) -> str:
@@ -530,29 +539,38 @@ def _print_result(result: UpgradeResult, directory: str, output: _Output) -> int
             result, directory, is_written, output.copy, output.writing, output.uncompared
         )
     elif output.shape is OutputFormat.html:
-        is_left = bool(result.files) and (output.copy is not None or not is_written)
-        writing = output.writing if is_left else ""
-        ready = upgrade_output.ready_line(result, directory, output.uncompared)
-        facts = [ready, output.verified, *(output.copy.facts if output.copy is not None else ())]
-        upgrade_output.write_page(result, directory, facts, writing, is_written=is_written)
-    elif not is_written:
-        colored = is_colored(output.color)
-        upgrade_output.show_diff(result, directory, colored=colored, may_page=output.may_page)
+        upgrade_output.write_page(
+            result,
+            directory,
+            is_written=is_written,
+            verified=output.verified,
+            uncompared=output.uncompared,
+            facts=output.copy.facts if output.copy is not None else (),
+            following=output.following,
+        )
     is_text = output.shape is OutputFormat.text
-    if is_text and output.verified and all(item.subject != output.verified for item in result.scope.items):
-        _write_stderr(output.verified)
     stream = sys.stdout if is_written and is_text else sys.stderr
-    upgrade_output.print_summary(
+    summary = upgrade_output.summary_text(
         result,
         directory,
         is_written,
         stream,
         output.color,
+        verified=output.verified if is_text else "",
         uncompared=output.uncompared,
         following=output.following,
         copy=output.copy,
         backups=output.backups,
     )
+    if is_text and not is_written:
+        # a pipe, such as to patch(1), gets the diff alone
+        above = summary + b"\n" if result.files and sys.stdout.isatty() else b""
+        colored = is_colored(output.color)
+        upgrade_output.show_diff(result, directory, colored=colored, may_page=output.may_page, above=above)
+        if above:
+            ready = upgrade_output.ready_line(result, directory, output.uncompared)
+            summary = encoded("".join(f"{line}\n" for line in (ready, *output.following)))
+    upgrade_output.write_to(stream, summary)
     if result.files and not is_written:
         return EXIT_FINDINGS
     return EXIT_REVIEW if result.has_open_findings else result.scope.exit_code(EXIT_OK)
@@ -565,5 +583,5 @@ def _undo(directory: str) -> int:
     restored, saved_aside = undo(directory)
     for path in saved_aside:
         _write_stderr(f"changed since the upgrade: what it was is kept as {path}")
-    _write_stderr(f"{len(restored)} file{'s' * (len(restored) != 1)} restored")
+    _write_stderr(f"{count_noun(len(restored), 'file')} restored")
     return EXIT_OK

@@ -9,13 +9,15 @@ from collections import Counter
 from collections.abc import Iterable, Iterator
 from typing import Any, Final, TextIO
 
-from whimbrel.base.counts import count_noun
+from whimbrel.base.counts import count_noun, word_for
 from whimbrel.base.latin1 import to_bytes, to_text
 from whimbrel.base.printable import printable
 from whimbrel.base.real_paths import real_path
 from whimbrel.base.terminal_text import shown, terminal_bytes, terminal_width, wrapped
+from whimbrel.cli.next_commands import command_of
 from whimbrel.cli.options import ColorMode, is_colored
 from whimbrel.cli.terminal import write_bytes
+from whimbrel.report.decisions import access_of_comparison, recording
 from whimbrel.report.entries import entry_of
 from whimbrel.report.formats.frames import FrameStyle, frame, framed
 from whimbrel.report.knowledge import as_json, text_lines
@@ -27,7 +29,7 @@ from whimbrel.upgrade.check.check import source_lines
 from whimbrel.upgrade.check.diffs import diffs
 from whimbrel.upgrade.check.fixpoint import UpgradeResult
 from whimbrel.upgrade.edits.diff import display_path
-from whimbrel.upgrade.model import READ_ERROR, Finding
+from whimbrel.upgrade.model import READ_ERROR, Finding, InputContext
 from whimbrel.upgrade.rules import rule_names
 from whimbrel.upgrade.source.config_tree import Role
 from whimbrel.upgrade.source.reading import described as inputs
@@ -39,14 +41,16 @@ MAX_IDLE: Final = 3
 _COLORS: Final = {b"-": b"\x1b[31m", b"+": b"\x1b[32m", b"@": b"\x1b[36m", b"d": b"\x1b[1m"}
 
 
-def show_diff(result: UpgradeResult, directory: str, *, colored: bool, may_page: bool = True) -> None:
-    """Print all diffs on standard output."""
+def show_diff(
+    result: UpgradeResult, directory: str, *, colored: bool, may_page: bool = True, above: bytes = b""
+) -> None:
+    """Print *above* and all diffs on standard output."""
     shown_diffs = []
     for diff in diffs(result, directory).values():
         if sys.stdout.isatty():  # a pipe, such as to patch(1), gets the bytes as they are
             diff = to_bytes(printable(to_text(diff)))
         shown_diffs.append(b"".join(map(_colored, diff.splitlines(keepends=True))) if colored else diff)
-    write_bytes(b"".join(shown_diffs), may_page=may_page)
+    write_bytes(b"".join([above, *shown_diffs]), may_page=may_page)
 
 
 def _colored(line: bytes) -> bytes:
@@ -55,38 +59,56 @@ def _colored(line: bytes) -> bytes:
     return color + body + b"\x1b[0m" + line[len(body) :] if color else line
 
 
-def print_summary(
+def summary_text(
     result: UpgradeResult,
     directory: str,
     is_written: bool,
     stream: TextIO,
     color: ColorMode,
     *,
+    verified: str = "",
     uncompared: str = "",
     following: Iterable[str] = (),
     copy: ServerCopy | None = None,
     backups: Iterable[str] = (),
-) -> None:
-    """Print the kind of input, findings that need review (equal ones once), decisions, other changes by
-    rule, whether the result may serve (*uncompared*: see `ready_line`), and the lines *following* with the
-    commands that come next. *copy*: the one that was written, None for the files in their own place, of
-    which *backups* were made.
+) -> bytes:
+    """Return the answer, the kind of input, findings that need review (equal ones once), decisions, other
+    changes by rule, the answer again, and the lines *following* with the commands that come next, for
+    *stream*.
+
+    *verified* is a sentence about the comparison of answers; *uncompared*: see `ready_line`. *copy*: the one
+    that was written, None for the files in their own place, of which *backups* were made.
     """
     style = FrameStyle(terminal_width(stream), is_colored(color, stream), rule_names())
     shown_findings = _left_to_do(result)
     texts = source_lines(result.tree, shown_findings)
     entries = [entry_of(finding, directory, texts) for finding in shown_findings]
     frames = list(framed(groups(entries), style, is_applied=True))
-    lines = _wrapped(inputs(result.tree), style)
+    ready = ready_line(result, directory, uncompared)
+    answer = [ready, recording(entries), *_access(result, verified), verified]
+    lines = _wrapped(filter(None, answer), style) if frames else []
+    lines += _wrapped(inputs(result.tree, is_upgraded=result.tree.context is InputContext.SERVER), style)
     lines += ["", *frames] if frames else []
     lines += _wrapped(_counts(result, directory, is_written, copy), style)
     lines += _wrapped(_idle_copies(result, directory, copy) if copy else (), style)
     lines += _wrapped(filter(None, [places_of(backups, directory)]), style)
-    lines += _wrapped([ready_line(result, directory, uncompared)], style)
+    lines += _wrapped([ready] if frames else filter(None, answer[::-1]), style)
     lines += following  # whole: a command that is broken between words cannot be copied
+    return terminal_bytes("".join(f"{line}\n" for line in lines))
+
+
+def write_to(stream: TextIO, data: bytes) -> None:
+    """Write *data* to *stream* behind what it has."""
     stream.flush()
-    stream.buffer.write(terminal_bytes("".join(f"{line}\n" for line in lines)))
+    stream.buffer.write(data)
     stream.flush()
+
+
+def _access(result: UpgradeResult, verified: str) -> Iterator[str]:
+    """Yield who gains or loses access, if the answers were compared: *verified* is the sentence about it."""
+    if not verified or any(item.subject == verified for item in result.scope.items):
+        return
+    yield access_of_comparison(result.access)
 
 
 def _left_to_do(result: UpgradeResult) -> list[Finding]:
@@ -105,7 +127,7 @@ def _lone_counts(result: UpgradeResult) -> Iterator[str]:
     changed = sum(path in lone for path in result.files)
     review = sum(finding.needs_review and finding.place.path in lone for finding in result.findings)
     if changed or review:
-        verb = "needs" if review == 1 else "need"
+        verb = word_for(review, "needs", "need")
         yield (
             f"{LONE_FILES}: {changed} of these {count_noun(len(lone), 'file')} to change, "
             f"{count_noun(review, 'finding')} there {verb} review (`whimbrel check` shows them)"
@@ -131,8 +153,7 @@ def _counts(
     reading = len(result.tree.files)
     changed = f"{len(result.files)} {'changed' if is_written else 'to change'}"
     yield (
-        f"{reading} file{'s' * (reading != 1)} read, {changed}, "
-        f"{count_noun(len(applied), 'change')}{_notes(result)}"
+        f"{count_noun(reading, 'file')} read, {changed}, {count_noun(len(applied), 'change')}{_notes(result)}"
     )
     yield from _lone_counts(result)
 
@@ -220,7 +241,7 @@ def write_json(
     json.dump(
         {
             "done": is_written,
-            "input": list(inputs(result.tree)),
+            "input": list(inputs(result.tree, is_upgraded=True)),
             "passes": result.passes,
             "ready": ready_line(result, directory, uncompared),
             "knowledge": as_json(result.scope, directory),
@@ -241,19 +262,36 @@ def write_json(
 
 
 def write_page(
-    result: UpgradeResult, directory: str, facts: Iterable[str], next_command: str, *, is_written: bool
+    result: UpgradeResult,
+    directory: str,
+    *,
+    is_written: bool,
+    verified: str,
+    uncompared: str,
+    facts: Iterable[str],
+    following: Iterable[str],
 ) -> None:
-    """Print the page of HTML; *facts* are sentences about the result, "" for none."""
+    """Print the page of HTML; *facts* are sentences about the result, *following* lines with the commands
+    that come next; *verified*: see `summary_text`, *uncompared*: see `ready_line`.
+    """
     from whimbrel.report.page.upgrade_page import upgrade_page
     from whimbrel.report.page.writing import write
 
+    open_entries = [entry_of(finding, directory) for finding in _left_to_do(result)]
     page = upgrade_page(
         result,
         directory,
         diffs(result, directory),
         is_written=is_written,
-        facts=facts,
-        next_command=next_command,
+        answer=(
+            ready_line(result, directory, uncompared),
+            recording(open_entries),
+            *_access(result, verified),
+            verified,
+        ),
+        facts=(*facts, *(line for line in following if line.startswith("To go live: "))),
+        first=next((line[7:] for line in following if line.startswith("First: ")), ""),
+        next_command=command_of("\n".join(following)),
     )
     sys.stdout.flush()
     sys.stdout.buffer.write(write(page).encode())

@@ -32,7 +32,7 @@ from whimbrel.cli.fleet import (
 )
 from whimbrel.cli.fleet import NOTE as FLEET_NOTE
 from whimbrel.cli.help import HelpCommand, epilog
-from whimbrel.cli.next_commands import after_verify
+from whimbrel.cli.next_commands import READ, after_verify, command_line, command_of
 from whimbrel.cli.options import (
     After,
     Before,
@@ -45,6 +45,7 @@ from whimbrel.cli.options import (
     File,
     Root,
     encoded,
+    given_words,
     is_colored,
     sources,
     write_fragment_hints,
@@ -173,7 +174,10 @@ def verify(
         )
         dialects = old_dialect.value, new_dialect.value
         if fleet:
-            choice = FleetChoice(jobs, cluster, pages, seconds, memory, shape.value, color, not no_pager)
+            following = command_line("verify", *given_words(context, READ | {"old_dialect", "new_dialect"}))
+            choice = FleetChoice(
+                jobs, cluster, pages, seconds, memory, shape.value, color, not no_pager, following
+            )
             raise typer.Exit(_verify_fleet(old, new, named, dialects, limit, choice))
         first, directory = _options(old, named)
         second = first if new is None else _options(new, named)[0]
@@ -261,5 +265,7 @@ def _print(
     if shape is ReportFormat.text:
         text = render(result, colored=is_colored(color)) + following
         write_bytes(encoded(text, is_colored=is_colored(color)), may_page=may_page)
+    elif shape is ReportFormat.html:
+        write_bytes(render(result, command_of(following)).encode(), may_page=False)
     else:
         write_bytes(render(result).encode(), may_page=False)

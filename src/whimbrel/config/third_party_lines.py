@@ -149,7 +149,8 @@ def add_module(
     sources = found[1].sources if found is not None else (f"mod_{name.removesuffix('_module')}.c",)
     configuration.modules.names |= {name, f"{base}.c", *sources}
     product = found[0] if found is not None else None
-    problem = ForeignModule(text, "" if product is None else f"{product.name} ({product.effect})")
+    shown = base if base.startswith("mod_") else f"mod_{name.removesuffix('_module')}"
+    problem = ForeignModule(text, "" if product is None else f"{shown} ({product.effect})")
     if not configuration.options.is_elsewhere:
         problem.place = place
         problem.bare = True

@@ -7,11 +7,12 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Final
 
+from whimbrel.base.counts import count_noun
 from whimbrel.base.lazy_dataclasses import dataclass
 from whimbrel.base.terminal_text import UNBOUNDED, columns_of, padded, paint, shown, wrapped
 from whimbrel.config.origins import Origin
 from whimbrel.engine.explain.deciding_rules import is_negated
-from whimbrel.engine.explain.decisions import DECLINES
+from whimbrel.engine.explain.decisions import DECLINES, GRANTED
 from whimbrel.explain.cause import admitting_lines, cause_of, choosing_lines, deciding_block, handler_lines
 from whimbrel.explain.changes import ChangedStep, innermost
 from whimbrel.explain.response_differences import part_texts
@@ -60,12 +61,14 @@ class OutputStyle:
     Attributes:
         root: the server root; paths below it are shown relative to it.
         width: columns of the terminal.
+        configuration: the main file in words, "" for none.
         overlays: of each side, the texts that it has in the place of files.
     """
 
     root: str = ""
     width: int = UNBOUNDED
     is_colored: bool = False
+    configuration: str = ""
     overlays: tuple[Mapping[str, bytes], ...] = ()
 
     def sources(self, number: int = 0) -> SourceLines:
@@ -105,14 +108,20 @@ def short_lines(
     yield from _head(explanation, style)
     yield from row_lines(_cause_rows("because", explanation, sources, style.root), style, CAUSE_WIDTH)
     yield from _doubt(scope, style)
-    rows = [*main_rows(explanation, sources, style.root), *last_rows]
+    rows = [TextRow("configuration", style.configuration)] if style.configuration else []
+    rows += [*main_rows(explanation, sources, style.root), *last_rows]
     rows += _unknown_rows(scope, style.root)
     if rows:
         yield ""
         yield from row_lines(rows, style)
     other = "2.4" if explanation.dialect == "2.2" else "2.2"
     hint = f"-v shows every step; --diff {other} compares"
-    yield from _hint(f"--dialect {other} answers as {other}" if explanation.errors else hint, style)
+    if explanation.errors:
+        hint = f"--dialect {other} answers as {other}"
+        if other == "2.2":
+            named = f"-d {shown(style.root)} " if style.root else ""
+            hint += f"; `whimbrel upgrade {named}--out NEW` writes a copy for 2.4, which -d NEW explains"
+    yield from _hint(hint, style)
 
 
 def notice_lines(notice: str, style: OutputStyle) -> list[str]:
@@ -269,7 +278,7 @@ def _log_rows(explanation: RequestExplanation) -> Iterator[TextRow]:
         label = ""
     others = len(lines) - len(texts)
     if others:
-        yield TextRow(label, f"{others} {'line' if others == 1 else 'lines'} of level info and below (-v)")
+        yield TextRow(label, f"{count_noun(others, 'line')} of level info and below (-v)")
 
 
 def _file_row(step: ExplanationStep, root: str) -> Iterator[TextRow]:
@@ -310,8 +319,10 @@ def _access_rows(block: Iterable[ExplanationStep], sources: SourceLines, root: s
             for line in step.lines[:1]:
                 row = _row("", line, sources, root)
                 is_inside = id(step) in negated or (is_negated(step) and row.text.split()[1:2] != ["not"])
+                is_password = row.text.lower().startswith("auth") and step.result == GRANTED
+                result = "password accepted" if is_password else step.detail or step.result
                 if seen.get(row) != "matches":
-                    seen[row] = (step.detail or step.result) + (" (in <RequireNone>)" if is_inside else "")
+                    seen[row] = result + (" (in <RequireNone>)" if is_inside else "")
         if not seen and top.children:
             yield from (_row("", line, sources, root) for line in admitting_lines(top))
     yield from (TextRow("", f"{row.text}: {result}", row.place) for row, result in seen.items())
@@ -339,7 +350,7 @@ def _unknown_rows(scope: KnowledgeScope, root: str) -> Iterator[TextRow]:
         yield TextRow(label, f"and {more} more that may matter")
     others = len(scope.items) - len(scope.deciding)
     if others:
-        facts = "1 fact" if others == 1 else f"{others} facts"
+        facts = count_noun(others, "fact")
         yield TextRow(label, f"{facts} that this answer does not depend on")
 
 
@@ -412,7 +423,7 @@ def difference_lines(
         for text in wrapped(shown(", ".join(answers)), style.width):
             yield paint(text, _YELLOW, style.is_colored)
         yield from wrapped(shown(new.request), style.width)
-        fields = (*_field_rows(changes, style.root), *_part_rows(parts))
+        fields = (*_part_rows(parts), *_field_rows(changes, parts, style.root))
         yield from row_lines(fields, style, SIGN_WIDTH)
         yield from _doubt(scope, style)
         for name, sign, cause in zip(names, SIGNS, causes, strict=True):
@@ -435,16 +446,23 @@ def _part_rows(parts: Iterable[FieldDifference]) -> Iterator[TextRow]:
             yield TextRow(sign, text)
 
 
-def _field_rows(changes: Iterable[ChangedStep], root: str) -> Iterator[TextRow]:
-    """Yield the fields of the response that differ, with the lines that set them."""
+def _field_rows(
+    changes: Iterable[ChangedStep], parts: Sequence[FieldDifference], root: str
+) -> Iterator[TextRow]:
+    """Yield the fields of the response that differ, with the lines that set them; *parts* are the fields that
+    differ in the end.
+    """
+    fields = {part.name for part in parts}
     for change in changes:
         for sign, step, other in zip(SIGNS, (change.old, change.new), (change.new, change.old), strict=True):
             if step is not None and step.kind == "header":
                 place = place_of(step.lines[0], root) if step.lines else ""
                 detail = f" ({step.detail})" if step.detail else ""
+                if parts and not step.result and not fields & set(step.what.lower().split()):
+                    detail += " (without effect on this answer)"
                 yield TextRow(sign, f"{step.what}{f': {step.result}' if step.result else ''}{detail}", place)
             elif step is None and other is not None and other.kind == "header":
-                yield TextRow(sign, f"no {other.what}" if other.result else f"not: {other.what}")
+                yield TextRow(sign, f"no {other.what}" if other.result else "no such line")
 
 
 def have_equal_answers(
@@ -465,7 +483,7 @@ def _equal_head(
     about = f"{shown(side.request)}   in {shown(names[0])} and {shown(names[1])}"
     if changes:
         count = len(changes)
-        about += f"; {count} {'step differs' if count == 1 else 'steps differ'} on the way"
+        about += f"; {count_noun(count, 'step differs', 'steps differ')} on the way"
     yield from wrapped(about, style.width)
 
 

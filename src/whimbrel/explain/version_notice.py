@@ -40,7 +40,8 @@ def version_notice(side: Side, root: str) -> str:
     other = "2.4" if is_22 else "2.2"
     first = f"{(SourceLines().text(old[0]) or old[0].text).split(maxsplit=1)[0]} at {place_of(old[0], root)}"
     if not new:
-        return f"{begin} looks like 2.2: {first}; --dialect {other} answers as {other}"
+        hint = f"; --dialect {other} answers as {other}" if side.is_loaded else ""
+        return f"{begin} looks like 2.2: {first}{hint}"
     lines = f"{len(old)} lines of 2.2, first {first}, and {len(new)} of 2.4, first {new[0]}"
     return f"{begin} mixes versions: {lines}, with which no 2.2 starts"
 

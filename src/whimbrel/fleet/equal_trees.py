@@ -37,6 +37,7 @@ _TESTED: Final = re.compile(
     rb"""[^ \t"'\n]*["']?[ \t]+["']?!?-[dfsl]\b"""
 )
 """Tests whether a file exists: the same in equal trees."""
+_FOR_PEOPLE: Final = re.compile(rb"(?im)^[ \t]*(?:authname\b|errordocument[ \t]++\d++[ \t]++\")[^\n]*")
 _SEEING: Final = re.compile(
     rb"(?im)(?<![\w.])\.\.(?![\w.])|document_root|(?:script|request)_filename|script_path|path_translated|\bpwd\b"
     rb"|^[ \t]*<(?:macro\b|directorymatch\b|directory[ \t][^\n]*[~$])"
@@ -150,8 +151,9 @@ def _require_placeless(data: bytes, server: FoundServer, tree: bytes) -> None:
 
     Places of equal trees have one parent and differ in the last name alone. To tell one from the other,
     a text must have that name, a pattern that may match it, or a variable with it, or read a file outside
-    that does.
+    that does. The texts of ErrorDocument and AuthName are for people.
     """
+    data = _FOR_PEOPLE.sub(b"", data)
     text = _TESTED.sub(b"", _COMMENT.sub(b"", _CONTINUED.sub(b"", data)))
     own = rb"(?<![\w.-])%s(?![\w.-])" % re.escape(os.path.basename(tree))
     places = (tree, without_links(tree))

@@ -6,12 +6,22 @@ from collections import Counter
 from collections.abc import Iterable, Mapping
 from typing import Final
 
+from whimbrel.base.counts import word_for
 from whimbrel.base.lazy_dataclasses import dataclass, field
 from whimbrel.report.model import EFFECT_CLASSES, UNREAD, EffectClass
 from whimbrel.upgrade.model import READ_ERROR, Risk
 
 NOT_DECIDED: Final = "not decided"
 NOT_READ: Final = "not read"
+NO_START: Final = "neither 2.2 nor 2.4 starts"
+"""The begin of the fault of a server that no version starts."""
+VERDICT_WORDS: Final = {
+    "findings": ("with findings", "with findings"),
+    "does not load": ("does not load", "do not load"),
+    "changes to make": ("with changes to make", "with changes to make"),
+    "needs review": ("needs review", "need review"),
+}
+"""The words of a verdict behind a number of servers, for one and for more."""
 SEVERITY: Final = (2, 1, 3, 0)
 """The exit codes, the worst first: unreadable, findings, not decided, nothing to do."""
 
@@ -40,6 +50,7 @@ class ServerResult:
         files, lines: the size of what was read.
         changed: the number of files that an upgrade changes.
         fault: why there is no result, "" for nothing.
+        note: what limits the result, "" for nothing.
         seconds: the time that it took.
         same_as: the name of the equal server whose result this is, "" for none.
         page: the HTML page of the server, "" for none; `has_page`: it was written.
@@ -61,6 +72,7 @@ class ServerResult:
     has_page: bool = False
     review: int = 0
     per_request: int = 0
+    note: str = ""
 
     def work(self) -> tuple[int, ...]:
         """Return the place of a server among others: unreadable ones, then those with the most to review, to
@@ -131,6 +143,24 @@ class FleetReport:
         """Count the servers by verdict, the worst first."""
         ordered = sorted(self.servers, key=lambda server: SEVERITY.index(server.code))
         return dict(Counter(server.verdict for server in ordered))
+
+    def verdict_counts(self) -> str:
+        """Return the numbers of servers by verdict in words, the worst first; "" for none."""
+        return ", ".join(
+            f"{count:,} {word_for(count, *VERDICT_WORDS.get(verdict, (verdict, verdict)))}"
+            for verdict, count in self.verdicts().items()
+        )
+
+    def first(self) -> str:
+        """Return what to do before the next command: the fault of the worst server that could not be read, or
+        that no version starts; "" for none.
+        """
+        faulty = (server for server in sorted(self.servers, key=ServerResult.work) if server.code == 2)
+        worst = next((server for server in faulty if server.fault), None)
+        if worst is None:
+            return ""
+        place = worst.fault.removeprefix(f"{NO_START}: ")
+        return f"{worst.name}: correct {place}" if place != worst.fault else f"{worst.name}: {worst.fault}"
 
     def rule_totals(self) -> list[RuleTotal]:
         """Return the rules: the worst risk first, then those that most servers have."""

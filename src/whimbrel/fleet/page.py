@@ -9,9 +9,11 @@ from urllib.parse import quote
 
 from whimbrel.base.counts import count_noun
 from whimbrel.base.latin1 import to_bytes
-from whimbrel.fleet.formats.text import WORDS, duration, summary
+from whimbrel.fleet.formats.text import WORDS, duration, shown_effects, summary
 from whimbrel.fleet.model import SEVERITY, FleetReport, ServerResult
 from whimbrel.fleet.servers import MAX_NAME
+from whimbrel.report.model import EFFECT_CLASSES, EffectClass
+from whimbrel.report.page.items import key_of
 from whimbrel.report.page.model import (
     KEYS,
     SAME,
@@ -40,8 +42,8 @@ TITLES: Final = {
 }
 
 
-def fleet_page(report: FleetReport) -> ReportPage:
-    """Return the page of *report*."""
+def fleet_page(report: FleetReport, following: str = "") -> ReportPage:
+    """Return the page of *report* with the command *following*."""
     anchors = Anchors()
     groups = tuple(_groups(report, anchors))
     places = {group.title: group.anchor for group in groups}
@@ -63,6 +65,8 @@ def fleet_page(report: FleetReport) -> ReportPage:
         "--format json has all."
         if shown < all_rules
         else "",
+        first=page_text(report.first()),
+        next_command=page_text(following),
         noun="rule",
         group="Server",
     )
@@ -93,12 +97,13 @@ def _severity(server: ServerResult) -> tuple[int, int]:
 
 
 def _cards(report: FleetReport) -> Iterator[Card]:
-    counts = dict.fromkeys(Risk, 0)
+    counts = dict.fromkeys(EFFECT_CLASSES, 0)
     for server in report.servers:
-        for risk, count in server.by_risk().items():
-            counts[risk] += count
-    for risk, count in counts.items():
-        yield Card(risk.value, count, KEYS[risk])
+        for effect, count in server.by_effect().items():
+            counts[effect] += count
+    for effect, count in counts.items():
+        if count or not (effect.is_per_request or effect.is_unread):
+            yield Card(effect.name, count, key_of(effect))
     yield Card("not decided", sum(server.undecided for server in report.servers), UNDECIDED, "servers")
 
 
@@ -120,9 +125,10 @@ def _rule_table(report: FleetReport) -> Iterator[ReportTable]:
 def _server_table(report: FleetReport, places: dict[str, str]) -> ReportTable:
     """Return the table of servers, the worst first."""
     ordered = sorted(report.servers, key=ServerResult.work)
-    rows = tuple(_row(server, places) for server in ordered)
-    heads = [word.capitalize() for word in WORDS.values()]
-    columns = ("Server", "Verdict", *heads, "Needs review", "Not decided", "Time", "Note")
+    effects = shown_effects(report)
+    rows = tuple(_row(server, places, effects) for server in ordered)
+    heads = [WORDS[effect].capitalize() for effect in effects]
+    columns = ("Server", "Verdict", "Why", *heads, "Needs review", "Not decided", "Time")
     more = len(rows) - MAX_ROWS
     return ReportTable(
         "Servers",
@@ -134,19 +140,19 @@ def _server_table(report: FleetReport, places: dict[str, str]) -> ReportTable:
     )
 
 
-def _row(server: ServerResult, places: dict[str, str]) -> tuple[Cell, ...]:
+def _row(server: ServerResult, places: dict[str, str], effects: list[EffectClass]) -> tuple[Cell, ...]:
     counts = server.by_effect()
     name = page_text(server.name)
     risk = _risk_key(server)
-    note = f"equal to {server.same_as}" if server.same_as else server.fault
+    note = f"equal to {server.same_as}" if server.same_as else server.fault or server.note
     return (
         Cell(name, href=places.get(name, ""), page=_link(server)),
         Cell(server.verdict, "chip", risk),
-        *(Cell(number(counts.get(effect, 0)), "number") for effect in WORDS),
+        Cell(page_text(note), "sentence" if note else "text"),
+        *(Cell(number(counts.get(effect, 0)), "number") for effect in effects),
         Cell(number(server.review), "number"),
         Cell(number(server.undecided), "number"),
         Cell("" if server.same_as else duration(server.seconds), "number", value=f"{server.seconds:.3f}"),
-        Cell(page_text(note)),
     )
 
 

@@ -9,15 +9,17 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Final, Protocol
 
 from whimbrel.api.checking import add_start_failure, check_parts, upgrade_sources
-from whimbrel.base.counts import count_noun
+from whimbrel.base.counts import count_noun, word_for
+from whimbrel.base.dialect import V22, V24
 from whimbrel.base.errors import ConfigError, StartError
 from whimbrel.base.latin1 import from_system
 from whimbrel.base.lazy_dataclasses import dataclass, replace
 from whimbrel.base.printable import file_problem
 from whimbrel.config.server_paths import server_in
 from whimbrel.config.servers import main_file_names, why_no_server
-from whimbrel.fleet.model import NOT_DECIDED, NOT_READ, ServerResult, rule_counts
+from whimbrel.fleet.model import NO_START, NOT_DECIDED, NOT_READ, ServerResult, rule_counts
 from whimbrel.fleet.servers import FleetServer
+from whimbrel.report.start_failures import reason_of
 from whimbrel.upgrade.apply.journal import WriteError
 from whimbrel.upgrade.check.check import Selection
 from whimbrel.upgrade.check.fixpoint import RuleError, UpgradeResult
@@ -88,7 +90,7 @@ class CheckTask:
         if found.options is not None and any(entry.risk is Risk.BREAKS for entry in damage):
             add_start_failure(report, found.options)
             if report.fault:
-                return replace(failed(server, report.inputs[0], NOT_READ), page=page)
+                return replace(failed(server, report.stop, NOT_READ), page=page)
         code = 1 if report.findings else report.scope.exit_code(0)
         verdict = {0: "nothing to do", 1: "findings", 3: NOT_DECIDED}[code]
         return ServerResult(
@@ -146,7 +148,10 @@ class UpgradeTask:
         result, verified = upgrade_sources(found, self.options, self.wanted, is_verified=self.is_verified)
         end = result.end_of_start
         if end is not None:
-            raise UsageError(f"no version starts: {display_path(end.path, directory)}:{end.line} is damaged")
+            damage = (one for one in result.findings if one.rule == READ_ERROR and one.place == end)
+            why = next((one.message for one in damage), "it is damaged")
+            place = f"{display_path(end.path, directory)}:{end.line}"
+            raise UsageError(f"{NO_START}: {place}: {why.partition(': ')[0]}")
         facts: tuple[str, ...] = (verified,)
         if self.writes:
             report_writing()
@@ -232,7 +237,6 @@ class VerifyTask:
         result = compare_options((old, new), self.dialects, self.limit)
         rules = [(V_RULES[group.kind], risk_of(group)) for group in result.groups]
         rules += [("V-LOAD", Risk.BREAKS) for errors in result.errors for _error in errors]
-        errors = [error for errors in result.errors for error in errors]
         return ServerResult(
             from_system(server.name),
             from_system(server.path),
@@ -241,9 +245,23 @@ class VerifyTask:
             rule_counts(rules),
             len(result.not_decided) + _undecided(result.scope),
             len(result.files),
-            fault=errors[0].text.partition("\n")[0][:MAX_FAULT] if errors else "",
+            fault=self._fault(result, old)[:MAX_FAULT],
+            note=_note(result)[:MAX_FAULT],
             page=_verify_page(result) if self.has_pages else "",
         )
+
+    def _fault(self, result: VerifyResult, old: LoadOptions) -> str:
+        """Return why a side does not load, "" for nothing."""
+        found = [errors[0] for errors in result.errors if errors]
+        if not found:
+            return ""
+        who = NO_START if len(found) == 2 else f"{self.dialects[0 if result.errors[0] else 1]} does not start"
+        if self.dialects != (V22.name, V24.name):
+            names = [name for name, errors in zip(result.names, result.errors, strict=True) if errors]
+            who = f"{' and '.join(names)} {word_for(len(names), 'does', 'do')} not load"
+        place = found[0].place
+        where = f"{display_path(place.path, old.server_root)}:{place.line}: " if place is not None else ""
+        return f"{who}: {where}{reason_of(found[0].text)}"
 
     def _options(self, path: str) -> LoadOptions:
         found, _directory = _sources(path, self.named)
@@ -255,6 +273,18 @@ class VerifyTask:
         from whimbrel.report.verification.entries import TITLES
 
         return {**TITLES, "V-HTTPD": "The real server answers differently"}
+
+
+def _note(result: VerifyResult) -> str:
+    """Return what limits a comparison: the requests that were not asked, or the first fact that is not known;
+    "" for nothing.
+    """
+    from whimbrel.verify.verification import CUT
+
+    if result.is_cut:
+        return f"{count_noun(result.probes, 'request')} asked: {CUT} (--limit)"
+    reasons = [one.reason for one in result.not_decided] + [item.subject for item in result.scope.deciding]
+    return f"not decided: {reasons[0]}" if reasons else ""
 
 
 def work(task: FleetTask, server: FleetServer, report_writing: ReportWriting = lambda: None) -> ServerResult:
@@ -286,10 +316,11 @@ def _result(task: FleetTask, server: FleetServer, report_writing: ReportWriting)
 
 def failed(server: FleetServer, why: str | None, verdict: str = NOT_DECIDED) -> ServerResult:
     """Return the result of a server that has none, for the reason *why*."""
-    code = 2 if verdict == NOT_READ else 3
+    is_read = verdict != NOT_READ
+    code = 3 if is_read else 2
     fault = (why or "it cannot be read").replace("\n", " ")[:MAX_FAULT]
     return ServerResult(
-        from_system(server.name), from_system(server.path), verdict, code, undecided=1, fault=fault
+        from_system(server.name), from_system(server.path), verdict, code, undecided=int(is_read), fault=fault
     )
 
 

@@ -7,6 +7,7 @@ from collections import Counter
 from datetime import datetime, timedelta
 from typing import Final
 
+from whimbrel.base.counts import count_noun, word_for
 from whimbrel.replay.summary import Summary
 from whimbrel.replay.tally import NOT_RUN, Tally
 from whimbrel.report.page.model import Bar, Chart, Column
@@ -73,7 +74,7 @@ def time_chart(tally: Tally) -> Chart | None:
     columns = tuple(
         Column(
             _written(label),
-            f"{_written(label)}: {number(count)} requests, {number(changed)} change",
+            f"{_written(label)}: {count_noun(count, 'request')}, {number(changed)} changed",
             at * WIDTH,
             (_share(count, highest), _share(changed, highest)),
         )
@@ -81,7 +82,9 @@ def time_chart(tally: Tally) -> Chart | None:
     )
     span = f"from {_written(labels[0])} to {_written(labels[-1])}"
     note = f"Requests of each {unit}, {span}; the highest is {number(highest)}."
-    note += f" {number(without)} requests have no time." if without else ""
+    note += (
+        f" {count_noun(without, 'request')} {word_for(without, 'has', 'have')} no time." if without else ""
+    )
     names = "requests", "of these, with another answer"
     return Chart("Requests along the time", names, columns=columns, highest=highest, note=note)
 

@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-import re
 from collections import Counter
 from collections.abc import Iterable, Iterator
 from typing import Final
 
+from whimbrel.base.counts import count_noun, word_for
 from whimbrel.replay.charts import status_chart, time_chart
-from whimbrel.replay.summary import Summary, top
+from whimbrel.replay.summary import NO_HOST, STATUS, Summary, risk_of, top
 from whimbrel.replay.tally import CausingLine, Change, ChangeKey
+from whimbrel.replay.text import answer
 from whimbrel.report.page.access_table import GAINS
 from whimbrel.report.page.items import plain
 from whimbrel.report.page.model import (
@@ -30,19 +31,18 @@ from whimbrel.report.page.texts import MAX_CODE, Anchors, number, page_text
 from whimbrel.report.page.unknown import unknown_card, unknown_tables
 from whimbrel.report.page.writing import write
 from whimbrel.report.readiness import readiness_of_replay
-from whimbrel.upgrade.model import AccessDifference, Risk
+from whimbrel.upgrade.model import Risk
 
 NO_LINE: Final = "no line differs: a default of the dialect"
 MAX_ROWS: Final = 500
-_STATUS: Final = re.compile(r"status (\d{3}) -> (\d{3})(?!\d)")
 
 
-def html_of(summary: Summary) -> str:
-    """Return the page."""
-    return write(page_of(summary))
+def html_of(summary: Summary, next_command: str = "") -> str:
+    """Return the page; *next_command* is what to run after reading."""
+    return write(page_of(summary, next_command))
 
 
-def page_of(summary: Summary) -> ReportPage:
+def page_of(summary: Summary, next_command: str = "") -> ReportPage:
     """Return the page of *summary*: verdict, who gains or loses access, statuses, changes by line."""
     anchors = Anchors()
     changes = [(key, change, anchors.new("change")) for key, change in summary.changes]
@@ -52,16 +52,22 @@ def page_of(summary: Summary) -> ReportPage:
         "Logged requests, old and new answers",
         _badge(summary),
         _sentence(summary),
+        answer=tuple(page_text(text) for text in _answer(summary) if text),
         facts=tuple(map(page_text, _facts(summary))),
         cards=_cards(summary),
         tables=(*_access(changes), *unknown_tables(summary.scope)),
         charts=tuple(chart for chart in charts if chart is not None),
         groups=(*_errors(summary), *_groups(changes, anchors)),
         groups_title="What changes",
+        next_command=page_text(next_command),
         noun="change",
         nothing=_nothing(summary),
         after=(*_logged(summary), *_unread(summary)),
     )
+
+
+def _answer(summary: Summary) -> tuple[str, ...]:
+    return readiness_of_replay(summary), *(() if summary.errors else answer(summary))
 
 
 def _nothing(summary: Summary) -> str:
@@ -77,7 +83,9 @@ def _badge(summary: Summary) -> Badge:
     if summary.differs_from_log:
         return Badge("Differs from the log", KEYS[Risk.CHANGES])
     risks = [risk_of(key) for key, _ in summary.changes]
-    if risks:
+    if risks and set(risks) == {Risk.COSMETIC} and summary.scope.is_complete:
+        return Badge("Cosmetic changes", KEYS[Risk.COSMETIC])
+    if risks and set(risks) != {Risk.COSMETIC}:
         return Badge("Answers change", KEYS[min(risks, key=lambda risk: risk.rank)])
     same = "As logged" if summary.is_against_log else "Nothing changes"
     return Badge(same, SAME) if summary.scope.is_complete else Badge("Not decided", UNDECIDED)
@@ -89,7 +97,9 @@ def _sentence(summary: Summary) -> str:
         return "No request was replayed."
     count = summary.not_as_logged if summary.is_against_log else tally.changed
     what = "another status than was logged" if summary.is_against_log else "another answer"
-    text = f"{number(count)} of {number(tally.requests)} requests get {what}"
+    text = (
+        f"{number(count)} of {count_noun(tally.requests, 'request')} {word_for(count, 'gets', 'get')} {what}"
+    )
     text += f" ({100 * count / tally.requests:.2f} %)" if tally.requests else ""
     unknown = len(summary.scope.deciding)
     return f"{text}; {number(unknown)} not decided" if unknown else text
@@ -97,14 +107,11 @@ def _sentence(summary: Summary) -> str:
 
 def _facts(summary: Summary) -> Iterator[str]:
     tally = summary.tally
-    ready = readiness_of_replay(summary)
-    if ready:
-        yield ready
     if not summary.is_against_log:
         yield f"old: {summary.old}"
     yield f"new: {summary.new}"
     yield f"logs: {', '.join(summary.logs)}"
-    yield f"{number(tally.lines)} lines, {number(tally.requests)} requests"
+    yield f"{count_noun(tally.lines, 'line')}, {count_noun(tally.requests, 'request')}"
     for count, what in (
         (tally.malformed, "of another format"),
         (tally.huge, "that are too long"),
@@ -112,17 +119,13 @@ def _facts(summary: Summary) -> Iterator[str]:
     ):
         if count:
             yield f"lines {what}: {number(count)}"
-    yield f"{number(summary.as_logged)} requests have the status that was logged"
+    yield logged_as_before(summary)
 
 
-def risk_of(key: ChangeKey) -> Risk:
-    """Return what a change does, by its statuses."""
-    if key.rule:
-        return Risk.COSMETIC
-    found = _STATUS.search(key.what)
-    if found is None:
-        return Risk.CHANGES
-    return AccessDifference("", "", int(found[1]), int(found[2])).risk
+def logged_as_before(summary: Summary) -> str:
+    """Return the number of requests that have the status that was logged, as a sentence without its dot."""
+    count = summary.as_logged
+    return f"{count_noun(count, 'request')} {word_for(count, 'has', 'have')} the status that was logged"
 
 
 def _cards(summary: Summary) -> tuple[Card, ...]:
@@ -148,7 +151,7 @@ def _access(changes: Changes) -> Iterator[ReportTable]:
     """Yield the table of clients that gain or lose access; none without one."""
     rows = []
     for key, change, anchor in changes:
-        found = _STATUS.search(key.what)
+        found = STATUS.search(key.what)
         risk = risk_of(key)
         if found is None or risk is Risk.CHANGES:
             continue
@@ -204,7 +207,7 @@ def _item(key: ChangeKey, change: Change, anchor: str, line: CausingLine | None)
         f"line {line.line}" if line is not None and line.line else "no line",
         KEYS[risk],
         risk.value,
-        page_text(f"{number(change.requests)} requests: {key.what}"),
+        page_text(f"{count_noun(change.requests, 'request')}: {key.what}"),
         sides=sides if key.old or key.new else (),
         table=_for_whom(change),
     )
@@ -232,7 +235,7 @@ def _for_whom(change: Change) -> ReportTable:
         ("host", change.hosts),
         ("path", change.paths),
     ):
-        shown = top(names)
+        shown = top(names) if set(names) - {NO_HOST} else []
         for each in shown:
             cells = Cell(what), Cell(page_text(each["name"], MAX_CODE), "code")
             rows.append((*cells, Cell(number(each["requests"]), "number")))
@@ -241,7 +244,7 @@ def _for_whom(change: Change) -> ReportTable:
     for example in change.examples:
         rows.append((Cell("example"), Cell(page_text(example, MAX_CODE), "code"), Cell("")))
     counts = [
-        f"{number(len(names))} {noun}{'s' * (len(names) != 1)}"
+        count_noun(len(names), noun)
         for noun, names in (("client", change.clients), ("user", change.users), ("path", change.paths))
         if names
     ]
@@ -263,7 +266,7 @@ def _logged(summary: Summary) -> Iterator[ReportTable]:
         for (logged, now), count in summary.statuses[:MAX_ROWS]
     )
     if rows:
-        note = f"{number(summary.as_logged)} requests have the status that was logged."
+        note = f"{logged_as_before(summary)}."
         yield ReportTable("Logged and now", ("Logged", "Now", "Requests", "Example"), rows, "logged", note)
 
 

@@ -2,15 +2,21 @@
 
 from __future__ import annotations
 
+import re
 from collections import Counter
 from typing import Any, Final
 
+from whimbrel.base.counts import count_noun
 from whimbrel.base.lazy_dataclasses import dataclass
 from whimbrel.replay.tally import NOT_RUN, CausingLine, Change, ChangeKey, Tally
 from whimbrel.report.knowledge import as_json
 from whimbrel.report.readiness import readiness_of_replay
 from whimbrel.upgrade.knowledge.scope import KnowledgeScope, UnknownItem, UnknownKind
+from whimbrel.upgrade.model import AccessDifference, Risk
 
+STATUS: Final = re.compile(r"status (\d{3}) -> (\d{3})(?!\d)")
+NO_HOST: Final = "-"
+"""The host of a logged line that names none."""
 TOP: Final = 5  # clients, users, hosts and paths that are listed of a change
 
 
@@ -86,6 +92,12 @@ class Summary:
         return sum(number for (_, _, new), number in self.tally.statuses.items() if new == NOT_RUN)
 
     @property
+    def not_run_example(self) -> str:
+        """A request that a program or back end answers, "" if none is known."""
+        examples = self.tally.status_examples.items()
+        return next((example for (_logged, new), example in examples if new == NOT_RUN), "")
+
+    @property
     def scope(self) -> KnowledgeScope:
         """What was read of both sides and of the logs, and what is unknown."""
         tally = self.tally
@@ -95,11 +107,15 @@ class Summary:
             (self.not_run, UnknownKind.PROGRAM_NOT_RUN, "a program or back end answers", "it was not run"),
         ):
             if number:
-                subject = f"{number:,} of {tally.requests:,} requests: {text}"
+                subject = f"{number:,} of {count_noun(tally.requests, 'request')}: {text}"
+                if kind is UnknownKind.PROGRAM_NOT_RUN and self.not_run_example:
+                    subject += f", such as for {self.not_run_example}"
                 items.append(UnknownItem(kind, None, subject, consequence))
         unread = tally.malformed + tally.huge
         if unread:
-            subject = f"{unread:,} of {tally.lines:,} lines: they have another format or are too long"
+            subject = (
+                f"{unread:,} of {count_noun(tally.lines, 'line')}: they have another format or are too long"
+            )
             advice = "--log-format names the format"
             items.append(UnknownItem(UnknownKind.NOT_READ, None, subject, "not replayed", advice))
         return self.sides.with_items(items)
@@ -165,6 +181,16 @@ def _change(key: ChangeKey, change: Change) -> dict[str, Any]:
 
 def _line(line: CausingLine) -> dict[str, Any]:
     return {"file": line.file, "line": line.line, "text": line.text}
+
+
+def risk_of(key: ChangeKey) -> Risk:
+    """Return what a change does, by its statuses."""
+    if key.rule:
+        return Risk.COSMETIC
+    found = STATUS.search(key.what)
+    if found is None:
+        return Risk.CHANGES
+    return AccessDifference("", "", int(found[1]), int(found[2])).risk
 
 
 def top(names: Counter[str]) -> list[dict[str, Any]]:

@@ -5,61 +5,85 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterator
 
-from whimbrel.base.counts import count_noun
+from whimbrel.base.counts import count_noun, word_for
 from whimbrel.replay.causes import MAX_LINES
-from whimbrel.replay.summary import Summary, top
+from whimbrel.replay.summary import NO_HOST, STATUS, Summary, risk_of, top
 from whimbrel.replay.tally import CausingLine, Change, ChangeKey
 from whimbrel.report.knowledge import text_lines
 from whimbrel.report.readiness import readiness_of_replay
+from whimbrel.upgrade.model import Risk
 
 
 def text_of(summary: Summary) -> str:
-    """Return the report, ending in a line break."""
+    """Return the report, ending in a line break: the answer, what was read, changes (cosmetic ones last), and
+    the answer again.
+    """
     return "\n".join(_lines(summary)) + "\n"
 
 
 def _lines(summary: Summary) -> Iterator[str]:
     tally = summary.tally
+    ready = [sentence] if (sentence := readiness_of_replay(summary)) else []
+    answers = [*ready, *([] if summary.errors else answer(summary))]
+    yield from answers
     if not summary.is_against_log:
         yield f"old: {summary.old}"
     yield f"new: {summary.new}"
     yield from summary.errors
-    ready = [sentence] if (sentence := readiness_of_replay(summary)) else []
     if summary.errors:
-        yield from ready
         return
     requests = count_noun(tally.requests, "request")
     yield f"{count_noun(tally.lines, 'line')} of {', '.join(summary.logs)}: {requests}"
     yield from _skipped(summary)
     yield from text_lines(summary.scope)
-    yield ""
-    if summary.is_against_log:
-        share = _percent(summary.not_as_logged, tally.requests)
-        yield f"{summary.not_as_logged} of {requests} get another status than was logged ({share})"
-    elif not tally.changes:
-        yield "Nothing changes." if summary.scope.is_complete else "Nothing changes in what is known."
-    else:
-        verb = "changes" if tally.changed == 1 else "change"
-        share = _percent(tally.changed, tally.requests)
-        kind = "" if summary.has_changes_to_review else ", all of it cosmetic"
-        yield f"{count_noun(tally.changed, 'request')} {verb} ({share}){kind}:"
     for key, change in summary.changes:
         yield ""
         yield from _change(key, change, summary.roots)
     yield ""
     yield from _log(summary)
-    yield from ready
+    yield from answers
+
+
+def answer(summary: Summary) -> list[str]:
+    """Return how many requests change, how much, and who gains or loses access."""
+    tally = summary.tally
+    requests = count_noun(tally.requests, "request")
+    if summary.is_against_log:
+        share = _percent(summary.not_as_logged, tally.requests)
+        return [f"{summary.not_as_logged:,} of {requests} get another status than was logged ({share})"]
+    if not tally.changes:
+        return ["Nothing changes." if summary.scope.is_complete else "Nothing changes in what is known."]
+    rules = sorted({key.rule for key in tally.changes if key.rule})
+    cosmetic = sum(change.requests for key, change in tally.changes.items() if key.rule)
+    status = sum(change.requests for key, change in tally.changes.items() if STATUS.search(key.what))
+    parts = [f"{status:,} {word_for(status, 'changes its status', 'change their status')}"]
+    parts.append(f"{tally.changed - cosmetic - status:,} otherwise")
+    parts += [f"{cosmetic:,} in what is cosmetic ({', '.join(rules)})"] if cosmetic else []
+    return [f"{requests}: {', '.join(parts)}", _access(summary)]
+
+
+def _access(summary: Summary) -> str:
+    """Return the numbers of requests that gain or lose access."""
+    counts = dict.fromkeys(Risk, 0)
+    for key, change in summary.changes:
+        counts[risk_of(key)] += change.requests
+    gains = counts[Risk.OPENS]
+    loses = counts[Risk.CLOSES]
+    if not gains and not loses:
+        return "access: no logged request gains or loses it"
+    gaining = f"{count_noun(gains, 'request')} {word_for(gains, 'gains', 'gain')} it"
+    return f"access: {gaining}, {loses:,} {word_for(loses, 'loses', 'lose')} it"
 
 
 def _skipped(summary: Summary) -> Iterator[str]:
     tally = summary.tally
     for number, what in (
-        (tally.malformed, "lines have another format"),
-        (tally.huge, "lines are too long"),
-        (tally.without_request, "lines contain no request"),
+        (tally.malformed, ("line has another format", "lines have another format")),
+        (tally.huge, ("line is too long", "lines are too long")),
+        (tally.without_request, ("line contains no request", "lines contain no request")),
     ):
         if number:
-            yield f"{number} {what}"
+            yield f"{count_noun(number, *what)}"
     for example in tally.malformed_examples:
         yield f"    {example}"
 
@@ -81,7 +105,7 @@ def _change(key: ChangeKey, change: Change, roots: tuple[str, ...]) -> Iterator[
         ("hosts", change.hosts),
         ("paths", change.paths),
     ):
-        if names:
+        if set(names) - {NO_HOST}:
             yield f"    {what}: {names_of(names)}"
     for example in change.examples:
         yield f"    {example}"
@@ -104,7 +128,7 @@ def names_of(names: Counter[str]) -> str:
 
 def _log(summary: Summary) -> Iterator[str]:
     share = _percent(summary.as_logged, summary.tally.requests)
-    verb = "has" if summary.as_logged == 1 else "have"
+    verb = word_for(summary.as_logged, "has", "have")
     yield f"{count_noun(summary.as_logged, 'request')} {verb} the status that was logged ({share})"
     for (logged, now), number in summary.statuses:
         example = summary.tally.status_examples.get((logged, now), "")

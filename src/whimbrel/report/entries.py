@@ -24,10 +24,11 @@ def entry_of(
     *lone* the files that no Include of its server reads.
     """
     via = finding.place.included_from
+    line = _line_of(finding, texts)
     return ReportEntry(
         finding.rule,
         display_path(finding.place.path, directory),
-        finding.place.line,
+        line,
         finding.message,
         finding.advice,
         finding.risk,
@@ -35,7 +36,7 @@ def entry_of(
         bool(finding.edits),
         f"{display_path(via.path, directory)}:{via.line}" if via is not None else "",
         finding.evidence,
-        texts.get((finding.place.path, finding.place.line), "").strip(),
+        texts.get((finding.place.path, line), "").strip(),
         finding.new,
         finding.decision,
         finding.old,
@@ -48,6 +49,15 @@ def entry_of(
         if finding.waits_for is not None
         else "",
     )
+
+
+def _line_of(finding: Finding, texts: SourceTexts) -> int:
+    """Return the line that a report names: of a finding about a whole .htaccess file the first that goes."""
+    line = finding.place.line
+    is_section = texts.get((finding.place.path, line), "").lstrip().startswith("<")
+    if not finding.in_htaccess or is_section or not finding.old:
+        return line
+    return max(line, finding.old[0][0])
 
 
 def as_report(result: CheckResult, directory: str) -> Report:

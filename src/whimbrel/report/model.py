@@ -143,6 +143,8 @@ class Report:
         next_command: what to run after reading, "" for nothing
         is_complete: each file of the server was read
         is_of_24: the text loads modules that only 2.4 has
+        stop: the line at which 2.4 ends its start, with the reason, as a sentence; "" if it starts, or if
+            nothing was loaded
         fault: the place at which no version of httpd starts, "" for none
     """
 
@@ -160,6 +162,7 @@ class Report:
     lone: dict[str, int] = field(default_factory=dict)
     is_complete: bool = True
     is_of_24: bool = False
+    stop: str = ""
     fault: str = ""
 
     def add(self, other: Report) -> None:
@@ -171,6 +174,7 @@ class Report:
         self.lone.update(other.lone)
         self.is_complete = self.is_complete and other.is_complete
         self.is_of_24 = self.is_of_24 or other.is_of_24
+        self.stop = self.stop or other.stop
         self.fault = self.fault or other.fault
         self.scope = self.scope.merge(other.scope)
         self.directory = self.directory or other.directory

@@ -6,11 +6,11 @@ An upgrade, a comparison and a replay of logs each end with one.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Final
 
-from whimbrel.base.counts import count_noun
+from whimbrel.base.counts import count_noun, word_for
 from whimbrel.base.dialect import V22, V24
 from whimbrel.base.static_typing import TYPE_CHECKING
+from whimbrel.report.decisions import MAX_PLACES, is_to_decide, to_decide
 from whimbrel.report.model import ReportEntry
 from whimbrel.upgrade.check.fixpoint import NOT_VERIFIED
 from whimbrel.upgrade.knowledge.scope import KnowledgeScope, UnknownKind
@@ -21,9 +21,6 @@ if TYPE_CHECKING:
     from whimbrel.verify.side import LoadError
     from whimbrel.verify.verification import DifferenceGroup, VerifyResult
 
-MAX_PLACES: Final = 3
-"""Findings of one kind that the sentence names."""
-
 
 def readiness(entries: Sequence[ReportEntry], unknown: int, uncompared: str) -> str:
     """Return ``ready for 2.4: `` with yes, no, not yet or not decided, and the reason.
@@ -31,24 +28,20 @@ def readiness(entries: Sequence[ReportEntry], unknown: int, uncompared: str) -> 
     *unknown* counts the facts that are not known and may matter. *uncompared* is the reason why the answers
     of both versions were not compared, "" where they were.
     """
-    review = [entry for entry in entries if entry.needs_review]
-    decisions = [entry for entry in entries if entry.decision and not entry.needs_review]
-    open_work = []
-    if review:
-        verb = "needs" if len(review) == 1 else "need"
-        open_work.append(f"{count_noun(len(review), 'finding')} {verb} review{_places(review)}")
-    if decisions:
-        open_work.append(f"{count_noun(len(decisions), 'decision')} to take{_places(decisions)}")
+    open_work = [to_decide(entries)] if any(map(is_to_decide, entries)) else []
+    unread = [entry for entry in entries if entry.needs_review and not is_to_decide(entry)]
+    stops = any(entry.risk is Risk.BREAKS and not entry.is_fixable for entry in filter(is_to_decide, entries))
     verdict = "yes"
     reasons = ["nothing is left to do by hand"]
     if open_work:
-        verdict = (
-            "no" if any(entry.risk is Risk.BREAKS and not entry.is_fixable for entry in review) else "not yet"
-        )
+        verdict = "no" if stops else "not yet"
         reasons = open_work + [uncompared] * uncompared.startswith(NOT_VERIFIED)
-    elif unknown or uncompared:
+    elif unread or unknown or uncompared:
         verdict = "not decided"
-        reasons = [_unknown(unknown)] if unknown else []
+        reasons = (
+            [f"{count_noun(len(unread), 'place')} could not be read: {unread[0].place}"] if unread else []
+        )
+        reasons += [_unknown(unknown)] if unknown and not unread else []
         reasons += [uncompared] if uncompared else []
     return f"ready for 2.4: {verdict}: {', '.join(reasons)}"
 
@@ -79,7 +72,7 @@ def readiness_of_comparison(verification: VerifyResult) -> str:
         reason = f"{count_noun(refused, 'cause')} of access that differs"
     elif groups:
         verdict = "not yet"
-        verb = "is" if len(groups) == 1 else "are"
+        verb = word_for(len(groups), "is", "are")
         reason = f"{count_noun(len(groups), 'cause')} of other answers {verb} to review{_causes(groups)}"
     elif verification.no_start:
         verdict = "not yet"
@@ -140,18 +133,8 @@ def _written(scope: KnowledgeScope) -> str:
 
 
 def _unknown(count: int) -> str:
-    return f"{count_noun(count, 'fact')} that may matter {'is' if count == 1 else 'are'} not known"
+    return f"{count_noun(count, 'fact')} that may matter {word_for(count, 'is', 'are')} not known"
 
 
 def _place_of(error: LoadError) -> str:
     return f": {error.place}" if error.place is not None else ""
-
-
-def _places(entries: Sequence[ReportEntry]) -> str:
-    """Return rules and places in parentheses, the worst first."""
-    ordered = sorted(entries, key=lambda entry: entry.risk.rank)
-    places = list(dict.fromkeys(f"{entry.rule} {entry.path}:{entry.line}" for entry in ordered))
-    named = places[:MAX_PLACES]
-    if len(places) > MAX_PLACES:
-        named.append(f"{len(places) - MAX_PLACES} more")
-    return f" ({', '.join(named)})"

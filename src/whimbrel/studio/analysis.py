@@ -116,7 +116,9 @@ class Analysis:
         return form_of_log_line(from_page(line), side)
 
     def _findings(self, arguments: Json, files: Mapping[str, EditedText]) -> Json:
-        return self.findings.check(_texts(files), _keys(arguments), text_in(arguments, "path"))
+        path = text_in(arguments, "path")
+        found = self.findings.check(_texts(files), _keys(arguments), path)
+        return found if path else {**found, "stop": self.answers.stop(_texts(files))}
 
     def _fix(self, arguments: Json, files: Mapping[str, EditedText]) -> Json:
         return _as_json(self.findings.fix(_texts(files), _keys(arguments)))

@@ -23,6 +23,7 @@ from whimbrel.explain.text import (
     unknown_text,
     without_root,
 )
+from whimbrel.report.start_failures import reason_of
 from whimbrel.studio.documents import Refused
 from whimbrel.studio.sides import Edits, LoadedSides
 from whimbrel.upgrade.edits.diff import display_path
@@ -137,6 +138,17 @@ class Answers:
             if side.is_loaded:
                 return side
         raise Refused("the configuration does not load, so the formats of its logs are not known")
+
+    def stop(self, edits: Edits) -> Json | None:
+        """Return the line at which 2.4 ends its start, and why; None if it starts."""
+        side = self.sides.complete(edits, "2.4")
+        if not side.errors:
+            return None
+        place = side.errors[0].place
+        return {
+            "reason": reason_of(side.errors[0].text),
+            "place": None if place is None else self._place(place.path, place.line),
+        }
 
     def _answered(
         self, described: RequestDescription, edits: Edits, dialect: str, *, is_quick: bool

@@ -12,8 +12,9 @@ from whimbrel.base.bounded_dict import BoundedDict
 from whimbrel.base.errors import SourceLocation
 from whimbrel.base.lazy_dataclasses import dataclass, field, replace
 from whimbrel.config.options import LoadOptions
+from whimbrel.report.decisions import is_to_decide, to_decide
 from whimbrel.report.entries import entry_of
-from whimbrel.report.model import ReportEntry
+from whimbrel.report.model import EFFECT_CLASSES, ReportEntry
 from whimbrel.report.verification.json import render
 from whimbrel.studio.documents import Refused
 from whimbrel.studio.sides import EditKey, Edits
@@ -156,16 +157,19 @@ class Findings:
         by_file: dict[str, Counter[str]] = {}
         for entry in entries:
             by_file.setdefault(entry.path, Counter())[entry.risk.value] += 1
+        counts = Counter(entry.effect_class for entry in entries)
         keys = [(found.rule, found.place.line) for found in result.findings]
         shown = display_path(path, self.root)
         chosen = [
-            (entry, result.origins.get((entry.path, *key), entry.line))
+            (entry, result.origins.get((entry.path, *key), key[1]))
             for entry, key in zip(entries, keys, strict=True)
             if not path or entry.path == shown
         ]
         return {
-            "count": len(entries),
-            "risks": dict(Counter(entry.risk.value for entry in entries)),
+            "count": sum(not entry.is_note for entry in entries),
+            "notes": sum(entry.is_note for entry in entries),
+            "to_decide": to_decide(entries) if any(map(is_to_decide, entries)) else "",
+            "risks": {one.name: counts[one] for one in EFFECT_CLASSES if counts[one]},
             "fixable": sum(entry.is_fixable for entry in entries),
             "files": {name: dict(counts) for name, counts in by_file.items()},
             "entries": [self._entry(entry, origin) for entry, origin in chosen[:MAX_ENTRIES]],
@@ -270,6 +274,7 @@ class Findings:
             "message": entry.message[:MAX_TEXT],
             "advice": entry.advice[:MAX_TEXT],
             "risk": entry.risk.value,
+            "class": entry.effect_class.name,
             "effect": entry.effect[:MAX_TEXT],
             "mark": entry.mark,
             "fixable": entry.is_fixable,

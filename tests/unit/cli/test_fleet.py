@@ -38,7 +38,7 @@ def fleet(tmp_path: Path) -> Path:
 def test_check_writes_the_pages(fleet: Path, tmp_path: Path, capfd: Capture) -> None:
     result = run(check.app, "--fleet", fleet, "--pages", tmp_path / "pages")
     assert result.exit_code == 1
-    assert "3 servers: 2 findings, 1 not decided" in result.stdout
+    assert "3 servers: 2 with findings, 1 not decided" in result.stdout
     assert result.stdout.endswith(f"\nNext: whimbrel upgrade --fleet {fleet}\n")
     assert f"not decided  {fleet}/c: no main file of httpd in there" in result.stdout
     pages = tmp_path / "pages"
@@ -56,7 +56,7 @@ def test_a_page_that_cannot_be_written_does_not_cost_the_report(
     full = OSError(errno.ENOSPC, "No room", str(pages))
     monkeypatch.setattr(Place, "replace", create_autospec(Place.replace, side_effect=full))
     result = run(check.app, "--fleet", fleet, "--pages", pages)
-    assert "3 servers: 2 findings, 1 not decided" in result.stdout
+    assert "3 servers: 2 with findings, 1 not decided" in result.stdout
     assert (result.exit_code, capfd.readouterr().err) == (2, f"{pages}: No room\n")
 
 

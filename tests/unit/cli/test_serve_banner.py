@@ -9,7 +9,7 @@ import pytest
 
 from whimbrel.base.dialect import V24
 from whimbrel.cli.serve import root_and_file
-from whimbrel.cli.serve_banner import changes, urls
+from whimbrel.cli.serve_banner import changes, shown_urls, urls
 from whimbrel.config.configuration import Configuration
 from whimbrel.config.load import load
 from whimbrel.config.options import LoadOptions
@@ -78,6 +78,18 @@ ServerName elsewhere.localhost
         "http://localhost:8080/a/b/",
         "http://two.localhost:8080/",
     ]
+
+
+def test_a_url_of_https_is_among_those_that_are_shown() -> None:
+    found = ["http://a/", "http://b/", "http://c/", "https://d/"]
+    assert shown_urls(found) == ["http://a/", "http://b/", "https://d/"]
+    assert shown_urls(found[:3]) == found[:3]
+
+
+def test_a_line_that_2_4_reads_as_before_is_no_change(read: Read) -> None:
+    loads = "".join(f"LoadModule {name}_module m/mod_{name}.so\n" for name in ("filter", "deflate"))
+    text = f"{loads}Listen 80\nAddOutputFilterByType DEFLATE text/html\n"
+    assert changes(read(text)) == []
 
 
 def test_urls_of_a_named_address(read: Read) -> None:

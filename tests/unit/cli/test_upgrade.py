@@ -155,8 +155,8 @@ def test_the_summary_names_what_is_left(site: Path) -> None:
     (site / MAIN).write_text("\n".join(lines) + "\n")
     shown = upgrade("-d", str(site), "--select", "C11,C13,X02", cwd=site)[2]
     (line,) = [one for one in shown.splitlines() if " read, " in one]
-    (ready,) = [one for one in shown.splitlines() if one.startswith("ready for 2.4: ")]
-    assert re.fullmatch(r"ready for 2.4: not yet: [1-9] decisions? to take \(C11 .*\)", ready), shown
+    (ready,) = {one for one in shown.splitlines() if one.startswith("ready for 2.4: ")}
+    assert re.fullmatch(r"ready for 2.4: not yet: to decide: [1-9]: C11.*", ready), shown
     assert "see the notes of `whimbrel check`: C13" in line
 
 
@@ -293,7 +293,10 @@ def test_equal_findings_and_decisions_stand_once(site: Path) -> None:
     (site / MAIN).write_bytes(OLD + b"RewriteRule ^/(.*)$ /b/$1\n" * 3 + b"SSLProxyEngine On\n")
     words = ["upgrade", "-d", str(site), "--select", "R01,C43"]
     err = warm_command.run(words, cwd=site).stderr.decode()
-    assert err.startswith(f"input: whole server: {site}/conf/httpd.conf\n")
+    ready = "ready for 2.4: not yet: to decide: 2: R01 conf/httpd.conf:3 and 2 more; C43 conf/httpd.conf:6"
+    assert err.startswith(f"{ready}\n") and err.count(ready) == 2  # above the findings, and below
+    assert "comment above the line records it: # whimbrel: ignore[C43,R01]\n" in err
+    assert f"\ninput: whole server: {site}/conf/httpd.conf\n" in err
     assert "conf/httpd.conf:3  R01 unsafe-urls  changes answers · needs review  in 3 places\n" in err
     assert "    3  | RewriteRule ^/(.*)$ /b/$1\n" in err
     assert "= also conf/httpd.conf:4  conf/httpd.conf:5\n" in err
@@ -343,5 +346,5 @@ def test_the_command_that_writes_has_the_option_that_it_needs(site: Path, tmp_pa
 def test_what_stops_the_start_is_to_correct_before_writing(site: Path) -> None:
     (site / MAIN).write_bytes(OLD + b"LoadModule php5_module modules/libphp5.so\n")
     lines = upgrade("-d", str(site), "--select", "C06,C07", cwd=site)[2].splitlines()
-    assert lines[-2].startswith("First: correct what is named above: 2.4 does not start"), lines
+    assert lines[-2].startswith("First: correct C06 conf/httpd.conf:3: 2.4 does not start"), lines
     assert lines[-1].startswith("Next: whimbrel upgrade --write ")

@@ -53,7 +53,7 @@ def test_hours_that_are_none() -> None:
     chart = time_chart(Tally(hours={**bad, "10/Oct/2000:22": (4, 1), "10/Oct/2000:23": (8, 2)}))
     assert chart is not None
     assert [column.title for column in chart.columns] == [
-        "2000-10-10 22:00: 4 requests, 1 change",
-        "2000-10-10 23:00: 8 requests, 2 change",
+        "2000-10-10 22:00: 4 requests, 1 changed",
+        "2000-10-10 23:00: 8 requests, 2 changed",
     ]
     assert chart.note.endswith("the highest is 8. 11 requests have no time.")

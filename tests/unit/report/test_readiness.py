@@ -29,23 +29,28 @@ DECISION = ReportEntry("X02", "a", 4, "m", is_fixable=True, decision="which opti
         ([FIXED], 1, "", "not decided: 1 fact that may matter is not known"),
         ([], 0, "no comparison", "not decided: no comparison"),
         ([], 2, "no comparison", "not decided: 2 facts that may matter are not known, no comparison"),
-        ([CHANGES], 2, "no comparison", "not yet: 1 finding needs review (R02 a:2)"),
+        ([CHANGES], 2, "no comparison", "not yet: to decide: 1: R02 a:2"),
         (
             [CHANGES, FIXED, BREAKS, DECISION],
             0,
             "",
-            "no: 2 findings need review (C50 b:3, R02 a:2), 1 decision to take (X02 a:4)",
+            "no: to decide: 3: C50 b:3; X02 a:4; R02 a:2",
         ),
-        ([CHANGES] * 9, 0, "", "not yet: 9 findings need review (R02 a:2)"),
+        ([CHANGES] * 9, 0, "", "not yet: to decide: 1: R02 a:2"),
     ],
 )
 def test_the_sentence(entries: list[ReportEntry], unknown: int, uncompared: str, sentence: str) -> None:
     assert readiness(entries, unknown, uncompared) == f"ready for 2.4: {sentence}"
 
 
-def test_four_places_are_counted_beyond_three() -> None:
+def test_a_rule_in_many_places_is_one_decision() -> None:
     entries = [ReportEntry("R02", "a", line, "m", needs_review=True) for line in range(1, 6)]
-    assert readiness(entries, 0, "").endswith("(R02 a:1, R02 a:2, R02 a:3, 2 more)")
+    assert readiness(entries, 0, "").endswith("to decide: 1: R02 a:1 and 4 more")
+
+
+def test_text_that_was_not_read_decides_nothing() -> None:
+    unread = ReportEntry("READ", "a", 3, "m", needs_review=True, risk=Risk.CHANGES)
+    assert readiness([unread], 1, "") == "ready for 2.4: not decided: 1 place could not be read: a:3"
 
 
 def compared(**parts: object) -> VerifyResult:

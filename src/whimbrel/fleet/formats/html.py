@@ -7,6 +7,6 @@ from whimbrel.fleet.page import fleet_page
 from whimbrel.report.page.writing import write
 
 
-def render(report: FleetReport) -> str:
-    """Return the page; servers with pages have links to servers/NAME.html beside it."""
-    return write(fleet_page(report))
+def render(report: FleetReport, following: str = "") -> str:
+    """Return the page with the command *following*; servers with pages have links to servers/NAME.html."""
+    return write(fleet_page(report, following))

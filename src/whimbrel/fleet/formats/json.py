@@ -9,8 +9,8 @@ from whimbrel.api.conversion import path_of, text_of
 from whimbrel.fleet.model import FleetReport, ServerResult
 
 
-def render(report: FleetReport) -> str:
-    """Return one JSON object; bytes that are not UTF-8 are escaped."""
+def render(report: FleetReport, following: str = "") -> str:
+    """Return one JSON object with the command *following*; bytes that are not UTF-8 are escaped."""
     document = {
         "command": report.command,
         "total": report.total,
@@ -30,6 +30,8 @@ def render(report: FleetReport) -> str:
             }
             for one in report.rule_totals()
         ],
+        "first": text_of(report.first()) or None,
+        "next": text_of(following) or None,
         "servers": [_server(server) for server in report.servers],
     }
     return json.dumps(document, indent=1) + "\n"
@@ -50,6 +52,7 @@ def _server(server: ServerResult) -> dict[str, Any]:
         "lines": server.lines,
         "changed": server.changed,
         "fault": text_of(server.fault) or None,
+        "note": text_of(server.note) or None,
         "seconds": round(server.seconds, 3),
         "same_as": text_of(server.same_as) or None,
     }

@@ -9,7 +9,7 @@ from whimbrel.base.counts import count_noun
 from whimbrel.base.terminal_text import columns_of, padded, shown, wrapped
 from whimbrel.fleet.model import FleetReport, RuleTotal, ServerResult
 from whimbrel.report.formats.frames import RISK_COLORS, FrameStyle
-from whimbrel.report.model import EFFECT_CLASSES
+from whimbrel.report.model import EFFECT_CLASSES, EffectClass
 from whimbrel.upgrade.model import Risk
 
 MAX_NAME: Final = 40
@@ -27,13 +27,29 @@ REVIEW: Final = "review"
 """The head of the column of findings that a person must look at; `verify` has none."""
 
 
-def render(report: FleetReport, style: FrameStyle = PLAIN) -> str:
-    """Return the table of servers, then the rules, then the counts."""
+UNDECIDED: Final = "undecided"
+TIME: Final = "time"
+MIN_TIME: Final = 10
+MIN_FAULT: Final = 30
+"""Columns of a reason beside long names."""
+_BREAKS: Final = EffectClass(Risk.BREAKS)
+_HEAD: Final = ServerResult("server", "", "verdict", 0)
+_LESS_WANTED: Final = ("cosmetic", TIME, "unread", "500s", "opens", "changes", "closes")
+"""Columns that a narrow terminal does without, in this order."""
+
+
+def render(report: FleetReport, style: FrameStyle = PLAIN, following: str = "") -> str:
+    """Return the table of servers, the rules, the counts, what to do first, and the command *following*."""
     lines = [*_table(report, style)]
     rules = report.rule_totals()
     if rules:
         lines += ["", "rules that matter most", *_rules(rules, style)]
     lines += ["", *(line for text in summary(report) for line in wrapped(text, style.width))]
+    first = report.first()
+    if first:
+        lines += wrapped(f"First: {shown(first, MAX_FAULT)}", style.width)
+    if following:  # whole: a command that is broken between words cannot be pasted
+        lines.append(f"Next: {shown(following, MAX_FAULT)}")
     return "".join(f"{line}\n" for line in lines)
 
 
@@ -41,12 +57,11 @@ def summary(report: FleetReport) -> Iterator[str]:
     """Yield the counts of servers, and what an interrupt has left."""
     done = len(report.servers)
     if report.is_interrupted:
-        yield f"interrupted: {done:,} of {_counted(report.total, 'server')} are finished"
+        yield f"interrupted: {done:,} of {count_noun(report.total, 'server')} are finished"
     equal = sum(bool(server.same_as) for server in report.servers)
-    parts = [f"{count:,} {verdict}" for verdict, count in report.verdicts().items()]
-    yield f"{_counted(done, 'server')}: {', '.join(parts) or 'none finished'}"
+    yield f"{count_noun(done, 'server')}: {report.verdict_counts() or 'none finished'}"
     worked = f"{done - equal:,} worked on, {equal:,} equal to another" if equal else f"{done:,} worked on"
-    yield f"{worked}, in {duration(report.seconds)} by {_counted(report.workers, 'process', 'processes')}"
+    yield f"{worked}, in {duration(report.seconds)} by {count_noun(report.workers, 'process', 'processes')}"
     for name in report.cut_writes:
         yield f"{shown(name, MAX_NAME)}: interrupted while its files were written: whimbrel upgrade --undo"
 
@@ -59,40 +74,63 @@ def duration(seconds: float) -> str:
     return f"{minutes} min {rest} s" if minutes else f"{rest} s"
 
 
-def _counted(count: int, singular: str, plural: str = "") -> str:
-    return count_noun(count, singular, plural).replace(str(count), f"{count:,}", 1)
+def shown_effects(report: FleetReport) -> list[EffectClass]:
+    """Return the classes of effects that a server has: the columns of all others would be zeros."""
+    counts = [server.by_effect() for server in report.servers]
+    return [effect for effect in WORDS if any(count.get(effect) for count in counts)]
 
 
 def _table(report: FleetReport, style: FrameStyle) -> Iterator[str]:
     servers = sorted(report.servers, key=ServerResult.work)
     names = [shown(server.name, MAX_NAME) for server in servers]
-    verdicts = [server.verdict for server in servers]
-    has_review = report.command != "verify"
     name_width = max(map(columns_of, ("server", *names)))
-    verdict_width = max(map(len, ("verdict", *verdicts)))
+    verdict_width = max(len(server.verdict) for server in (*servers, _HEAD))
+    heads = _heads(report, style.width - name_width - verdict_width - 2)
     if servers:
-        review = f"{REVIEW}, " if has_review else ""
-        yield f"most work first: by verdict, then {review}undecided, breaks and the columns that follow it"
-    heads = [*WORDS.values(), *([REVIEW] if has_review else []), "undecided"]
-    head = "  ".join(heads)
-    yield f"{padded('server', name_width)}  {padded('verdict', verdict_width)}  {head}      time"
+        order = ", ".join(word for word in (REVIEW, UNDECIDED, WORDS[_BREAKS]) if word in heads)
+        rest = f", then {order} and the columns that follow it" if order else ""
+        yield from wrapped(f"most work first: by verdict{rest}", style.width)
+    begin = f"{padded('server', name_width)}  {padded('verdict', verdict_width)}"
+    yield "  ".join([begin, *(f"{head:>{_width(head)}}" for head in heads)])
     for name, server in zip(names, servers, strict=True):
         color = RISK_COLORS[next(iter(server.by_risk()), Risk.COSMETIC)] if server.code == 1 else ""
         verdict = style.paint(padded(server.verdict, verdict_width), color)
         begin = f"{padded(name, name_width)}  {verdict}"
+        if not server.fault:
+            cells = {**_counts(server), TIME: f"{duration(server.seconds)}"}
+            row = [f"{cells[head]:>{_width(head)}}" for head in heads if head != TIME or not server.same_as]
+            same = [f"= {shown(server.same_as, MAX_NAME)}"] if server.same_as else []
+            yield "  ".join([begin, *row, *same])
+        # why a server has no result stands in the place of its counts, what limits a result below them
+        used = name_width + verdict_width + 4 if server.fault else 4
+        pieces = wrapped(shown(server.fault or server.note, MAX_FAULT), max(style.width - used, MIN_FAULT))
         if server.fault:
-            yield f"{begin}  {shown(server.fault, MAX_FAULT)}"
-            continue
-        counts = server.by_effect()
-        cells = [f"{counts.get(effect, 0):>{len(word)},}" for effect, word in WORDS.items()]
-        if has_review:
-            cells.append(f"{server.review:>{len(REVIEW)},}")
-        cells.append(f"{server.undecided:>{len('undecided')},}")
-        yield f"{begin}  {'  '.join(cells)}  {_time(server)}"
+            yield f"{begin}  {pieces.pop(0)}"
+        yield from (f"{' ' * used}{piece}" for piece in pieces if piece)
 
 
-def _time(server: ServerResult) -> str:
-    return f"= {shown(server.same_as, MAX_NAME)}" if server.same_as else f"{duration(server.seconds):>8}"
+def _heads(report: FleetReport, width: int) -> list[str]:
+    """Return the columns of counts: those without a count are left out, and the last ones that *width* has no
+    room for.
+    """
+    heads = [WORDS[effect] for effect in shown_effects(report)]
+    heads += [REVIEW] if report.command != "verify" and any(one.review for one in report.servers) else []
+    heads += [UNDECIDED] if any(server.undecided for server in report.servers) else []
+    heads.append(TIME)
+    for head in _LESS_WANTED:
+        if sum(_width(one) + 2 for one in heads) > width and head in heads:
+            heads.remove(head)
+    return heads
+
+
+def _counts(server: ServerResult) -> dict[str, str]:
+    counts = server.by_effect()
+    words = {word: f"{counts.get(effect, 0):,}" for effect, word in WORDS.items()}
+    return {**words, REVIEW: f"{server.review:,}", UNDECIDED: f"{server.undecided:,}"}
+
+
+def _width(head: str) -> int:
+    return MIN_TIME if head == TIME else len(head)
 
 
 def _rules(rules: list[RuleTotal], style: FrameStyle) -> Iterator[str]:
@@ -101,10 +139,10 @@ def _rules(rules: list[RuleTotal], style: FrameStyle) -> Iterator[str]:
     risk_width = max(len(one.risk.value) for one in top)
     for one in top:
         risk = style.paint(padded(one.risk.value, risk_width), RISK_COLORS[one.risk])
-        servers = f"{_counted(one.servers, 'server'):>14}"
+        servers = f"{count_noun(one.servers, 'server'):>14}"
         yield (
             f"  {padded(f'{one.rule} {one.name}', name_width)}  {risk}  {servers}  "
-            f"{_counted(one.findings, 'finding'):>16}"
+            f"{count_noun(one.findings, 'finding'):>16}"
         )
     if len(rules) > MAX_RULES:
         yield f"  and {len(rules) - MAX_RULES} more (--format json names all)"

@@ -58,7 +58,7 @@ def frame(group: list[ReportEntry], style: FrameStyle, *, is_applied: bool = Fal
     *is_applied*: an upgrade has made the change or prints it as a diff, so that only its line is shown.
     """
     entry = group[0]
-    yield from _header(group, style, is_applied)
+    yield _header(group, style, is_applied)
     gutter = max(MIN_GUTTER, *(len(str(number)) for number, _ in _code_lines(entry, is_applied)), 0)
     yield from _code(entry, style, gutter, is_applied)
     indent = f"{' ' * (gutter + 4)}= "
@@ -71,8 +71,10 @@ def frame(group: list[ReportEntry], style: FrameStyle, *, is_applied: bool = Fal
         yield from _indented(text, indent, style)
 
 
-def _header(group: list[ReportEntry], style: FrameStyle, is_applied: bool) -> Iterator[str]:
-    """Yield the place, the rule with its name, and the risk with what is left to do."""
+def _header(group: list[ReportEntry], style: FrameStyle, is_applied: bool) -> str:
+    """Return the place, the rule with its name, and the risk with what is left to do: one line, so that a
+    search for one of them shows the others.
+    """
     entry = group[0]
     risk = shown(entry.effect)
     marks = [
@@ -81,14 +83,9 @@ def _header(group: list[ReportEntry], style: FrameStyle, is_applied: bool) -> It
     ]
     rule = " ".join(filter(None, (entry.rule, style.names.get(entry.rule, ""))))
     parts = [(shown(entry.place), "1"), (rule, ""), (risk, RISK_COLORS[entry.risk])]
-    text = "  ".join(text for text, _ in parts)
     rest = "".join(f" · {shown(mark)}" for mark in marks if mark)
     count = f"  in {len(group):,} places" if len(group) > 1 else ""
-    if columns_of(text + rest + count) <= style.width:
-        yield "  ".join(style.paint(*part) for part in parts) + rest + count
-        return
-    for text, color in (*parts[:2], (risk + rest, parts[2][1]), (count.strip(), "")):
-        yield from (style.paint(line, color) for line in wrapped(text, style.width) if line)
+    return "  ".join(style.paint(*part) for part in parts) + rest + count
 
 
 def _applied_mark(entry: ReportEntry) -> str:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from typing import Any
 
+from whimbrel.report.decisions import decisions
 from whimbrel.report.knowledge import as_json
 from whimbrel.report.model import Report, ReportEntry
 
@@ -14,7 +15,12 @@ def render(report: Report) -> str:
     return (
         json.dumps(
             {
-                "input": report.inputs,
+                "input": [*filter(None, [report.stop]), *report.inputs],
+                "stop": report.stop,
+                "to_decide": [
+                    {"rule": one.rule, "places": list(one.places)} for one in decisions(report.entries)
+                ],
+                "next": report.next_command,
                 "files": report.files,
                 "lines": report.lines,
                 "baselined": report.baselined,

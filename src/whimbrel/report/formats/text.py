@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Final
 
-from whimbrel.base.counts import count_noun
+from whimbrel.base.counts import count_noun, word_for
 from whimbrel.base.terminal_text import padded, shown, wrapped
+from whimbrel.report.decisions import answer
 from whimbrel.report.formats.frames import RISK_COLORS, FrameStyle, framed
 from whimbrel.report.knowledge import text_lines
 from whimbrel.report.model import (
@@ -20,6 +21,8 @@ from whimbrel.upgrade.model import Risk
 
 _RISK_WIDTH: Final = max(len(risk.value) for risk in Risk)
 PLAIN: Final = FrameStyle()
+MAX_SCREEN: Final = 20
+"""Lines of findings that are one screen with their counts: the answer stands above more."""
 MAX_DECISIONS: Final = 4
 """Decisions that the counts name."""
 MAX_KNOWLEDGE: Final = 1200
@@ -29,27 +32,47 @@ MAX_KNOWLEDGE: Final = 1200
 def render(
     report: Report, style: FrameStyle = PLAIN, *, summary_first: bool = False, next_command: str = ""
 ) -> str:
-    """Return the kind of input, the findings (worst first, equal ones once), and the counts.
+    """Return the answer, the kind of input, the findings (worst first, equal ones once), the counts, and the
+    answer again.
 
     *summary_first*: the counts stand above the findings too. *next_command*: what to run after reading.
     """
-    lines = [line for text in report.inputs for line in wrapped(shown(text, MAX_KNOWLEDGE), style.width)]
-    counts = list(table(report, style))
-    if summary_first and report.entries:
-        lines += [*counts, ""]
-    lines += [""] if lines and lines[-1] and report.entries else []
-    lines += framed(groups(report.counted), style)
+    frames = list(framed(groups(report.counted), style))
     lone = groups(entry for entry in report.entries if entry.is_lone)
     if lone:
         title = f"{LONE_FILES[0].upper()}{LONE_FILES[1:]}: no answer of the server depends on them"
-        lines += [*wrapped(title, style.width), "", *framed(lone, style)]
-    lines += counts
+        frames += [*wrapped(title, style.width), "", *framed(lone, style)]
+    counts = list(table(report, style))
+    answers = list(_answer(report, style))
+    following = _following(report, style, next_command)
+    lines: list[str] = []
+    if summary_first and report.entries:
+        lines += [*answers, *counts, *following]
+    elif len(frames) > MAX_SCREEN:
+        lines += [*answers, *wrapped(_head(report), style.width), *following]
+    elif report.stop:
+        lines += wrapped(shown(report.stop, MAX_KNOWLEDGE), style.width)
+    lines += [line for text in report.inputs for line in wrapped(shown(text, MAX_KNOWLEDGE), style.width)]
+    lines += [""] if lines and frames else []
+    lines += [*frames, *counts, *answers, *following]
+    return "".join(f"{line}\n" for line in lines)
+
+
+def _answer(report: Report, style: FrameStyle) -> Iterator[str]:
+    """Yield what stops 2.4, what a person must decide, and who gains or loses access."""
+    for text in filter(None, (report.stop, *answer(report))):
+        yield from wrapped(shown(text, MAX_KNOWLEDGE), style.width)
+
+
+def _following(report: Report, style: FrameStyle, next_command: str) -> list[str]:
+    """Return what to do first, and the next command."""
+    lines = []
     first = first_step(report)
     if first and not next_command.startswith("whimbrel explain "):
         lines += wrapped(f"First: {shown(first, MAX_KNOWLEDGE)}", style.width)
     if next_command:  # whole: a command that is broken between words cannot be pasted
         lines.append(f"Next: {shown(next_command, MAX_KNOWLEDGE)}")
-    return "".join(f"{line}\n" for line in lines)
+    return lines
 
 
 def first_step(report: Report) -> str:
@@ -65,12 +88,7 @@ def first_step(report: Report) -> str:
 def table(report: Report, style: FrameStyle = PLAIN) -> Iterator[str]:
     """Yield the counts: a row for each risk with what is left to do, then what is not known."""
     entries = report.counted
-    notes = sum(entry.is_note for entry in entries)
-    head = (
-        f"{count_noun(report.counted_files, 'file')}, {count_noun(report.lines, 'line')}: "
-        f"{count_noun(len(entries) - notes, 'finding')}, {count_noun(notes, 'note')}"
-    )
-    yield from wrapped(head, style.width)
+    yield from wrapped(_head(report), style.width)
     counts = report.by_effect()
     width = max((len(f"{count:,}") for count in counts.values()), default=1)
     name_width = max(_RISK_WIDTH, *(len(effect_class.name) for effect_class in counts), 0)
@@ -97,6 +115,15 @@ def table(report: Report, style: FrameStyle = PLAIN) -> Iterator[str]:
         yield from (f"{indent}{piece}" for piece in wrapped(text, style.width - len(indent)))
 
 
+def _head(report: Report) -> str:
+    """Return the counts of files, lines, findings and notes."""
+    notes = sum(entry.is_note for entry in report.counted)
+    return (
+        f"{count_noun(report.counted_files, 'file')}, {count_noun(report.lines, 'line')}: "
+        f"{count_noun(len(report.counted) - notes, 'finding')}, {count_noun(notes, 'note')}"
+    )
+
+
 def _left_to_do(entries: list[ReportEntry]) -> str:
     """Return how many of *entries* an upgrade fixes, and what is left: reviews, decisions with a place."""
     fixed = sum(entry.is_fixable and not entry.needs_review for entry in entries)
@@ -107,17 +134,16 @@ def _left_to_do(entries: list[ReportEntry]) -> str:
     if fixed:
         parts.append("all fixed by upgrade" if fixed == len(entries) > 1 else f"{fixed:,} fixed by upgrade")
     if review:
-        parts.append(f"{review:,} {'needs' if review == 1 else 'need'} review")
+        parts.append(f"{review:,} {word_for(review, 'needs', 'need')} review")
     waiting = [entry for entry in entries if entry.waits_for]
     if waiting:
         place = shown(waiting[0].waits_for)
-        verb = "waits" if len(waiting) == 1 else "wait"
+        verb = word_for(len(waiting), "waits", "wait")
         parts.append(f"{len(waiting):,} {verb} for the correction of {place}")
     if decisions:
-        word = "decision" if len(decisions) == 1 else "decisions"
         places = [f"{entry.rule} {shown(entry.place)}" for entry in decisions[:MAX_DECISIONS]]
         places += ["..."] * (len(decisions) > MAX_DECISIONS)
-        parts.append(f"{len(decisions):,} {word}: {', '.join(places)}")
+        parts.append(f"{count_noun(len(decisions), 'decision')}: {', '.join(places)}")
     if notes:
         parts.append("nothing to do" if notes == len(entries) else f"{notes:,} with nothing to do")
     return ", ".join(parts)

@@ -5,10 +5,22 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Final
 
-from whimbrel.base.counts import count_noun
+from whimbrel.base.counts import count_noun, word_for
+from whimbrel.report.decisions import answer, is_to_decide
+from whimbrel.report.formats.text import first_step
 from whimbrel.report.model import EFFECT_CLASSES, Report, ReportEntry
 from whimbrel.report.page.items import groups, key_of, left_out, word_of, worst
-from whimbrel.report.page.model import KEYS, SAME, UNDECIDED, Badge, Card, Cell, ReportPage, ReportTable
+from whimbrel.report.page.model import (
+    KEYS,
+    REVIEW,
+    SAME,
+    UNDECIDED,
+    Badge,
+    Card,
+    Cell,
+    ReportPage,
+    ReportTable,
+)
 from whimbrel.report.page.texts import Anchors, number, page_text
 from whimbrel.report.page.unknown import unknown_card, unknown_tables
 from whimbrel.upgrade.knowledge.scope import KnowledgeScope
@@ -28,18 +40,22 @@ def check_page(report: Report) -> ReportPage:
         _badge(report),
         sentence(report),
         page_text(report.directory),
-        tuple(page_text(line) for line in (*report.inputs, *_facts(report))),
+        tuple(page_text(line) for line in (*_facts(report), *report.inputs)),
         risk_cards(report.counted, report.scope),
         (*access_tables(entries, found.anchors), *unknown_tables(report.scope, report.directory)),
         groups=found.groups,
         nothing="Nothing to do." if report.scope.is_complete else NOTHING_KNOWN,
         left_out=others,
+        first=page_text(first_step(report)),
         next_command=page_text(report.next_command),
         has_rules=True,
+        answer=tuple(map(page_text, answer(report))),
     )
 
 
 def _badge(report: Report) -> Badge:
+    if report.stop:
+        return Badge(page_text(report.stop.partition(": ")[0]), KEYS[Risk.BREAKS])
     findings = [entry for entry in report.counted if not entry.is_note]
     to_review = [entry for entry in findings if entry.needs_review or entry.decision]
     if to_review:
@@ -54,49 +70,51 @@ def _badge(report: Report) -> Badge:
 def sentence(report: Report) -> str:
     """Return the result of a check in one sentence."""
     findings = [entry for entry in report.counted if not entry.is_note]
-    text = f"{_count(len(findings), 'finding')} in "
+    text = f"{page_text(report.stop.partition(': ')[2])}; " if report.stop else ""
+    text += f"{count_noun(len(findings), 'finding')} in "
     if findings:
         text += f"{number(len({entry.path for entry in findings}))} of "
-    text += _count(report.counted_files, "file")
+    text += count_noun(report.counted_files, "file")
     fixed = sum(entry.is_fixable and not entry.needs_review for entry in report.counted)
     text += f"; {number(fixed)} fixed by upgrade" if fixed else ""
+    open_work = sum(map(is_to_decide, report.counted))
+    text += f"; {number(open_work)} {word_for(open_work, 'needs', 'need')} review" if open_work else ""
     unknown = len(report.scope.deciding)
     return f"{text}; {number(unknown)} not decided" if unknown else text
 
 
-def _count(count: int, noun: str) -> str:
-    return count_noun(count, noun).replace(str(count), number(count), 1)
-
-
 def _facts(report: Report) -> Iterable[str]:
     notes = sum(entry.is_note for entry in report.counted)
-    yield f"{_count(report.lines, 'line')} read, {_count(notes, 'note')} with nothing to do"
+    yield f"{count_noun(report.lines, 'line')} read, {count_noun(notes, 'note')} with nothing to do"
     changed = sum(entry.is_fixable and entry.needs_review for entry in report.counted)
     if changed:
         yield f"whimbrel upgrade changes {number(changed)} more, which need review"
-    decisions = sum(bool(entry.decision) for entry in report.counted)
-    if decisions:
-        yield f"{_count(decisions, 'decision')} to take"
     if report.baselined:
-        yield f"{_count(report.baselined, 'finding')} of the baseline not shown"
+        yield f"{count_noun(report.baselined, 'finding')} of the baseline not shown"
     if report.lone:
         yield report.lone_counts
     clean = len(set(report.files) - {entry.path for entry in report.entries})
     if clean:
-        yield f"{_count(clean, 'file')} without any finding"
+        yield f"{count_noun(clean, 'file')} without any finding"
 
 
 def risk_cards(entries: Iterable[ReportEntry], scope: KnowledgeScope, further: int = 0) -> tuple[Card, ...]:
     """Return the counts by risk, and that of what was not decided."""
     counts = dict.fromkeys(EFFECT_CLASSES, 0)
+    review = 0
     for entry in entries:
         counts[entry.effect_class] += 1
+        review += is_to_decide(entry)
     cards = [
         Card(effect_class.name, count, key_of(effect_class))
         for effect_class, count in counts.items()
         if count or not (effect_class.is_per_request or effect_class.is_unread)
     ]
-    return (*cards, unknown_card(scope, further))
+    return (
+        *cards,
+        Card(word_for(review, "needs review", "need review"), review, REVIEW),
+        unknown_card(scope, further),
+    )
 
 
 def access_tables(

@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from itertools import zip_longest
 from typing import Final, NamedTuple
 
+from whimbrel.base.counts import count_noun
 from whimbrel.report.page.items import plain
 from whimbrel.report.page.model import CodeLine, Hunk
 from whimbrel.report.page.texts import number
@@ -43,7 +44,7 @@ class FileHunks(NamedTuple):
     def words(self) -> str:
         """The counts in words."""
         removed, added = self.counts
-        return f"{number(removed)} line{'s' * (removed != 1)} removed, {number(added)} added"
+        return f"{count_noun(removed, 'line')} removed, {number(added)} added"
 
 
 def change_of(diff: bytes) -> FileHunks:

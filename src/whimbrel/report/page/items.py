@@ -7,6 +7,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from typing import Final, NamedTuple
 
 from whimbrel.base.terminal_text import shown
+from whimbrel.report.decisions import is_to_decide
 from whimbrel.report.formats.frames import mark_spans, words_of_new
 from whimbrel.report.model import EffectClass, ReportEntry
 from whimbrel.report.page.model import (
@@ -125,6 +126,8 @@ def item(
         code,
         sides,
         command=f"whimbrel explain {entry.rule}" if is_rule else "",
+        is_to_decide=is_to_decide(entry),
+        is_note=entry.is_note,
     )
 
 

@@ -18,6 +18,8 @@ KEYS: Final = {
 FAILS: Final = "fails"
 """The same for findings that stop requests below a .htaccess file, not the start."""
 UNDECIDED: Final = "undecided"
+REVIEW: Final = "review"
+"""The card of findings that a person must look at, of whatever risk."""
 SAME: Final = "same"
 Pieces = tuple[tuple[str, bool], ...]
 """The text of a line in pieces; True marks the words that a finding is about."""
@@ -63,7 +65,7 @@ class Cell:
     """A cell of a table.
 
     Attributes:
-        kind: text, code, number, or chip (a word of risk).
+        kind: text, code, number, sentence (a text that needs width), or chip (a word of risk).
         risk: the key of the color of a chip.
         href: a place in the page; `page`: the address of another one, which comes first.
         value: what a sorted column compares; "" for the text.
@@ -143,6 +145,7 @@ class ShownFinding:
         table: answers that differ.
         command: what a copy button puts into the clipboard.
         also: key and word of a second risk, of a finding that opens for one client and closes for another.
+        is_to_decide: a person must look at it; `is_note`: there is nothing to do.
     """
 
     anchor: str
@@ -159,6 +162,8 @@ class ShownFinding:
     table: ReportTable | None = None
     command: str = ""
     also: tuple[str, str] | None = None
+    is_to_decide: bool = False
+    is_note: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -186,12 +191,13 @@ class ReportPage:
     Attributes:
         command: the command that made it (``check``).
         title: its heading; *subject* what was read.
-        sentence: the result beside the badge; *facts* more of it.
+        sentence: the result beside the badge; *answer* what follows from it; *facts* more of it.
         tables: those before the findings: access first, then what is not known.
         after: those behind the findings.
         groups_title: the heading of the findings.
         nothing: the sentence in the place of findings if there are none.
         left_out: a sentence about findings that the page does not show.
+        first: what to do before the next command, "" for nothing.
         next_command: what to run after reading.
         has_rules: the documents of the rules stand at the end.
         noun: the word for a finding; *group* that for what the findings stand in.
@@ -211,7 +217,9 @@ class ReportPage:
     groups_title: str = "Findings"
     nothing: str = ""
     left_out: str = ""
+    first: str = ""
     next_command: str = ""
     has_rules: bool = False
     noun: str = "finding"
     group: str = "File"
+    answer: tuple[str, ...] = ()

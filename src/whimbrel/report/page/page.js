@@ -137,26 +137,31 @@
     }
     return texts.get(finding);
   };
+  const isOf = (finding, card) => card === finding.dataset.risk || card === finding.dataset.also ||
+    (card === "review" && finding.dataset.review !== undefined);
   const filter = () => {
     const risks = cards.filter((card) => card.ariaPressed === "true").map((card) => card.dataset.filter);
     const words = byId("words").value.toLowerCase().split(/\s+/).filter(Boolean);
     const rule = byId("rule").value;
     const file = byId("file").value;
     let shown = 0;
+    let notes = 0;
     for (const part of files) {
       let here = 0;
       const isOther = file !== "" && part.dataset.file !== file;
       for (const finding of all(".finding", part)) {
-        const isShown = !isOther && (!risks.length || risks.some((risk) => risk === finding.dataset.risk || risk === finding.dataset.also)) &&
+        const isShown = !isOther && (!risks.length || risks.some((risk) => isOf(finding, risk))) &&
           (rule === "" || finding.dataset.rule === rule) && words.every((word) => textOf(finding).includes(word));
         finding.hidden = !isShown;
         here += isShown;
+        notes += isShown && finding.dataset.note !== undefined;
       }
       part.hidden = isOther || (here === 0 && part.querySelector(".finding") !== null);
       shown += here;
     }
     const of = shown === findings.length ? "" : ` of ${findings.length.toLocaleString("en")}`;
-    byId("count").textContent = `${shown.toLocaleString("en")}${of} shown`;
+    const noted = notes ? `, ${notes.toLocaleString("en")} with nothing to do` : "";
+    byId("count").textContent = `${shown.toLocaleString("en")}${of} shown${noted}`;
   };
   const clear = () => {
     form.reset();

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 
-from whimbrel.base.counts import count_noun
+from whimbrel.base.counts import count_noun, word_for
 from whimbrel.report.entries import entry_of
 from whimbrel.report.model import ReportEntry
 from whimbrel.report.page.access_table import access_table
@@ -17,7 +17,6 @@ from whimbrel.report.page.unknown import unknown_tables
 from whimbrel.upgrade.check.check import source_lines
 from whimbrel.upgrade.check.fixpoint import UpgradeResult
 from whimbrel.upgrade.edits.diff import display_path
-from whimbrel.upgrade.model import Risk
 from whimbrel.upgrade.rules import rule_names
 from whimbrel.upgrade.source.reading import described
 
@@ -28,17 +27,20 @@ def upgrade_page(
     diffs: Mapping[str, bytes],
     *,
     is_written: bool,
+    answer: Iterable[str] = (),
     facts: Iterable[str] = (),
+    first: str = "",
     next_command: str = "",
 ) -> ReportPage:
-    """Return the page of *result*; *diffs* are the unified diffs by path, *facts* sentences about it, such
-    as that of the comparison of answers.
+    """Return the page of *result*; *diffs* are unified diffs by path, *answer* and *facts* sentences about
+    it, such as that of the comparison of answers, *first* what to do before *next_command*.
     """
     entries = _entries(result, directory)
     shown, others = left_out(entries)
     changes = {display_path(path, directory): change_of(diff) for path, diff in diffs.items()}
     numbers = {path: change.numbers for path, change in changes.items()}
     found = groups(shown, Anchors(), rule_names(), numbers, dict(_hunks(changes)))
+    sentences = (*described(result.tree, is_upgraded=True), *filter(None, facts))
     places = {(entry.path, entry.line): anchor for entry, anchor in found.anchors.items()}
     note = "Requests that were sent to both versions, the old text under 2.2 and the new one under 2.4."
     return ReportPage(
@@ -47,7 +49,7 @@ def upgrade_page(
         _badge(result, entries),
         _sentence(result, entries, is_written),
         page_text(directory),
-        tuple(page_text(line) for line in (*described(result.tree), *_facts(result, facts))),
+        tuple(map(page_text, sentences)),
         risk_cards(entries, result.scope),
         (
             *access_table(result.access, directory, places, note),
@@ -57,8 +59,10 @@ def upgrade_page(
         groups_title="Changes and findings",
         nothing="Nothing to change." if result.scope.is_complete else NOTHING_KNOWN,
         left_out=others,
+        first=page_text(first),
         next_command=page_text(next_command),
         has_rules=True,
+        answer=tuple(map(page_text, filter(None, answer))),
     )
 
 
@@ -87,23 +91,15 @@ def _sentence(result: UpgradeResult, entries: list[ReportEntry], is_written: boo
     review = sum(entry.needs_review for entry in entries)
     decisions = sum(bool(entry.decision) for entry in entries)
     verb = "in" if is_written else "to make in"
-    text = f"{number(changes)} change{'s' * (changes != 1)} {verb} {number(len(result.files))} of "
-    text += f"{number(len(result.tree.files))} file{'s' * (len(result.tree.files) != 1)}"
+    text = f"{count_noun(changes, 'change')} {verb} {number(len(result.files))} of "
+    text += count_noun(len(result.tree.files), "file")
     parts = [
         text,
-        f"{number(review)} need{'s' * (review == 1)} review" if review else "",
+        f"{number(review)} {word_for(review, 'needs', 'need')} review" if review else "",
         count_noun(decisions, "decision") if decisions else "",
         f"{number(len(result.scope.deciding))} not decided" if result.scope.deciding else "",
     ]
     return "; ".join(filter(None, parts))
-
-
-def _facts(result: UpgradeResult, facts: Iterable[str]) -> Iterable[str]:
-    yield from filter(None, facts)
-    opens = sum(one.risk is Risk.OPENS for one in result.access)
-    closes = sum(one.risk is Risk.CLOSES for one in result.access)
-    if opens or closes:
-        yield f"access: {number(opens)} examples gain it, {number(closes)} lose it"
 
 
 def _hunks(

@@ -34,6 +34,7 @@ from whimbrel.verify.verification import (
     Verdict,
     VerifyResult,
     access_differences,
+    access_sentence,
 )
 
 RULES: Final = {"access": "V-ACCESS", "response": "V-RESPONSE", "httpd": "V-HTTPD"}
@@ -44,12 +45,17 @@ OF_VERSIONS: Final = "the versions differ in what these lines do"
 ASSUMED: Final = "no file of the configuration has this user at present"
 
 
-def verify_page(verification: VerifyResult) -> ReportPage:
-    """Return the page of *verification*."""
+def verify_page(verification: VerifyResult, next_command: str = "") -> ReportPage:
+    """Return the page of *verification*; *next_command* is what to run after reading."""
     anchors = Anchors()
     shown = verification.groups[:MAX_GROUPS]
     more = len(verification.groups) - len(shown)
     first, *rest = summary(verification)
+    answer = (
+        readiness_of_comparison(verification),
+        no_start(verification),
+        access_sentence(verification),
+    )
     further = tuple(
         (one.reason, str(one.probe) if one.probe is not None else "") for one in verification.not_decided
     )
@@ -61,12 +67,8 @@ def verify_page(verification: VerifyResult) -> ReportPage:
         "Old and new answers",
         _badge(verification),
         page_text(first),
-        facts=tuple(
-            map(
-                page_text,
-                filter(None, (readiness_of_comparison(verification), no_start(verification), *rest)),
-            )
-        ),
+        answer=tuple(map(page_text, filter(None, answer))),
+        facts=tuple(page_text(text) for text in rest if text not in answer),
         cards=_cards(verification),
         tables=(
             *access_table(list(access_differences(verification.groups)), places=places),
@@ -74,6 +76,7 @@ def verify_page(verification: VerifyResult) -> ReportPage:
         ),
         groups=groups,
         groups_title="Differences by cause",
+        next_command=page_text(next_command),
         noun="cause",
         nothing="No answer differs." if verification.verdict is Verdict.SAME else "None in what was decided.",
         left_out=f"The first {number(len(shown))} causes are shown, {number(more)} more are in --format json."

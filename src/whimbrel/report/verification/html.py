@@ -7,6 +7,6 @@ from whimbrel.report.page.writing import write
 from whimbrel.verify.verification import VerifyResult
 
 
-def render(verification: VerifyResult) -> str:
-    """Return the page: verdict and access, then the differences by cause."""
-    return write(verify_page(verification))
+def render(verification: VerifyResult, next_command: str = "") -> str:
+    """Return the page: verdict, the next command and access, then the differences by cause."""
+    return write(verify_page(verification, next_command))

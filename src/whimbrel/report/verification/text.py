@@ -20,6 +20,7 @@ from whimbrel.verify.verification import (
     Verdict,
     VerifyResult,
     access_differences,
+    access_sentence,
 )
 
 if TYPE_CHECKING:
@@ -42,11 +43,18 @@ _REMEDIES: Final = {
 
 
 def render(verification: VerifyResult, *, colored: bool = False) -> str:
-    """Return the groups of differences, what was not decided, and the verdict."""
+    """Return the verdict, the groups of differences, what was not decided, and the verdict again."""
     from whimbrel.base.rich_console import file_console
 
     out = StringIO()
     console = file_console(out, is_colored=colored)
+    first, *rest = summary(verification)
+    ready = readiness_of_comparison(verification)
+    access = access_sentence(verification)
+    if verification.groups or verification.not_decided:
+        console.print(first, style=_VERDICTS[verification.verdict])
+        for line in filter(None, (ready, access)):
+            console.print(printable_line(line))
     stop = no_start(verification)
     if stop:
         console.print(printable_line(stop), style="bold red")
@@ -62,11 +70,9 @@ def render(verification: VerifyResult, *, colored: bool = False) -> str:
         console.print(printable_line(f"not decided: {title}"), style="yellow")
         for line in lines:
             console.print(printable_line(f"    {line}"))
-    first, *rest = summary(verification)
     console.print(first, style=_VERDICTS[verification.verdict])
     for line in (*rest, *unknown(verification)):
         console.print(printable_line(f"  {line}"))
-    ready = readiness_of_comparison(verification)
     if ready:
         console.print(printable_line(ready), style="bold")
     return out.getvalue()

@@ -109,6 +109,7 @@ export class Answer {
     const other = await call("answer", { request, dialect: "2.2", quick: true });
     if (!other || other.errors.length) return found;
     byId("dialect").value = "2.2";
+    this.switched = found;
     return other;
   }
 
@@ -142,7 +143,8 @@ export class Answer {
     this.studio.editor.setError(found.error_place, isBroken ? found.errors[0] : "");
     if (!isBroken) this.last = found;
     const shown = isBroken && this.last ? this.last : found;
-    replace(byId("verdict"), isBroken ? this.broken(found) : null, isBroken && !this.last ? null : this.head(shown, isBroken));
+    const switched = found.dialect === "2.2" && this.switched ? this.ofOther() : null;
+    replace(byId("verdict"), switched, isBroken ? this.broken(found) : null, isBroken && !this.last ? null : this.head(shown, isBroken));
     if (isBroken && !this.last) {
       replace(byId("summary"));
       this.drawSteps([]);
@@ -152,6 +154,11 @@ export class Answer {
     this.drawSteps(shown.steps);
     this.current = shown;
     this.studio.editor.highlight(shown.because);
+  }
+
+  // Why the version of the answer is another one than that of the page at first.
+  ofOther() {
+    return make("p", { class: "note" }, "2.4 does not load this text (", place(this.switched.error_place, this.studio.open), "), so 2.2 answers. Apply the fixes, or choose a version.");
   }
 
   broken(found) {

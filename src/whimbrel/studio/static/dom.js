@@ -24,6 +24,8 @@ export function replace(parent, ...children) {
 
 const RISKS = {
   "breaks start-up": "breaks",
+  "500 per request": "fails",
+  "could not be read": "changes",
   "opens access": "opens",
   "closes access": "closes",
   "changes answers": "changes",

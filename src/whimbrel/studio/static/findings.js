@@ -51,7 +51,7 @@ export class Findings {
       return;
     }
     const { all } = this;
-    const entries = all.entries.filter((one) => !this.risk || one.risk === this.risk);
+    const entries = all.entries.filter((one) => !this.risk || one.class === this.risk);
     const cards = Object.entries(all.risks).map(([risk, count]) =>
       make("button", { type: "button", class: "card", data: { risk: riskOf(risk) }, "aria-pressed": String(this.risk === risk), on: { click: () => this.filter(risk) } },
         make("b", {}, number(count)), make("span", {}, risk)),
@@ -59,10 +59,12 @@ export class Findings {
     replace(
       this.panel,
       this.isOld ? make("p", { class: "soft", role: "status" }, "These are of the text before; the new ones are being computed …") : null,
-      all.count ? make("div", { class: "cards" }, cards) : make("p", {}, make("span", { class: "badge", data: { risk: "same" } }, "Nothing to do")),
+      all.stop ? make("p", { class: "stop" }, make("span", { class: "badge", data: { risk: "breaks" } }, "2.4 does not start"), " ", place(all.stop.place, this.studio.open), ` ${all.stop.reason}`) : null,
+      all.to_decide ? make("p", {}, all.to_decide) : null,
+      all.count || all.notes ? make("div", { class: "cards" }, cards) : make("p", {}, make("span", { class: "badge", data: { risk: "same" } }, "Nothing to do")),
       make("div", { class: "row" },
         all.fixable ? make("button", { type: "button", class: "button main", on: { click: () => this.studio.fixAll() } }, `Apply all ${number(all.fixable)} fixes`) : null,
-        make("span", { class: "soft" }, `${plural(all.count, "finding")} in ${number(all.lines)} lines`)),
+        make("span", { class: "soft" }, `${plural(all.count, "finding")} and ${plural(all.notes, "note")} in ${plural(all.lines, "line")}`)),
       make("ul", { class: "entries" }, entries.slice(0, this.shown).map((entry) => make("li", {}, place(entry, this.studio.open), this.note(entry)))),
       entries.length > this.shown ? make("button", { type: "button", class: "button", on: { click: () => this.more() } }, `Show ${number(Math.min(PART, entries.length - this.shown))} more of ${number(entries.length - this.shown)}`) : null,
       all.left_out ? make("p", { class: "soft" }, `${plural(all.left_out, "further finding")}: open a file to see its own.`) : null,

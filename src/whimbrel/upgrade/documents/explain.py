@@ -30,7 +30,7 @@ AH_CODE: Final = re.compile(r"AH\d{5}", re.IGNORECASE)
 _FINDINGS: Final = re.compile(r"```(?:findings|options)\n.*?```\n?", re.DOTALL)
 NO_RULES: Final = (READ_ERROR, LOAD_ERROR, DIFFERENCE, NO_FIXPOINT)
 """What heads findings of no rule; each has its document."""
-_CODE_OR_SECTION: Final = re.compile(r"`[^`]*`|<[A-Z][^<>`\n]*>")
+_CODE_OR_SECTION: Final = re.compile(r"(?s)```.*?```|`[^`]*`|<[A-Z][^<>`\n]*>")
 INVALID: Final = re.compile(r"Invalid command '([^']+)'", re.IGNORECASE)
 
 
@@ -228,7 +228,7 @@ def _invalid_command(name: str, in_htaccess: bool) -> Explanation:
             else "Correct the name, or load the module of another vendor that has it"
         )
     parts = [f"# Invalid command '{name}'", "", "## What it means", reason, effect]
-    parts += ["", "## What to do", _marked_up(_sentence(advice))] if advice else []
+    parts += ["", "## What to do", marked_up(_sentence(advice))] if advice else []
     bodies = ["\n".join([*parts, ""]), *(one.body for one in known or third_party(name))]
     rows = known[0].rows if known else ()
     return Explanation("message", name, reason, "\n".join(bodies), rows)
@@ -255,9 +255,9 @@ def _code(name: str) -> list[Explanation]:
 def _code_text(code: MessageCode) -> str:
     parts = [f"# {code.code} ({code.module}, httpd 2.4)"]
     parts += ["", f"`{code.message}`"] if code.message else []
-    parts += ["", "## What it means", _marked_up(_sentence(code.meaning))]
+    parts += ["", "## What it means", marked_up(_sentence(code.meaning))]
     if code.advice:
-        parts += ["", "## What to do", _marked_up(_sentence(code.advice))]
+        parts += ["", "## What to do", marked_up(_sentence(code.advice))]
     return "\n".join([*parts, *_row_lines(code.rows)]) + "\n"
 
 
@@ -265,7 +265,7 @@ def _sentence(text: str) -> str:
     return text[:1].upper() + text[1:] + ("" if text.endswith((".", "?")) else ".")
 
 
-def _marked_up(text: str) -> str:
+def marked_up(text: str) -> str:
     """Return *text* as Markdown: the name of a section outside of code is code, else it would be markup."""
     return _CODE_OR_SECTION.sub(lambda found: found[0] if found[0][0] == "`" else f"`{found[0]}`", text)
 
@@ -273,7 +273,7 @@ def _marked_up(text: str) -> str:
 def _row_lines(rows: tuple[str, ...]) -> list[str]:
     covered = [(row, rule) for row in rows if (rule := rule_of(row)) is not None]
     return (
-        ["", "## Rows of the upgrade", *(f"* {row} {_marked_up(rule.title)}" for row, rule in covered)]
+        ["", "## Rows of the upgrade", *(f"* {row} {marked_up(rule.title)}" for row, rule in covered)]
         if covered
         else []
     )
@@ -296,8 +296,8 @@ def _message(query: str) -> list[Explanation]:
         parts += [
             "",
             f"## {code.code} ({code.module})",
-            _marked_up(_sentence(code.meaning)),
-            *([_marked_up(_sentence(code.advice))] if code.advice else []),
+            marked_up(_sentence(code.meaning)),
+            *([marked_up(_sentence(code.advice))] if code.advice else []),
         ]
     rows = tuple(
         dict.fromkeys([*message_pattern.rows, *(row for code in message_codes for row in code.rows)])
@@ -326,7 +326,7 @@ def directive(name: str) -> list[Explanation]:
         return []
     spelled = entries[-1][1].name
     parts = [
-        f"# {_marked_up(_spelled(entries[-1][1]))}",
+        f"# {marked_up(_spelled(entries[-1][1]))}",
         *(
             line
             for version in VERSIONS
@@ -454,7 +454,7 @@ def _module_row(version: str, base: str) -> ModuleEntry | None:
 
 def _module_lines(version: str, row: ModuleEntry) -> list[str]:
     entries = catalogue(version).module_rows(row.source)
-    names = [_marked_up(name) for name in dict.fromkeys(map(_spelled, entries))]
+    names = [marked_up(name) for name in dict.fromkeys(map(_spelled, entries))]
     return [
         f"* LoadModule {row.identifier} modules/{row.file}.so",
         f"* status: {row.kind}",

@@ -8,6 +8,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from difflib import SequenceMatcher
 from typing import Final, NamedTuple
 
+from whimbrel.base.counts import count_noun
 from whimbrel.upgrade.model import Finding, TextFix
 
 MAX_SPAN: Final = 80
@@ -164,4 +165,4 @@ def _crossing(row: list[FrameLine]) -> set[int]:
 
 
 def _count(hidden: int) -> FrameLine:
-    return FrameLine(".", 0, f"{hidden} unchanged line{'s' * (hidden != 1)}")
+    return FrameLine(".", 0, count_noun(hidden, "unchanged line"))

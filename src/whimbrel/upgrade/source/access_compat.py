@@ -90,10 +90,10 @@ def _sentence(tree: ConfigTree, state: AccessCompat, lines: list[Statement]) -> 
     for line in lines:
         place = f"{display_path(line.file.path, tree.root)}:{line.place.line} ({line.node.name})"
         is_htaccess = line.file.role is Role.HTACCESS
-        first.setdefault(f"{line.file.refusal} {'below' if is_htaccess else 'with'}", place)
+        first.setdefault(f"{line.file.refusal} {'where it reads' if is_htaccess else 'at'}", place)
     effect = " and ".join(f"{words} {first[words]}" for words in sorted(first, reverse=True))
     if state.is_loaded is False:
-        return f"mod_access_compat: no line loads it for 2.4, which {effect}"
+        return f"{_NAMES} need mod_access_compat, which no line loads: 2.4 {effect}"
     why = "no LoadModule line is here"
     if state.place:
         why = f"{state.place} loads it under a condition"

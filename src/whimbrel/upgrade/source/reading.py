@@ -10,6 +10,7 @@ import os
 from collections.abc import Callable, Iterator, Mapping
 from typing import Final
 
+from whimbrel.base.counts import count_noun
 from whimbrel.base.errors import ConfigError, SourceLocation
 from whimbrel.base.latin1 import to_bytes, to_text
 from whimbrel.base.lazy_dataclasses import dataclass, field, replace
@@ -228,12 +229,14 @@ UNKNOWN: Final = (
 )
 
 
-def described(tree: ConfigTree) -> tuple[str, ...]:
-    """Return the lines of text that describe the input."""
+def described(tree: ConfigTree, *, is_upgraded: bool = False) -> tuple[str, ...]:
+    """Return the lines of text that describe the input. *is_upgraded*: without what an upgrade of a server
+    settles.
+    """
     first = next(iter(tree.files), "")
     lone = [file for file in tree.files.values() if file.role is Role.FRAGMENT]
     count = len(tree.files) - (len(lone) if tree.context is InputContext.SERVER else 0)
-    more = f" and {count - 1} more file{'s' * (count > 2)}" if count > 1 else ""
+    more = f" and {count_noun(count - 1, 'more file')}" if count > 1 else ""
     if tree.context is not InputContext.SERVER:
         return (f"input: {tree.context.value}: {first}{more}; {UNKNOWN}",)
     lines = [f"input: {tree.context.value}: {first}{more}"]
@@ -242,7 +245,9 @@ def described(tree: ConfigTree) -> tuple[str, ...]:
     if lone:
         others = f" and {len(lone) - 1} more" if len(lone) > 1 else ""
         lines.append(f"input: {InputContext.FRAGMENT.value}: {lone[0].path}{others}; no Include reads it")
-    return tuple(filter(None, (*lines, access_compat_sentence(tree))))
+    if not is_upgraded:
+        lines.append(access_compat_sentence(tree))
+    return tuple(filter(None, lines))
 
 
 def is_htaccess(path: str) -> bool:
@@ -443,7 +448,7 @@ class ConfigTreeReader:
             self._record_error(
                 SourceLocation(file.path, marks[0]),
                 (
-                    f"template marks in {len(marks)} line{'s' * (len(marks) > 1)}, of which this is the "
+                    f"template marks in {count_noun(len(marks), 'line')}, of which this is the "
                     "first: their values are unknown"
                 ),
                 advice=TEMPLATE_ADVICE,

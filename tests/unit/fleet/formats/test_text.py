@@ -6,7 +6,7 @@ import pytest
 from tests.unit.fleet.fleet_report import fleet_report
 
 from whimbrel.fleet.formats.text import duration, render
-from whimbrel.fleet.model import FleetReport
+from whimbrel.fleet.model import NO_START, FleetReport, ServerResult
 from whimbrel.report.formats.frames import FrameStyle
 
 
@@ -15,13 +15,13 @@ def test_a_line_for_each_server_then_the_rules_then_the_counts() -> None:
     assert (
         order == "most work first: by verdict, then review, undecided, breaks and the columns that follow it"
     )
-    heads = ["breaks", "500s", "opens", "closes", "changes", "unread", "cosmetic", "review", "undecided"]
+    heads = ["breaks", "500s", "changes", "review", "undecided"]  # no server has a count of the others
     assert lines[0].split() == ["server", "verdict", *heads, "time"]
     assert lines[1].split(None, 3) == ["delta", "not", "read", "conf: Permission denied"]
     assert [line.split() for line in (*lines[2:4], lines[5])] == [
-        ["alpha", "findings", "1,195", "5", "0", "0", "2", "0", "0", "7", "3", "1.25", "s"],
-        ["beta", "findings", "1,195", "5", "0", "0", "2", "0", "0", "7", "3", "=", "alpha"],
-        ["gamma", "nothing", "to", "do", "0", "0", "0", "0", "0", "0", "0", "0", "0", "1", "min", "15", "s"],
+        ["alpha", "findings", "1,195", "5", "2", "7", "3", "1.25", "s"],
+        ["beta", "findings", "1,195", "5", "2", "7", "3", "=", "alpha"],
+        ["gamma", "nothing", "to", "do", "0", "0", "0", "0", "0", "1", "min", "15", "s"],
     ]
     assert "\x1b" not in lines[4] and "<b>\\x1b[31m" in lines[4]
     assert lines[6:8] == ["", "rules that matter most"]
@@ -29,8 +29,9 @@ def test_a_line_for_each_server_then_the_rules_then_the_counts() -> None:
     assert lines[9].split() == "C20 changes answers 2 servers 4 findings".split()
     assert lines[10:] == [
         "",
-        "5 servers: 1 not read, 2 findings, 1 not decided, 1 nothing to do",
+        "5 servers: 1 not read, 2 with findings, 1 not decided, 1 nothing to do",
         "4 worked on, 1 equal to another, in 4 min 12 s by 2 processes",
+        "First: delta: conf: Permission denied",
     ]
 
 
@@ -48,13 +49,44 @@ def test_the_order_of_pairs_has_no_review() -> None:
     assert "review" not in order + head and "then undecided, breaks" in order
 
 
+@pytest.mark.parametrize("width", [80, 100])
+def test_rows_fit_the_terminal_with_fewer_columns(width: int) -> None:
+    report = fleet_report()
+    rows = render(report, FrameStyle(width)).splitlines()
+    at = rows.index("")
+    assert max(map(len, rows[:at])) <= width
+    head = next(row for row in rows if row.startswith("server"))
+    assert {"breaks", "review", "undecided"} <= set(head.split())
+    assert any("= alpha" in row for row in rows)
+
+
+def test_one_or_many_servers_have_their_verbs_and_the_worst_is_first() -> None:
+    """Servers of which no version starts come before the next command, with the place to correct."""
+    fault = f"{NO_START}: conf/httpd.conf:96: <Directory> is not closed"
+    broken = [ServerResult(name, f"/{name}", "does not load", 2, fault=fault) for name in ("a", "b")]
+    text = render(FleetReport("verify", broken, 2), following="whimbrel x")
+    assert "2 servers: 2 do not load\n" in text
+    assert text.endswith(
+        "First: a: correct conf/httpd.conf:96: <Directory> is not closed\nNext: whimbrel x\n"
+    )
+    assert "1 server: 1 does not load\n" in render(FleetReport("verify", broken[:1], 1))
+
+
+def test_what_limits_a_result_stands_below_its_row() -> None:
+    note = "200 requests asked: not every request that can be derived was asked (--limit)"
+    result = ServerResult("a", "/a", "not decided", 3, undecided=1, note=note)
+    lines = render(FleetReport("verify", [result], 1)).splitlines()
+    (row,) = [at for at, line in enumerate(lines) if line.startswith("a ")]
+    assert lines[row + 1].strip() == note
+
+
 def test_an_interrupt_is_named_first() -> None:
     report = fleet_report()
     report.is_interrupted = True
     report.cut_writes = ("alpha",)
     lines = render(report).splitlines()
     assert "interrupted: 5 of 6 servers are finished" in lines
-    assert lines[-1] == "alpha: interrupted while its files were written: whimbrel upgrade --undo"
+    assert lines[-2] == "alpha: interrupted while its files were written: whimbrel upgrade --undo"
     nothing = render(FleetReport("check", [], 3, is_interrupted=True))
     assert nothing.splitlines()[-2] == "0 servers: none finished"
 

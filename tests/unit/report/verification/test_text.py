@@ -16,6 +16,7 @@ from whimbrel.verify.probe import Probe
 from whimbrel.verify.verification import DifferenceGroup, Example, NotDecided, VerifyResult
 
 GOLDEN = """\
+2.2 and 2.4: different
 1. access control: 7 differences, opens access
     GET http://a.test/in/ from 192.0.2.1 as bob
         status: 2.2 403, 2.4 200
@@ -46,7 +47,7 @@ not decided: too large
 not decided: no user
     at GET http://a.test/d from 192.0.2.1
 2.2 and 2.4: different
-  1 chain of sections compared exactly, 1234 requests: 4 causes of 11 differences, 2 not decided
+  1 chain of sections compared exactly, 1,234 requests: 4 causes of 11 differences, 2 not decided
   stopped after 20 seconds
 """
 
@@ -59,7 +60,7 @@ def test_lines_without_a_request_stand_under_their_reason() -> None:
         NotDecided(f"new: /a.conf:1: Require x: {UNREACHED}"),
         NotDecided(f"new: /a.conf:9: Alias /: /b: {TIME_ENDED}"),
     ]
-    assert render(result).splitlines()[:-3] == [
+    assert render(result).splitlines()[2:-3] == [
         "not decided: access under old: AuthType is an expression",
         "    at GET http://127.0.0.1:80/ from 192.0.2.1",
         f"not decided: 2 lines: {UNREACHED} (whimbrel explain URL --diff CONF compares a URL that you know)",
