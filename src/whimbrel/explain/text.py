@@ -11,7 +11,7 @@ from whimbrel.base.lazy_dataclasses import dataclass
 from whimbrel.base.terminal_text import UNBOUNDED, columns_of, padded, paint, shown, wrapped
 from whimbrel.config.origins import Origin
 from whimbrel.engine.explain.deciding_rules import is_negated
-from whimbrel.engine.explain.decisions import DECLINES
+from whimbrel.engine.explain.decisions import DECLINES, GRANTED
 from whimbrel.explain.cause import admitting_lines, cause_of, choosing_lines, deciding_block, handler_lines
 from whimbrel.explain.changes import ChangedStep, innermost
 from whimbrel.explain.response_differences import part_texts
@@ -311,10 +311,16 @@ def _access_rows(block: Iterable[ExplanationStep], sources: SourceLines, root: s
                 row = _row("", line, sources, root)
                 is_inside = id(step) in negated or (is_negated(step) and row.text.split()[1:2] != ["not"])
                 if seen.get(row) != "matches":
-                    seen[row] = (step.detail or step.result) + (" (in <RequireNone>)" if is_inside else "")
+                    seen[row] = _result_of(step) + (" (in <RequireNone>)" if is_inside else "")
         if not seen and top.children:
             yield from (_row("", line, sources, root) for line in admitting_lines(top))
     yield from (TextRow("", f"{row.text}: {result}", row.place) for row, result in seen.items())
+
+
+def _result_of(step: ExplanationStep) -> str:
+    """Return what a line of access control came to: a provider of users knows the password, and no more."""
+    is_accepted = step.what.startswith("provider ") and step.result == GRANTED and not step.detail
+    return "password accepted" if is_accepted else step.detail or step.result
 
 
 def _limited(label: str, rows: Iterable[TextRow]) -> Iterator[TextRow]:
@@ -444,7 +450,7 @@ def _field_rows(changes: Iterable[ChangedStep], root: str) -> Iterator[TextRow]:
                 detail = f" ({step.detail})" if step.detail else ""
                 yield TextRow(sign, f"{step.what}{f': {step.result}' if step.result else ''}{detail}", place)
             elif step is None and other is not None and other.kind == "header":
-                yield TextRow(sign, f"no {other.what}" if other.result else f"not: {other.what}")
+                yield TextRow(sign, f"no {other.what}")
 
 
 def have_equal_answers(
