@@ -178,7 +178,7 @@ def test_a_password_that_is_right_grants_nothing_by_itself(tmp_path: Path) -> No
 
 def test_a_header_line_that_did_nothing_is_no_step(tmp_path: Path) -> None:
     """apache2: the type of a.html stays text/html, as the condition of the line does not hold."""
-    line = 'Header set Content-Type text/plain "expr=%{CONTENT_TYPE} == \'\'"\n'
+    line = "Header set Content-Type text/plain \"expr=%{CONTENT_TYPE} == ''\"\n"
     side = side_of(tmp_path, CONF.split("<VirtualHost")[0] + line)
     texts = [step.what for step in explained(side, "/index.html").all() if step.kind == "header"]
     assert any(text.startswith("Header set X-Site") for text in texts)
