@@ -291,11 +291,15 @@ def _run_check(
     from whimbrel.api.checking import add_start_failure, check_parts
     from whimbrel.cli.progress import ProgressBar
     from whimbrel.upgrade.model import Risk
+    from whimbrel.verify.copied_htaccess import as_copied, copies_item
 
     gc.disable()  # a configuration tree is a million live objects, which each collection would traverse
+    parts = [(as_copied(what), directory) for what, directory in parts]
     with ProgressBar() as bar:
         report = check_parts(parts, wanted, jobs, bar.on_file, bar.on_step, options)
         found = parts[0][0].options if len(parts) == 1 else None
+        item = copies_item(found) if found is not None else None
+        report.scope = report.scope.with_items([item] if item is not None else [])
         if found is not None and report.is_complete and report.by_risk().get(Risk.BREAKS):
             bar.on_step("loading the text under 2.4", 0, 0)
             add_start_failure(report, found)

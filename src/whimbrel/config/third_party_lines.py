@@ -149,8 +149,9 @@ def add_module(
     sources = found[1].sources if found is not None else (f"mod_{name.removesuffix('_module')}.c",)
     configuration.modules.names |= {name, f"{base}.c", *sources}
     product = found[0] if found is not None else None
-    shown = base if base.startswith("mod_") else f"mod_{name.removesuffix('_module')}"
-    problem = ForeignModule(text, "" if product is None else f"{shown} ({product.effect})")
+    # a product may be named by one of its modules
+    own = base if product is not None and product.name.startswith("mod_") else ""
+    problem = ForeignModule(text, "" if product is None else f"{own or product.name} ({product.effect})")
     if not configuration.options.is_elsewhere:
         problem.place = place
         problem.bare = True

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Set
+from collections.abc import Mapping, Set
 from typing import TYPE_CHECKING, Final
 
 from whimbrel.base.errors import SourceLocation
@@ -170,10 +170,12 @@ def _response(explained: Explained, r: Request, status: int | None, location: st
     refusal = refusal_of(explained, status) if status >= 400 else None
     if refusal is not None:
         children.append(ExplanationStep(REASON, refusal.sentence, lines=refusal.lines))
-    names = {name.lower() for name, _value in (*r.headers_out, *r.err_headers_out)}
+    fields: dict[str, set[str]] = {}
+    for name, value in (*r.headers_out, *r.err_headers_out, ("Content-Type", content_type(r) or "")):
+        fields.setdefault(name.lower(), set()).update((value, value.partition(";")[0]))
     children += [
         ExplanationStep("header", line.text, "", (line,))
-        for line in header_lines(plan, names, is_error=status >= 400)
+        for line in header_lines(plan, fields, is_error=status >= 400)
     ]
     children += [_type_step(explained, r, plan)] if status < 300 and content_type(r) else []
     lines: tuple[Origin, ...] = ()
@@ -226,12 +228,18 @@ def _sets_type(line: Origin) -> bool:
     return line.text.lower().startswith(_TYPES)
 
 
-def header_lines(plan: Plan, names: set[str], *, is_error: bool) -> list[Origin]:
-    """Return the Header lines about fields that the response has."""
+def header_lines(plan: Plan, fields: Mapping[str, Set[str]], *, is_error: bool) -> list[Origin]:
+    """Return the Header lines about the *fields* of the response, by their names in lower case.
+
+    A line that sets a constant value has done nothing where the field has another one.
+    """
     found: list[Origin] = []
     config = plan.dir_config(HeadersDirConfig)
     for field in ("always",) if is_error else ("always", "success"):
         for line in getattr(config, field):
-            if line.header.lower() in names:
+            values = fields.get(line.header.lower(), frozenset())
+            constant = "".join(item for item in line.value if isinstance(item, str))
+            is_constant = line.action == "set" and all(isinstance(item, str) for item in line.value)
+            if values and not (is_constant and constant not in values):
                 found += plan.origin(HeadersDirConfig, field, line)
     return list(dict.fromkeys(found))

@@ -319,13 +319,17 @@ def _access_rows(block: Iterable[ExplanationStep], sources: SourceLines, root: s
             for line in step.lines[:1]:
                 row = _row("", line, sources, root)
                 is_inside = id(step) in negated or (is_negated(step) and row.text.split()[1:2] != ["not"])
-                is_password = row.text.lower().startswith("auth") and step.result == GRANTED
-                result = "password accepted" if is_password else step.detail or step.result
                 if seen.get(row) != "matches":
-                    seen[row] = result + (" (in <RequireNone>)" if is_inside else "")
+                    seen[row] = _result_of(step) + (" (in <RequireNone>)" if is_inside else "")
         if not seen and top.children:
             yield from (_row("", line, sources, root) for line in admitting_lines(top))
     yield from (TextRow("", f"{row.text}: {result}", row.place) for row, result in seen.items())
+
+
+def _result_of(step: ExplanationStep) -> str:
+    """Return what a line of access control came to: a provider of users knows the password, and no more."""
+    is_accepted = step.what.startswith("provider ") and step.result == GRANTED and not step.detail
+    return "password accepted" if is_accepted else step.detail or step.result
 
 
 def _limited(label: str, rows: Iterable[TextRow]) -> Iterator[TextRow]:

@@ -5,14 +5,18 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from typing import Any, Final
 
+from whimbrel.base.errors import SourceLocation
+from whimbrel.config.origins import Origin
 from whimbrel.explain.changes import changed_steps
 from whimbrel.explain.explanation import explain_probe
+from whimbrel.explain.source_lines import SourceLines
 from whimbrel.explain.step import ExplanationStep
 from whimbrel.replay.answers import FastAnswer
 from whimbrel.replay.tally import NOT_RUN, CausingLine, ChangeKey
-from whimbrel.verify.answer import Answer
+from whimbrel.verify.answer import DECIDES, Answer
 from whimbrel.verify.causes import PlanPair
 from whimbrel.verify.config_lines import SideLines
+from whimbrel.verify.deciding_lines import deciding_lines
 from whimbrel.verify.difference import Difference
 from whimbrel.verify.located_causes import LocatedCauses, separate
 from whimbrel.verify.probe import Probe
@@ -25,6 +29,8 @@ MAX_LINES: Final = 4
 MAX_VALUE: Final = 60  # characters of a value
 MAX_EXPLAINED: Final = 200  # requests of a piece that are explained; later ones with a new cause are not
 UNEXPLAINED: Final = " (not explained)"
+_REFUSED: Final = "refused"
+_OF_ACCESS: Final = (401, 403, 500)
 NO_CAUSE: Final = ("request", "response", "file")
 """Kinds of steps that show a change and do not cause it."""
 SECTIONS: Final = ("sections", ".htaccess")
@@ -83,7 +89,7 @@ class ChangeCauses:
         paths = () if plans or rules else (probe.target.partition("?")[0].split("/")[1:2],)
         cause = (what, plans, rules, str(paths), before.server, after.server)
         if difference.names[0] == "status" or not self._located.is_of_versions:
-            return self._key(probe, what, cause)
+            return self._key(probe, what, cause, frozenset((before.status, after.status)))
         return self._of_versions(probe, difference, (before, after), (pair[0], pair[1]), cause)
 
     def _of_versions(
@@ -118,21 +124,47 @@ class ChangeCauses:
         self._known[key] = found
         return found
 
-    def _key(self, probe: Probe, what: str, cause: object) -> ChangeKey:
+    def _key(
+        self, probe: Probe, what: str, cause: object, statuses: frozenset[int] = frozenset()
+    ) -> ChangeKey:
         found = self._known.get(cause)
         if found is None:
             if self._explained >= MAX_EXPLAINED:
                 return ChangeKey(what + UNEXPLAINED)
             self._explained += 1
-            found = ChangeKey(what, *self._lines(probe))
+            found = ChangeKey(what, *self._lines(probe, statuses))
             self._known[cause] = found
         return found
 
-    def _lines(self, probe: Probe) -> tuple[tuple[CausingLine, ...], tuple[CausingLine, ...]]:
-        """Return the lines of the steps in which the explanations of both sides differ."""
+    def _lines(
+        self, probe: Probe, statuses: frozenset[int]
+    ) -> tuple[tuple[CausingLine, ...], tuple[CausingLine, ...]]:
+        """Return the lines that decided about access, or that a side refuses, where *statuses* are of these;
+        else those of the steps in which the explanations of both sides differ.
+        """
+        if not statuses.isdisjoint(_OF_ACCESS):
+            old, new = (self._deciding(side, probe) for side in (self._old, self._new))
+            if old != new:
+                return old, new
         changes = list(changed_steps(explain_probe(self._old, probe), explain_probe(self._new, probe)))
         return causing_lines([change.old for change in changes]), causing_lines(
             [change.new for change in changes]
+        )
+
+    @staticmethod
+    def _deciding(side: Side, probe: Probe) -> tuple[CausingLine, ...]:
+        sources = SourceLines(side.options.overlay)
+        found = [line for line in deciding_lines(side, probe) if line.role in (DECIDES, _REFUSED)]
+        found.sort(key=lambda line: line.role != _REFUSED)
+        return tuple(
+            dict.fromkeys(
+                CausingLine(
+                    line.path,
+                    line.line,
+                    sources.text(Origin(SourceLocation(line.path, line.line), "")) or line.text,
+                )
+                for line in found
+            )
         )
 
 
@@ -141,6 +173,8 @@ def causing_lines(steps: list[ExplanationStep | None]) -> tuple[CausingLine, ...
     else of the mapping, else of sections and the access decision, else of any other.
     """
     causes = [step for step in _flat(steps) if step.lines and step.kind not in NO_CAUSE]
+    own = [step for step in causes if id(step) not in _of_redirects(steps)]
+    causes = own or causes  # what an error page is mapped by decides nothing
     for kinds, all_kinds in ORDER:
         firsts = [step for step in causes if step.kind in kinds]
         if firsts:
@@ -149,6 +183,12 @@ def causing_lines(steps: list[ExplanationStep | None]) -> tuple[CausingLine, ...
             return _lines_of([*others, *(firsts if has_order else firsts[:1])])
     sections = [step for step in causes if step.kind in SECTIONS]
     return _lines_of(sections or causes[:1])
+
+
+def _of_redirects(steps: Iterable[ExplanationStep | None]) -> set[int]:
+    """Return the identities of the steps of internal redirects, such as those to error pages."""
+    redirects = (step for step in steps if step is not None and step.kind == "redirect")
+    return {id(inner) for step in redirects for inner in step.all()}
 
 
 def _flat(steps: Iterable[ExplanationStep | None]) -> Iterator[ExplanationStep]:

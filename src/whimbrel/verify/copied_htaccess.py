@@ -8,8 +8,21 @@ from whimbrel.base.counts import count_noun
 from whimbrel.base.errors import SourceLocation
 from whimbrel.base.file_reading import read_regular
 from whimbrel.base.latin1 import to_bytes
+from whimbrel.base.lazy_dataclasses import replace
 from whimbrel.config.options import LoadOptions
 from whimbrel.upgrade.knowledge.scope import UnknownItem, UnknownKind
+from whimbrel.upgrade.source.reading import Sources
+from whimbrel.verify.loading import with_copied_htaccess
+
+
+def as_copied(sources: Sources) -> Sources:
+    """Return *sources* with the .htaccess files of a copy by `upgrade --out` at their places."""
+    if sources.options is None:
+        return sources
+    options = with_copied_htaccess(sources.options, sources.options)
+    read = frozenset(options.copies.values())
+    fragments = tuple(path for path in sources.fragments if path not in read)
+    return replace(sources, options=options, fragments=fragments)
 
 
 def unwritten_copies(options: LoadOptions) -> Iterator[tuple[str, str]]:

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from typing import Final
 
+from whimbrel.base.dialect import V22
 from whimbrel.base.lazy_dataclasses import dataclass, replace
 from whimbrel.engine.plan.plan import Plan
 from whimbrel.verify.answer import Answer, DecidingLine
@@ -85,9 +86,12 @@ class LocatedCauses:
         has_equal_access: bool,
     ) -> tuple[object, LocatedCause]:
         """Return the key of the group of a difference, and its cause."""
-        reason = self.types.reason(probe, difference, answers, plans)
+        reason, line = self.types.reason(probe, difference, answers, plans)
         if reason:
-            return reason, LocatedCause(Cause((), ()), reason)
+            of_22 = () if line is None else (line,)
+            is_old = self.old.dialect is V22
+            cause = Cause(of_22 if is_old else (), () if is_old else of_22)
+            return (reason, cause), LocatedCause(cause, reason)
         default = default_reason(self.causes, answers, plans)
         if default:
             return default, LocatedCause(self.causes.refused_cause(answers) or Cause((), ()), default)

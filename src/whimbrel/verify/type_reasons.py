@@ -9,8 +9,7 @@ from __future__ import annotations
 from typing import Final
 
 from whimbrel.base.dialect import V22
-from whimbrel.engine.plan.plan import Plan
-from whimbrel.verify.answer import Answer
+from whimbrel.verify.answer import Answer, DecidingLine
 from whimbrel.verify.causes import Causes, PlanPair, ServerKey
 from whimbrel.verify.deciding_lines import explain
 from whimbrel.verify.difference import Difference
@@ -23,6 +22,9 @@ DEFAULT_TYPE: Final = "text/plain"
 OF_DEFAULT: Final = (
     "no DefaultType line: 2.2 sends text/plain by default for what has no type, 2.4 sends no type (C13)"
 )
+OF_LINE: Final = "2.2 gives what has no type the one of DefaultType, 2.4 sends no type (C13)"
+TypeReason = tuple[str, DecidingLine | None]
+NO_REASON: Final[TypeReason] = ("", None)
 _DIRECTORY: Final = "httpd/unix-directory"
 """What modules call a directory; it is never sent."""
 _MAX_KNOWN: Final = 10_000
@@ -34,7 +36,7 @@ class TypeReasons:
 
     def __init__(self, causes: Causes) -> None:
         self._causes = causes
-        self._known: dict[object, tuple[PlanPair, str]] = {}
+        self._known: dict[object, tuple[PlanPair, TypeReason]] = {}
 
     def forget(self) -> None:
         """Drop what belongs to plans that are about to be dropped."""
@@ -46,10 +48,12 @@ class TypeReasons:
         difference: Difference,
         answers: tuple[Answer, Answer],
         plans: PlanPair,
-    ) -> str:
-        """Return the reason for *difference* between *answers* that *plans* gave, "" if it is another one."""
+    ) -> TypeReason:
+        """Return the reason for *difference* between *answers* that *plans* gave, "" for another one, and the
+        DefaultType line that it rests on.
+        """
         if difference.names != ("content-type",):
-            return ""
+            return NO_REASON
         types = difference.parts[0]
         name = answers[0].file.rpartition("/")[2] or probe.target.rpartition("/")[2]
         key = (*map(id, plans), answers[0].server, name.partition(".")[2], probe.method, types.old, types.new)
@@ -65,23 +69,29 @@ class TypeReasons:
 
     def _reason(
         self, probe: Probe, types: tuple[str, str], servers: tuple[ServerKey, ServerKey], plans: PlanPair
-    ) -> str:
+    ) -> TypeReason:
         sides = [lines.side for lines in self._causes.sides]
         lacking = [side for side in sides if misses_types(side)]
         typed = [_sets_type(side, probe) for side in sides]
         if len(lacking) == 1 and typed[sides.index(lacking[0])] is False and any(typed):
-            return f"{lacking[0].name} has no file of types: the types of names are not known there"
+            return f"{lacking[0].name} has no file of types: the types of names are not known there", None
         of_22 = [number for number, side in enumerate(sides) if side.dialect is V22]
         if len(of_22) != 1 or any(typed):
-            return ""
+            return NO_REASON
         number = of_22[0]
         kind = types[number].partition(";")[0].strip()
-        is_default = kind == DEFAULT_TYPE and not types[1 - number]
-        return OF_DEFAULT if is_default and not self._has_line(number, plans[number], servers[number]) else ""
-
-    def _has_line(self, number: int, plan: Plan | None, server: ServerKey) -> bool:
-        scopes = self._causes.scopes(self._causes.sides[number], plan, server)
-        return any(line.name == "defaulttype" for scope in scopes for line in scope.lines)
+        if kind != DEFAULT_TYPE or types[1 - number]:
+            return NO_REASON
+        scopes = self._causes.scopes(self._causes.sides[number], plans[number], servers[number])
+        lines = [line for scope in scopes for line in scope.lines if line.name == "defaulttype"]
+        if not lines:
+            return OF_DEFAULT, None
+        deciding = [line for line in lines if line.args.lower() == DEFAULT_TYPE]
+        if not deciding:
+            return NO_REASON
+        # without the line 2.2 does the same by its default: no comparison without it finds it
+        last = deciding[-1]
+        return OF_LINE, DecidingLine(last.path, last.line, last.text, "directive")
 
 
 def _sets_type(side: Side, probe: Probe) -> bool:

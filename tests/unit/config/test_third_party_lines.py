@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from whimbrel.base.dialect import V24
-from whimbrel.base.errors import ConfigError, ThirdPartyError
+from whimbrel.base.errors import ConfigError, ForeignModule, ThirdPartyError
 from whimbrel.config.check import check
 from whimbrel.config.configuration import Configuration
 from whimbrel.config.core_config import CoreDirConfig
@@ -16,6 +16,7 @@ from whimbrel.config.htaccess import Override, parse
 from whimbrel.config.load import load
 from whimbrel.config.options import LoadOptions
 from whimbrel.modules import ALL
+from whimbrel.verify.loading import load_side
 
 BASE = """ServerName localhost
 Listen 127.0.0.1:9
@@ -271,3 +272,13 @@ def test_elsewhere_lines_are_missing_resources(tmp_path: Path) -> None:
     assert [problem.reason for problem in configuration.missing][1:] == [
         "SecRuleEngine: a directive of ModSecurity (protection), which is not here"
     ]
+
+
+def test_a_remark_names_the_module_that_a_line_loads(tmp_path: Path) -> None:
+    """mod_bw stands for modules that limit bandwidth; the line loads another one of them."""
+    (tmp_path / "httpd.conf").write_text(
+        "Listen 80\nServerName a\nLoadModule cband_module modules/mod_cband.so\n"
+    )
+    side = load_side(LoadOptions(server_root=str(tmp_path), file="httpd.conf"), "2.2")
+    (problem,) = [one for one in side.missing if isinstance(one, ForeignModule)]
+    assert problem.product.startswith("mod_cband")

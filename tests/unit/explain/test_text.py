@@ -164,3 +164,22 @@ def test_of_several_clients_in_one_line_one_that_matches_is_its_result(tmp_path:
     found = explained(old_side(tmp_path, text), "/index.html")
     rows = [row.text for row in main_rows(found, SourceLines(), str(tmp_path)) if "Allow" in row.text]
     assert rows == ["Allow from 10.1 192.0.2 10.2: matches"]
+
+
+def test_a_password_that_is_right_grants_nothing_by_itself(tmp_path: Path) -> None:
+    side = side_of(tmp_path, CONF.replace("Require valid-user", "Require user bob").split("<VirtualHost")[0])
+    (tmp_path / "users").write_text("alice:$apr1$x$FGRNCkW6AWvkVBmVAIBGq.\n")
+    found = explained(side, "/private/x.html", user="alice")
+    assert found.status == 401
+    lines = list(short_lines(found, NOTHING, OutputStyle(str(tmp_path))))
+    (row,) = [line for line in lines if "AuthUserFile" in line]
+    assert "password accepted" in row and "granted" not in row
+
+
+def test_a_header_line_that_did_nothing_is_no_step(tmp_path: Path) -> None:
+    """apache2: the type of a.html stays text/html, as the condition of the line does not hold."""
+    line = "Header set Content-Type text/plain \"expr=%{CONTENT_TYPE} == ''\"\n"
+    side = side_of(tmp_path, CONF.split("<VirtualHost")[0] + line)
+    texts = [step.what for step in explained(side, "/index.html").all() if step.kind == "header"]
+    assert any(text.startswith("Header set X-Site") for text in texts)
+    assert not any(text.startswith("Header set Content-Type") for text in texts)

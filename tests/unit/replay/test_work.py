@@ -11,10 +11,13 @@ import pytest
 from tests.unit.explain.explained_site import CONF
 from tests.unit.replay.replayed_site import NEW, NOW, line, replayer_of, work_of, write_log
 
+from whimbrel.base.errors import SourceLocation
 from whimbrel.config.options import LoadOptions
+from whimbrel.config.origins import Origin
 from whimbrel.engine.cache.entry import CachedResponse
+from whimbrel.explain.step import ExplanationStep
 from whimbrel.replay import work
-from whimbrel.replay.causes import ChangeCauses
+from whimbrel.replay.causes import ChangeCauses, causing_lines
 from whimbrel.replay.log_files import LogPiece, pieces_of
 from whimbrel.replay.log_format import DEFAULT_FORMATS
 from whimbrel.replay.tally import NOT_RUN, Tally
@@ -337,3 +340,25 @@ def test_the_steps_of_one_explanation_are_bounded(tmp_path: Path, monkeypatch: p
     steps = replayer.new.runtime.steps
     assert steps and sum(len(step.subject) for step in steps) <= (1 << 20) + (1 << 15)
     assert steps[0].subject == "/g" and steps[0].applied
+
+
+def test_the_lines_of_an_error_page_are_no_cause() -> None:
+    """What decides about access stands before how the page about it is found."""
+    line_of_alias = Origin(SourceLocation("/c", 3), "Alias /errors/ /e")
+    alias = ExplanationStep("mapping", "mod_alias", lines=(line_of_alias,))
+    page = ExplanationStep("redirect", "GET /errors/403", children=(alias,))
+    rule = ExplanationStep("access", "Require", lines=(Origin(SourceLocation("/h", 2), "Require ip 10"),))
+    assert [line.text for line in causing_lines([page, rule])] == ["Require ip 10"]
+    assert [line.text for line in causing_lines([page])] == ["Alias /errors/ /e"]
+
+
+def test_a_status_of_access_has_the_line_that_decides_as_it_is_written(tmp_path: Path) -> None:
+    section = '<Files "*.pdf">\n  Require   ip 10.1\n</Files>'
+    new = CONF.replace("Require all granted", f"Require all granted\n{section}")
+    replayer = replayer_of(tmp_path, CONF, new)
+    (tmp_path / "htdocs/a.pdf").touch()
+    log = write_log(tmp_path, [line("/a.pdf")])
+    (piece,) = pieces_of([log])
+    ((key, _),) = replayer.run(piece).changes.items()
+    assert key.what == "status 200 -> 403"
+    assert [one.text for one in key.new] == ["Require   ip 10.1"]

@@ -5,8 +5,10 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
+from typer.testing import CliRunner
 
 from whimbrel.api.loaded_site import LoadedSite
+from whimbrel.cli import check, upgrade
 from whimbrel.config.options import LoadOptions
 from whimbrel.upgrade.knowledge.scope import UnknownKind
 from whimbrel.verify.loading import as_copy, load_sides
@@ -42,3 +44,23 @@ def test_the_file_that_was_read_is_named(tmp_path: Path, *, is_written: bool) ->
         items = [item for item in found.items if item.kind is UnknownKind.STAND_IN]
         assert [item.matters for item in items] == ([] if is_written else [matters])
         assert all(item.place is not None and item.place.path == str(copy) for item in items)
+
+
+def test_a_check_of_the_copy_reads_the_copies(tmp_path: Path) -> None:
+    """The file on disk is still of 2.2; its copy is what the copied server is about."""
+    documents = tmp_path / "srv"
+    copy = tmp_path / "new"
+    documents.mkdir()
+    (documents / ".htaccess").write_text("Order allow,deny\nAllow from all\n")
+    old = tmp_path / "old"
+    old.mkdir()
+    (old / "httpd.conf").write_text(
+        f"ServerRoot {old}\nListen 80\nServerName a\nDocumentRoot {documents}\nTypesConfig /dev/null\n"
+        f"<Directory {documents}>\nAllowOverride All\nOptions None\n"
+        "Order allow,deny\nAllow from all\n</Directory>\n"
+    )
+    CliRunner().invoke(upgrade.app, ["--no-verify", str(old), "--out", str(copy)])
+    assert Path(f"{copy}{documents}/.htaccess").read_text() == "Require all granted\n"
+    output = CliRunner().invoke(check.app, [str(copy)]).output
+    assert "C17" not in output and "X22" not in output and "upgrade" not in output.splitlines()[-1], output
+    assert "read in the place of" in output

@@ -37,6 +37,14 @@ def test_the_default_type_of_22_is_the_cause(root: Path) -> None:
     assert OF_DEFAULT in shown and "Order allow,deny" not in shown
 
 
+def test_a_line_with_the_default_of_22_is_named(root: Path) -> None:
+    """Without the line 2.2 does the same: no comparison without it finds it (C13 of `check` is about it)."""
+    old = side(root, "old", "DefaultType text/plain\n" + OLD % "", "2.2")
+    (group,) = verify(old, side(root, "new", NEW % "", "2.4")).groups
+    assert [line.text for line in group.cause.old] == ["DefaultType text/plain"]
+    assert "C13" in group.reason
+
+
 def test_a_line_that_sets_the_type_is_the_cause(root: Path) -> None:
     for old, name in (("DefaultType text/plain\n", "DefaultType"), ("AddType text/plain .odd\n", "AddType")):
         causes = [line.text for group in compared(root, old).groups for line in group.cause.old]

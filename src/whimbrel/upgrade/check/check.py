@@ -10,6 +10,7 @@ from multiprocessing import active_children
 from typing import Final
 
 from whimbrel.base.lazy_dataclasses import dataclass, replace
+from whimbrel.base.real_paths import real_path
 from whimbrel.base.worker_signals import without_interrupts
 from whimbrel.config.options import LoadOptions
 from whimbrel.upgrade.check.fixpoint import upgrade
@@ -21,7 +22,7 @@ from whimbrel.upgrade.rule import Rule
 from whimbrel.upgrade.rules import all_rules
 from whimbrel.upgrade.source.config_tree import ConfigTree, ReportProgress, no_progress
 from whimbrel.upgrade.source.queries import was_24_config
-from whimbrel.upgrade.source.reading import Progress, Sources, described, read_config_tree
+from whimbrel.upgrade.source.reading import Overlay, Progress, Sources, described, read_config_tree
 
 BATCH_SIZE: Final = 256
 """The number of fragments that one process reads at a time."""
@@ -96,8 +97,12 @@ def check(
     step: ReportProgress = no_progress,
     options: UpgradeOptions | None = None,
 ) -> CheckResult:
-    """Read *sources* and check the tree."""
-    tree = read_config_tree(sources, options or UpgradeOptions(), progress=progress)
+    """Read *sources* and check the tree; files of a copy are read in the place of those that it is one of."""
+    overlay = None
+    if sources.options is not None and sources.options.copies:
+        texts = sources.options.overlay
+        overlay = Overlay({real_path(place): texts[place] for place in sources.options.copies})
+    tree = read_config_tree(sources, options or UpgradeOptions(), overlay=overlay, progress=progress)
     tree.report_progress = step
     return judge(tree, wanted, sources)
 

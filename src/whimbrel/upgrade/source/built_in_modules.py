@@ -136,8 +136,8 @@ def _used_modules(tree: ConfigTree, known: frozenset[str]) -> dict[str, SourceLo
     for line in tree.all_statements():
         if line.file.role is Role.MAIN and next(line.enclosing(*_CONDITIONS), None) is None:
             owners = [rows[entry.source] for entry in catalogue("2.2").find(line.name.lstrip("<"))]
-            is_here = any(row.is_static or row.identifier in present for row in owners)
-            if owners and not is_here and owners[0].kind != "mpm":
+            is_present = any(row.is_static or row.identifier in present for row in owners)
+            if owners and not is_present and owners[0].kind != "mpm":
                 used.setdefault(owners[0].identifier, line.place)
     return used
 
