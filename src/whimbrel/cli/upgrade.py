@@ -19,6 +19,7 @@ from whimbrel.base.builds import AUTO
 from whimbrel.base.counts import count_noun, word_for
 from whimbrel.base.latin1 import from_system, to_bytes, to_system
 from whimbrel.base.lazy_dataclasses import replace
+from whimbrel.base.terminal_text import shown, terminal_bytes
 from whimbrel.cli.fleet import (
     MEGABYTES,
     SECONDS,
@@ -374,10 +375,10 @@ def _before_writing(result: UpgradeResult, external: list[str]) -> list[str]:
     stop = _stops(result)
     lines = []
     if stop is not None:
-        place = f"{display_path(stop.place.path, result.tree.root)}:{stop.place.line}"
+        place = shown(f"{display_path(stop.place.path, result.tree.root)}:{stop.place.line}")
         lines.append(f"First: correct {stop.rule} {place}: 2.4 does not start, or answers 500, until then")
     if external:
-        named = [*external[:MAX_EXTERNAL], *["..."] * (len(external) > MAX_EXTERNAL)]
+        named = [*map(shown, external[:MAX_EXTERNAL]), *["..."] * (len(external) > MAX_EXTERNAL)]
         lines.append(
             f"--outside: {count_noun(len(external), 'file')} to change "
             f"{word_for(len(external), 'is', 'are')} outside of the tree: {', '.join(named)}"
@@ -568,8 +569,8 @@ def _print_result(result: UpgradeResult, directory: str, output: _Output) -> int
         colored = is_colored(output.color)
         upgrade_output.show_diff(result, directory, colored=colored, may_page=output.may_page, above=above)
         if above:
-            ready = upgrade_output.ready_line(result, directory, output.uncompared)
-            summary = encoded("".join(f"{line}\n" for line in (ready, *output.following)))
+            ready = shown(upgrade_output.ready_line(result, directory, output.uncompared))
+            summary = terminal_bytes("".join(f"{line}\n" for line in (ready, *output.following)))
     upgrade_output.write_to(stream, summary)
     if result.files and not is_written:
         return EXIT_FINDINGS

@@ -85,7 +85,9 @@ def probe_of(
         is_tls = is_tls or takes_tls(configuration, described.address or address, port)
     if not host and configuration is not None:
         host = configuration.main.name or "localhost"
-    if host and not described.host and port != (443 if is_tls else 80) and not _HAS_PORT.search(host):
+    # beside a whole URL --host is the field as it stands
+    is_given = bool(described.host) and "://" in described.url
+    if host and not is_given and port != (443 if is_tls else 80) and not _HAS_PORT.search(host):
         host = f"{host}:{port}"  # as a client sends it that asks this port
     fields = described.fields
     given = described.user or unquote(parts.netloc.rpartition("@")[0], "latin-1")

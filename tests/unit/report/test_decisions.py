@@ -178,3 +178,17 @@ def test_a_cut_comparison_of_a_fleet_is_not_decided(tmp_path: Path) -> None:
     text = run(verify.app, "--fleet", tmp_path / "fleet", compared, "--limit", "1")
     assert "not every request that can be derived was asked (--limit)" in text
     assert "1 server: 1 not decided" in text and "same" not in text
+
+
+def test_the_name_of_a_file_is_no_command_of_an_answer(site: Path) -> None:
+    """Terminals get escapes as text, and a line of GitHub's format begins no command."""
+    name = "a\n::error::\x1b[2J.inc"
+    (site / "conf" / name).write_text("LoadModule php5_module modules/libphp5.so\n")
+    main = site / "conf/httpd.conf"
+    main.write_text(main.read_text() + "Include conf/*.inc\n")
+    for words in ((check.app, site), (upgrade.app, site, "--no-verify")):
+        text = run(*words)
+        assert "conf/a\\x0a::error::\\x1b[2J.inc:1" in text and "\x1b" not in text
+        assert not any(line.startswith("::") for line in text.splitlines())
+    answer = [line for line in run(check.app, site, "--format", "github").splitlines() if "to decide" in line]
+    assert answer and "\\x0a::error::" in answer[0]

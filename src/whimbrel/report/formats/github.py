@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import Final
 
+from whimbrel.base.terminal_text import shown
+from whimbrel.report.decisions import answer
 from whimbrel.report.model import Report, ReportEntry, summary, title_of
 from whimbrel.upgrade.model import Risk
 
@@ -19,7 +21,8 @@ COMMANDS: Final = {
 def render(report: Report) -> str:
     """Return one workflow command for each entry, then the counts as lines of text."""
     lines = [_command(entry, title_of(report, entry.rule)) for entry in report.entries]
-    return "\n".join([*lines, *report.inputs, *summary(report)]) + "\n"
+    answers = map(shown, filter(None, (report.stop, *answer(report))))  # names of files begin no command
+    return "\n".join([*lines, *answers, *report.inputs, *summary(report)]) + "\n"
 
 
 def _command(entry: ReportEntry, title: str) -> str:

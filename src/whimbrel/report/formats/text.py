@@ -61,7 +61,8 @@ def render(
 def _answer(report: Report, style: FrameStyle) -> Iterator[str]:
     """Yield what stops 2.4, what a person must decide, and who gains or loses access."""
     for text in filter(None, (report.stop, *answer(report))):
-        yield from wrapped(shown(text, MAX_KNOWLEDGE), style.width)
+        color = RISK_COLORS[Risk.BREAKS] if text == report.stop else ""
+        yield from (style.paint(line, color) for line in wrapped(shown(text, MAX_KNOWLEDGE), style.width))
 
 
 def _following(report: Report, style: FrameStyle, next_command: str) -> list[str]:

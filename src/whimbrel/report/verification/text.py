@@ -51,13 +51,13 @@ def render(verification: VerifyResult, *, colored: bool = False) -> str:
     first, *rest = summary(verification)
     ready = readiness_of_comparison(verification)
     access = access_sentence(verification)
+    stop = no_start(verification)
+    if stop:
+        console.print(printable_line(stop), style="bold red")
     if verification.groups or verification.not_decided:
         console.print(first, style=_VERDICTS[verification.verdict])
         for line in filter(None, (ready, access)):
             console.print(printable_line(line))
-    stop = no_start(verification)
-    if stop:
-        console.print(printable_line(stop), style="bold red")
     for name, errors in zip(verification.names, verification.errors, strict=True):
         for error in errors:
             console.print(f"{name} does not load:", style="bold red")

@@ -106,6 +106,21 @@ def flatten_directives(
             yield EffectiveDirective(line.name, line.args, methods)
 
 
+def idle_limit(lines: Iterable[AccessLine], control: Iterable[AccessLine]) -> str:
+    """Return a sentence about the first <Limit> of *lines* if *control*, a text that decides alike, asks for
+    no method; "" else.
+    """
+    limits = (line for line in lines if line.name in ("limit", "limitexcept"))
+    first = next((line for line in limits if has_directive(line.children, ("allow", "deny"))), None)
+    asks = (
+        line.methods != ALL_METHODS or "method" in line.args.lower() for line in flatten_directives(control)
+    )
+    if first is None or first.place is None or any(asks):
+        return ""
+    name = {"limit": "Limit", "limitexcept": "LimitExcept"}[first.name]
+    return f"<{name} {first.args.strip()}> at line {first.place.line} never decided: the lines around it do"
+
+
 def has_directive(lines: Iterable[AccessLine], names: Iterable[str]) -> bool:
     """Return True if one of the directives *names* is among the lines or in their containers."""
     wanted_names = frozenset(names)

@@ -26,6 +26,7 @@ from whimbrel.upgrade.access_control.effective import (
     EffectiveRules,
     flatten_directives,
     has_directive,
+    idle_limit,
     merge_effective,
 )
 from whimbrel.upgrade.access_control.fragment_context import is_loose
@@ -398,7 +399,7 @@ def _solved_finding(
         number,
         section.place,
         _message(tree, analysis, section) + note + (f"; {remark}" if remark else ""),
-        _advice(plan, _admitted(section, has_others=bool(others))),
+        _advice(section, plan, _admitted(section, has_others=bool(others))),
         unchanged.risk,
         Safety.SAFE,
         edits,
@@ -611,8 +612,10 @@ def _admitted(section: AccessSection, *, has_others: bool) -> str:
     return "all requests but those for the files below are decided as before"
 
 
-def _advice(plan: SectionPlan, admitted: str) -> str:
-    """Return who gains or loses access by a text that decides as 2.2 did."""
+def _advice(section: AccessSection, plan: SectionPlan, admitted: str) -> str:
+    """Return who gains or loses access by a text that decides as 2.2 did, and why a <Limit> may go."""
+    if admitted == UNCHANGED and (idle := idle_limit(section.access_lines, plan.control)):
+        return f"{admitted}: {idle}"
     if any(ERROR_500.text == directive.args for directive in flatten_directives(plan.control)):
         return f"{admitted}; users that no module decides about get 500, as from 2.2"
     return admitted

@@ -59,3 +59,19 @@ def test_a_finding_names_what_it_removes_and_why_it_keeps_the_rest(tmp_path: Pat
     assert "stay with mod_access_compat: no Require was found that decides alike together with" in text
     assert f"conf/httpd.conf:{directory.place.line}" in text
     assert "with Require alone: /server-status: " in text and "2.2 answers 401, 2.4 answers 200" in text
+
+
+def test_a_limit_that_goes_has_its_reason(tmp_path: Path) -> None:
+    """2.2 joins both Order blocks, so that Allow wins: apache2 answers a POST with 200 before and after."""
+    around = "<Directory /srv/a>\n    Order allow,deny\n    Allow from all\n    {limit}\n</Directory>\n"
+    idle = "<Limit POST PUT>\n    Order deny,allow\n    Deny from all\n    </Limit>"
+    deciding = "<Limit POST PUT>\n    Order allow,deny\n    Deny from all\n    </Limit>"
+    advice = {}
+    for limit in (idle, deciding):
+        text = f"{MODULES}Listen 80\nDocumentRoot /srv/a\n{around.format(limit=limit)}"
+        result = upgrade(config_tree(tmp_path, {"conf/httpd.conf": text}))
+        (found,) = [one for one in result.findings if one.rule == "C17" and "/srv" in text and one.edits]
+        advice[limit] = found.advice
+        line = text[: text.index("<Limit")].count("\n") + 1
+    assert advice[idle].endswith(f"<Limit POST PUT> at line {line} never decided: the lines around it do")
+    assert "never decided" not in advice[deciding]
