@@ -115,6 +115,7 @@ class Comparison:
         self.confirmation = Confirmation(old, new, self._facts(), settable_variables(self.lines))
         self._pairs: dict[tuple[int, int], tuple[PlanPair, DifferenceGroup | None]] = {}
         self._clients: dict[tuple[int, int], Probe | None] = {}
+        self._asked: set[Probe] = set()
         self._groups: dict[object, DifferenceGroup] = {}
         self._reasons: dict[str, None] = {}
         self._coverage: Coverage | None = None
@@ -284,6 +285,7 @@ class Comparison:
 
     def compare_probe(self, probe: Probe) -> None:
         """Ask one probe of both sides."""
+        self._asked.add(probe)
         old, old_plan = self._answered(self.old, probe)
         new, new_plan = self._answered(self.new, probe)
         self.result.probes += 1
@@ -449,7 +451,10 @@ class Comparison:
             self._compare_as(replace(admitted, user=replace(admitted.user, scheme=OLD_DIGEST)), plans)
 
     def _compare_as(self, probe: Probe, plans: PlanPair) -> None:
-        """Ask a probe of a client that is admitted."""
+        """Ask a probe of a client that is admitted, unless it was asked before."""
+        if probe in self._asked:
+            return
+        self._asked.add(probe)
         self.result.probes += 1
         old, old_plan = self._answered(self.old, probe)
         new, new_plan = self._answered(self.new, probe)
