@@ -26,7 +26,6 @@ mount -t proc proc /proc
 names() { find / -xdev \\( -path /proc -o -path /packages \\) -prune -o -print | sort; }
 get() { python3 -c 'import urllib.request as u; print(u.urlopen("http://127.0.0.1/").read())'; }
 wait_for() { for _ in $(seq 200); do if "$@" >/dev/null 2>&1; then return; fi; sleep 0.1; done; echo "no $*"; exit 1; }
-master() { cat "$1" 2>/dev/null || true; }
 python3 - <<'END'
 import fcntl, socket, struct
 with socket.socket() as wire:  # brings lo up; the root has no ip(8)
@@ -62,7 +61,7 @@ whimbrel-httpd -f /etc/whimbrel/whimbrel.conf -k start
 wait_for get
 dpkg --remove whimbrel-apache2 whimbrel >/packages/log 2>&1 || { cat /packages/log; exit 1; }
 wait_for test ! -e /run/whimbrel/whimbrel.pid
-echo processes: $(pgrep -c -f whimbrel)
+echo processes: $(pgrep -c 'whimbrel|python|httpd')
 test -s /var/log/whimbrel/access.log
 rm -rf /etc/apache2 /var/log/apache2 /run/apache2 /var/www/html/index.html
 dpkg --purge whimbrel-apache2 whimbrel >/packages/log 2>&1 || { cat /packages/log; exit 1; }
