@@ -1,7 +1,7 @@
 """The extension for VS Code, checked by the tools of VS Code: its tokenizer, and the packager of extensions.
 
-    npm install --prefix DIR @vscode/vsce vscode-oniguruma vscode-textmate vscode-tmgrammar-test
-    WHIMBREL_NODE_MODULES=DIR/node_modules python -m pytest tests/editors
+npm install --prefix DIR @vscode/vsce vscode-oniguruma vscode-textmate vscode-tmgrammar-test
+WHIMBREL_NODE_MODULES=DIR/node_modules python -m pytest tests/editors
 """
 
 from __future__ import annotations
@@ -15,7 +15,6 @@ from pathlib import Path
 from typing import Final
 
 import pytest
-
 from tests.meta.tree import ROOT
 
 EXTENSION: Final = ROOT / "editors/vscode"

@@ -1,4 +1,4 @@
-"""The .deb packages in a Debian of their own: installed, checked, started, reloaded, rotated, stopped, purged.
+"""The .deb packages in a Debian of their own, from the installation to the purge.
 
     debootstrap --variant=minbase --include=python3,media-types,procps,logrotate bookworm build/debian
     make packages
@@ -25,7 +25,11 @@ set -e
 mount -t proc proc /proc
 names() { find / -xdev \\( -path /proc -o -path /packages \\) -prune -o -print | sort; }
 get() { python3 -c 'import urllib.request as u; print(u.urlopen("http://127.0.0.1/").read())'; }
-wait_for() { for _ in $(seq 200); do if "$@" >/dev/null 2>&1; then return; fi; sleep 0.1; done; echo "no $*"; exit 1; }
+wait_for() {
+    for _ in $(seq 200); do if "$@" >/dev/null 2>&1; then return; fi; sleep 0.1; done
+    echo "no $*"
+    exit 1
+}
 python3 - <<'END'
 import fcntl, socket, struct
 with socket.socket() as wire:  # brings lo up; the root has no ip(8)
@@ -40,7 +44,8 @@ test ! -e /var/www/html/index.html && echo hello >/var/www/html/index.html
 mkdir -p /etc/apache2 /var/log/apache2 /run/apache2
 sed -e 's#/run/whimbrel/whimbrel.pid#/run/apache2/apache2.pid#; s#/run/whimbrel#/run/apache2#' \\
     -e 's#/etc/whimbrel#/etc/apache2#; s#/var/log/whimbrel#/var/log/apache2#' \\
-    -e '/unixd_module\\|log_config_module\\|logio_module/d' /etc/whimbrel/whimbrel.conf >/etc/apache2/apache2.conf
+    -e '/unixd_module\\|log_config_module\\|logio_module/d' \\
+    /etc/whimbrel/whimbrel.conf >/etc/apache2/apache2.conf
 apachectl configtest
 apache2ctl start
 wait_for get
@@ -89,7 +94,8 @@ def test_a_life_from_the_installation_to_the_purge(debian: Path) -> None:
     try:
         for package in PACKAGES:
             shutil.copy(package, shared)
-        words = ["unshare", "--mount", "--pid", "--net", "--fork", "chroot", str(debian), "/usr/bin/env", "-i"]
+        words = ["unshare", "--mount", "--pid", "--net", "--fork", "chroot", str(debian)]
+        words += ["/usr/bin/env", "-i"]
         words += ["PATH=/usr/sbin:/usr/bin:/sbin:/bin", "sh", "-c", BEGIN + LIFE]
         found = subprocess.run(words, capture_output=True, text=True, timeout=600)
         assert found.returncode == 0, found.stdout + found.stderr

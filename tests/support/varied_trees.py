@@ -1,7 +1,7 @@
-"""Servers of 2.2 of our own making, as a collection of machines has them: each with other hosts, rules and files.
+"""Servers of 2.2 of our own making, as a collection of machines has them: each with other hosts and rules.
 
-A tree has a main file, six files of general settings, a file for each virtual host, and below htdocs the documents and
-.htaccess files of the hosts.
+A tree has a main file, six files of general settings, a file for each virtual host, and below htdocs the
+documents and .htaccess files of the hosts.
 """
 
 from __future__ import annotations
@@ -10,14 +10,22 @@ import random
 from pathlib import Path
 from typing import Final
 
-MODULES: Final = (
-    "alias auth_basic auth_digest authn_file authz_groupfile authz_host authz_owner authz_user autoindex deflate dir env "
-    "expires headers include log_config mime negotiation proxy proxy_http rewrite setenvif status userdir vhost_alias"
-)
-WORDS: Final = (
-    "amber birch cedar delta ember fjord grove harbor inlet juniper kestrel linden meadow nectar orchid pebble quarry "
-    "russet sorrel thistle upland velvet willow yarrow zephyr"
-).split()
+
+def _blocks(text: str) -> dict[str, str]:
+    """Return the texts behind the lines ``== NAME``."""
+    parts = (part.partition("\n") for part in text.split("== ")[1:])
+    return {name: rest for name, _, rest in parts}
+
+
+MODULES: Final = """
+alias auth_basic auth_digest authn_file authz_groupfile authz_host authz_owner authz_user autoindex deflate
+dir env expires headers include log_config mime negotiation proxy proxy_http rewrite setenvif status userdir
+vhost_alias
+""".split()
+WORDS: Final = """
+amber birch cedar delta ember fjord grove harbor inlet juniper kestrel linden meadow nectar orchid pebble
+quarry russet sorrel thistle upland velvet willow yarrow zephyr
+""".split()
 MAIN: Final = """\
 ServerRoot "/etc/httpd"
 PidFile run/httpd.pid
@@ -55,17 +63,41 @@ NameVirtualHost *:80
 Include conf.d/*.conf
 Include sites.d/*.conf
 """
-SETTINGS: Final = {
-    "charset": "AddDefaultCharset {charset}\n",
-    "compression": "<Location />\n    SetOutputFilter DEFLATE\n    SetEnvIfNoCase Request_URI \\.(?:gif|jpe?g|png)$ no-gzip\n</Location>\n",
-    "icons": 'Alias /icons/ "/etc/httpd/icons/"\n<Directory "/etc/httpd/icons">\n    Options Indexes MultiViews\n'
-    "    AllowOverride None\n    Order allow,deny\n    Allow from all\n</Directory>\n",
-    "languages": "AddLanguage en .en\nAddLanguage de .de\nLanguagePriority en de\nForceLanguagePriority Prefer Fallback\n",
-    "logs": 'LogFormat "%h %l %u %t \\"%r\\" %>s %b" common\nCustomLog logs/access_log common\nErrorLog logs/error_log\n'
-    "LogLevel warn\n",
-    "status": "ExtendedStatus On\n<Location /server-status>\n    SetHandler server-status\n    Order deny,allow\n"
-    "    Deny from all\n    Allow from 127.0.0.1 {network}\n</Location>\n",
-}
+SETTINGS: Final = _blocks("""\
+== charset
+AddDefaultCharset {charset}
+== compression
+<Location />
+    SetOutputFilter DEFLATE
+    SetEnvIfNoCase Request_URI \\.(?:gif|jpe?g|png)$ no-gzip
+</Location>
+== icons
+Alias /icons/ "/etc/httpd/icons/"
+<Directory "/etc/httpd/icons">
+    Options Indexes MultiViews
+    AllowOverride None
+    Order allow,deny
+    Allow from all
+</Directory>
+== languages
+AddLanguage en .en
+AddLanguage de .de
+LanguagePriority en de
+ForceLanguagePriority Prefer Fallback
+== logs
+LogFormat "%h %l %u %t \\"%r\\" %>s %b" common
+CustomLog logs/access_log common
+ErrorLog logs/error_log
+LogLevel warn
+== status
+ExtendedStatus On
+<Location /server-status>
+    SetHandler server-status
+    Order deny,allow
+    Deny from all
+    Allow from 127.0.0.1 {network}
+</Location>
+""")
 SITE: Final = """\
 <VirtualHost *:80>
     ServerName {host}
@@ -74,39 +106,110 @@ SITE: Final = """\
     ErrorLog logs/{host}-error_log
 {parts}</VirtualHost>
 """
-PARTS: Final = {
-    "redirects": "    Redirect permanent /{old} http://{host}/{new}\n    RedirectMatch gone ^/{old}-archive/\n",
-    "rewriting": "    RewriteEngine On\n    RewriteLog logs/{host}-rewrite_log\n    RewriteLogLevel {level}\n"
-    "    RewriteCond %{{HTTP_HOST}} !^{pattern}$ [NC]\n    RewriteRule ^/{old}/(.*)$ /{new}/$1 [L]\n",
-    "front": "    RewriteEngine On\n    RewriteCond %{{REQUEST_URI}} !^/{new}/\n"
-    "    RewriteRule ^/{old}/([0-9]+)/?$ /{new}/index.html?id=$1 [QSA,L]\n",
-    "internal": "    <Location /{new}>\n        Order deny,allow\n        Deny from all\n        Allow from {network} .{domain}\n"
-    "    </Location>\n",
-    "password": '    <Directory "/etc/httpd/htdocs/{host}/{new}">\n        AuthType Basic\n        AuthName "{old}"\n'
-    "        AuthUserFile conf/users\n        AuthGroupFile conf/groups\n        Require group {group}\n"
-    "        Order deny,allow\n        Deny from all\n        Allow from {network}\n        Satisfy {satisfy}\n    </Directory>\n",
-    "banned": '    <Directory "/etc/httpd/htdocs/{host}">\n        Order allow,deny\n        Allow from all\n'
-    "        Deny from {network} env=unwanted\n    </Directory>\n    BrowserMatchNoCase {old}bot unwanted\n",
-    "proxy": "    ProxyRequests Off\n    ProxyPass /{new}/ http://127.0.0.1:{port}/{old}/\n"
-    "    ProxyPassReverse /{new}/ http://127.0.0.1:{port}/{old}/\n    <Proxy *>\n        Order deny,allow\n"
-    "        Allow from all\n    </Proxy>\n",
-    "caching": '    ExpiresActive On\n    ExpiresDefault "access plus {level} hours"\n    Header set X-Served-By "{old}"\n',
-    "types": "    AddType text/x-{old} .{new}\n    DefaultType text/plain\n",
-    "alias": '    Alias /{old} "/etc/httpd/htdocs/{host}/{new}"\n    <Directory "/etc/httpd/htdocs/{host}/{new}">\n'
-    "        Options {options}\n        Order deny,allow\n        Allow from all\n    </Directory>\n",
-    "includes": '    <Directory "/etc/httpd/htdocs/{host}">\n        Options +Includes\n        XBitHack on\n    </Directory>\n',
-    "methods": "    <Location /{old}>\n        <LimitExcept GET HEAD>\n            Order deny,allow\n            Deny from all\n"
-    "        </LimitExcept>\n    </Location>\n",
-}
-HTACCESS: Final = (
-    "Order deny,allow\nDeny from all\nAllow from {network}\n",
-    "RewriteEngine On\nRewriteCond %{{REQUEST_FILENAME}} !-f\nRewriteRule ^{old}/(.*)$ {new}/$1 [L]\n",
-    'AuthType Basic\nAuthName "{old}"\nAuthUserFile /etc/httpd/conf/users\nRequire valid-user\n',
-    "ErrorDocument 404 /{new}.html\nDirectoryIndex {old}.html index.html\n",
-    "Redirect /{old} http://www.{domain}/{new}\nOptions -Indexes\n",
-    'ExpiresActive On\nExpiresByType text/html "access plus {level} days"\n',
-    "AddType application/x-{old} .{new}\n<Files *.{old}>\n    Order allow,deny\n    Deny from {network}\n</Files>\n",
-)
+PARTS: Final = _blocks("""\
+== redirects
+    Redirect permanent /{old} http://{host}/{new}
+    RedirectMatch gone ^/{old}-archive/
+== rewriting
+    RewriteEngine On
+    RewriteLog logs/{host}-rewrite_log
+    RewriteLogLevel {level}
+    RewriteCond %{{HTTP_HOST}} !^{pattern}$ [NC]
+    RewriteRule ^/{old}/(.*)$ /{new}/$1 [L]
+== front
+    RewriteEngine On
+    RewriteCond %{{REQUEST_URI}} !^/{new}/
+    RewriteRule ^/{old}/([0-9]+)/?$ /{new}/index.html?id=$1 [QSA,L]
+== internal
+    <Location /{new}>
+        Order deny,allow
+        Deny from all
+        Allow from {network} .{domain}
+    </Location>
+== password
+    <Directory "/etc/httpd/htdocs/{host}/{new}">
+        AuthType Basic
+        AuthName "{old}"
+        AuthUserFile conf/users
+        AuthGroupFile conf/groups
+        Require group {group}
+        Order deny,allow
+        Deny from all
+        Allow from {network}
+        Satisfy {satisfy}
+    </Directory>
+== banned
+    <Directory "/etc/httpd/htdocs/{host}">
+        Order allow,deny
+        Allow from all
+        Deny from {network} env=unwanted
+    </Directory>
+    BrowserMatchNoCase {old}bot unwanted
+== proxy
+    ProxyRequests Off
+    ProxyPass /{new}/ http://127.0.0.1:{port}/{old}/
+    ProxyPassReverse /{new}/ http://127.0.0.1:{port}/{old}/
+    <Proxy *>
+        Order deny,allow
+        Allow from all
+    </Proxy>
+== caching
+    ExpiresActive On
+    ExpiresDefault "access plus {level} hours"
+    Header set X-Served-By "{old}"
+== types
+    AddType text/x-{old} .{new}
+    DefaultType text/plain
+== alias
+    Alias /{old} "/etc/httpd/htdocs/{host}/{new}"
+    <Directory "/etc/httpd/htdocs/{host}/{new}">
+        Options {options}
+        Order deny,allow
+        Allow from all
+    </Directory>
+== includes
+    <Directory "/etc/httpd/htdocs/{host}">
+        Options +Includes
+        XBitHack on
+    </Directory>
+== methods
+    <Location /{old}>
+        <LimitExcept GET HEAD>
+            Order deny,allow
+            Deny from all
+        </LimitExcept>
+    </Location>
+""")
+HTACCESS: Final = _blocks("""\
+== network
+Order deny,allow
+Deny from all
+Allow from {network}
+== front
+RewriteEngine On
+RewriteCond %{{REQUEST_FILENAME}} !-f
+RewriteRule ^{old}/(.*)$ {new}/$1 [L]
+== users
+AuthType Basic
+AuthName "{old}"
+AuthUserFile /etc/httpd/conf/users
+Require valid-user
+== documents
+ErrorDocument 404 /{new}.html
+DirectoryIndex {old}.html index.html
+== redirect
+Redirect /{old} http://www.{domain}/{new}
+Options -Indexes
+== expires
+ExpiresActive On
+ExpiresByType text/html "access plus {level} days"
+== types
+AddType application/x-{old} .{new}
+<Files *.{old}>
+    Order allow,deny
+    Deny from {network}
+</Files>
+""")
 HTACCESS_FILES: Final = 9
 
 
@@ -115,10 +218,10 @@ def write_varied_server(tree: Path, seed: int, files: int = 50, hosts: int = 12)
     numbers = random.Random(seed)
     domain = f"{numbers.choice(WORDS)}-{seed}.example"
     values = _values(numbers, domain)
-    modules = "\n".join(f"LoadModule {name}_module modules/mod_{name}.so" for name in MODULES.split())
+    modules = "\n".join(f"LoadModule {name}_module modules/mod_{name}.so" for name in MODULES)
     texts = {
         "conf/httpd.conf": MAIN.format(modules=modules, **values),
-        "conf/mime.types": "text/html html htm\ntext/plain txt asc\ntext/css css\nimage/png png\nimage/jpeg jpeg jpg\n",
+        "conf/mime.types": "text/html html htm\ntext/plain txt asc\ntext/css css\nimage/jpeg jpeg jpg\n",
         "conf/users": "robin:{SHA}W6ph5Mm5Pz8GgiULbPgzG37mj9g=\nwren:$apr1$abcdefgh$iSNVbuYOGfwcm3KGAyNUr/\n",
         "conf/groups": "staff: robin wren\neditors: wren\n",
     }
@@ -132,7 +235,7 @@ def write_varied_server(tree: Path, seed: int, files: int = 50, hosts: int = 12)
         texts[f"htdocs/{host}/index.html"] = f"<h1>{host}</h1>\n"
     for host in numbers.sample(names, min(HTACCESS_FILES, hosts)):
         place = numbers.choice(("", f"{numbers.choice(WORDS)}/"))
-        text = numbers.choice(HTACCESS).format(**_values(numbers, domain))
+        text = numbers.choice(list(HTACCESS.values())).format(**_values(numbers, domain))
         texts[f"htdocs/{host}/{place}.htaccess"] = text
     number = 0
     while len(texts) < files:

@@ -1,9 +1,9 @@
 """The processors of this machine: processes that take one server after the other, each within its bounds.
 
 A process that dies, or that takes too much time or memory, ends; its server is not decided, and another
-process takes its place. Processes are spawned: nothing of the command's own state is in them. The first server
-of a process leaves the modules and tables that others need. Each other one has a fork of the process, which
-ends with it: the million objects of a configuration are never collected.
+process takes its place. Processes are spawned: nothing of the command's own state is in them. The first
+server of a process leaves the modules and tables that others need. Each other one has a fork of the process,
+which ends with it: the million objects of a configuration are never collected.
 """
 
 from __future__ import annotations
