@@ -3,7 +3,8 @@
 A process that dies, or that takes too much time or memory, ends; its server is not decided, and another
 process takes its place. Processes are spawned: nothing of the command's own state is in them. The first
 server of a process leaves the modules and tables that others need. Each other one has a fork of the process,
-which ends with it: the million objects of a configuration are never collected.
+which ends with it: the million objects of a configuration are never collected. The server behind one that
+needed other modules is worked on in the process again.
 """
 
 from __future__ import annotations
@@ -11,6 +12,7 @@ from __future__ import annotations
 import gc
 import os
 import signal
+import sys
 import time
 from collections import deque
 from collections.abc import Iterator, Sequence
@@ -43,6 +45,9 @@ _LAST_MESSAGES: Final = 2
 """Messages that a process may have sent before it was ended: it writes, and its result."""
 _NO_MEMORY: Final = 77
 """Exit code of a process that has no memory left."""
+_HAS_IMPORTED: Final = 78
+"""Exit code of a fork that has imported more than MAX_IMPORTED modules: others would import them again."""
+MAX_IMPORTED: Final = 20
 
 
 @dataclass(frozen=True, slots=True)
@@ -224,7 +229,7 @@ def _serve(task: FleetTask, connection: Connection, memory: int) -> None:
         try:
             server = connection.recv()
             if has_modules and hasattr(os, "fork"):
-                _work_in_fork(task, server, connection)
+                has_modules = _work_in_fork(task, server, connection)
                 continue
             result = _work(task, server, connection)
         except (EOFError, OSError):
@@ -245,16 +250,23 @@ def _work(task: FleetTask, server: FleetServer, connection: Connection) -> Serve
     return result
 
 
-def _work_in_fork(task: FleetTask, server: FleetServer, connection: Connection) -> None:
-    """Let a fork send the result of *server*; this process ends as the fork does if that fails."""
+def _work_in_fork(task: FleetTask, server: FleetServer, connection: Connection) -> bool:
+    """Let a fork send the result of *server*; this process ends as the fork does if that fails.
+
+    Return True if the fork has imported next to nothing, so that the next server may have one too.
+    """
     child = os.fork()
     if child == 0:
         try:
+            before = len(sys.modules)
             _work(task, server, connection)
+            os._exit(_HAS_IMPORTED if len(sys.modules) - before > MAX_IMPORTED else 0)
         finally:
-            os._exit(0)
+            os._exit(1)
     _pid, status = os.waitpid(child, 0)
     if os.WIFSIGNALED(status):
         os.kill(os.getpid(), os.WTERMSIG(status))
-    if status:
-        os._exit(os.waitstatus_to_exitcode(status))
+    code = os.waitstatus_to_exitcode(status)
+    if code not in (0, _HAS_IMPORTED):
+        os._exit(code)
+    return code == 0
