@@ -241,7 +241,7 @@ def _serve(task: FleetTask, connection: Connection, memory: int) -> None:
 
 
 def _work(task: FleetTask, server: FleetServer, connection: Connection) -> ServerResult:
-    """Send the result of *server*, and return it; raises OSError if nobody takes it."""
+    """Send the result of *server*, and return it; raises OSError if the other end is closed."""
     try:
         result = work(task, server, lambda: connection.send(_WRITING))
         connection.send(result)

@@ -118,7 +118,7 @@ class Comparison:
         self.confirmation = Confirmation(old, new, self._facts(), settable_variables(self.lines))
         self._pairs: dict[tuple[int, int], tuple[PlanPair, DifferenceGroup | None]] = {}
         self._clients: dict[tuple[int, int], Probe | None] = {}
-        self._asked: set[Probe] = set()
+        self._compared: set[Probe] = set()
         self._known: BoundedDict[tuple[bool, Probe], tuple[Answer, Plan | None]] = BoundedDict(MAX_KNOWN)
         self._groups: dict[object, DifferenceGroup] = {}
         self._reasons: dict[str, None] = {}
@@ -290,7 +290,7 @@ class Comparison:
 
     def compare_probe(self, probe: Probe) -> None:
         """Ask one probe of both sides."""
-        self._asked.add(probe)
+        self._compared.add(probe)
         old, old_plan = self._answered(self.old, probe)
         new, new_plan = self._answered(self.new, probe)
         self.result.probes += 1
@@ -462,9 +462,9 @@ class Comparison:
 
     def _compare_as(self, probe: Probe, plans: PlanPair) -> None:
         """Ask a probe of a client that is admitted, unless it was asked before."""
-        if probe in self._asked:
+        if probe in self._compared:
             return
-        self._asked.add(probe)
+        self._compared.add(probe)
         self.result.probes += 1
         old, old_plan = self._answered(self.old, probe)
         new, new_plan = self._answered(self.new, probe)
