@@ -14,6 +14,7 @@ import pytest
 from tools.package_files import write
 
 from tests.meta.tree import ROOT
+from whimbrel.base.product import REPOSITORY
 from whimbrel.cli.main import COMMANDS
 from whimbrel.cli.utility_table import UTILITIES
 
@@ -39,6 +40,16 @@ def test_every_file_of_a_package_exists(name: str) -> None:
             assert str(Path(destination).parent / source) in found, destination
     for script in re.findall(r"(?:install|remove): (packaging\S+)", (PACKAGING / name).read_text()):
         subprocess.run(["sh", "-n", ROOT / script], check=True)
+
+
+def test_addresses_of_the_project_have_one_constant() -> None:
+    """Where a file cannot read the constant, it has the same address."""
+    names = ["pyproject.toml", "packaging/ci/gitlab.yml", "docs/ci.md", ".github/ISSUE_TEMPLATE/config.yml"]
+    for name in names:
+        found = re.findall(r"https://github\.com/[\w.-]+/whimbrel\b", (ROOT / name).read_text())
+        assert set(found) == {REPOSITORY}, name
+    for name in ("nfpm.yaml", "nfpm-compat.yaml"):
+        assert "homepage: ${HOMEPAGE}\n" in (PACKAGING / name).read_text()
 
 
 def test_the_names_of_apache2_are_complete() -> None:

@@ -1,6 +1,7 @@
 """Measure of a fleet: generated servers; some are equal or broken, one is endless, one process is killed.
 
 make fleet FLEET="--count 1000 --files 50 --jobs 2 --command check"
+make fleet FLEET="--varied --count 1000 --command upgrade": other rules on each, a third equal in pairs
 """
 
 from __future__ import annotations
@@ -15,6 +16,7 @@ from collections import Counter
 from pathlib import Path
 
 from tests.support.fleet_trees import write_fleet, write_server
+from tests.support.varied_trees import write_varied_fleet
 from whimbrel.fleet.formats.text import render
 from whimbrel.fleet.pool import ServerLimits
 from whimbrel.fleet.run import FleetOptions, run_fleet
@@ -37,11 +39,15 @@ def main() -> int:
     parser.add_argument("--jobs", type=int, default=processors())
     parser.add_argument("--seconds", type=float, default=30, help="limit of one server")
     parser.add_argument("--command", choices=("check", "upgrade", "verify"), default="check")
+    parser.add_argument("--varied", action="store_true", help="servers with other rules, none broken")
     options = parser.parse_args()
     with tempfile.TemporaryDirectory() as name:
         base = Path(name)
-        write_fleet(base, options.count, options.files)
-        write_server(base / "endless", 1, ENDLESS_FILES)
+        if options.varied:
+            write_varied_fleet(base, options.count, options.files)
+        else:
+            write_fleet(base, options.count, options.files)
+            write_server(base / "endless", 1, ENDLESS_FILES)
         return _measure(options, base)
 
 
@@ -73,8 +79,9 @@ def _measure(options: argparse.Namespace, base: Path) -> int:
     faults = Counter(server.fault.rpartition(": ")[2] for server in report.servers if server.fault)
     for fault, count in faults.most_common():
         print(f"{count:5} {fault}")
+    spent = sum(one.ru_utime + one.ru_stime for one in used)
     print(
-        f"{took:.0f} s, {sum(one.ru_utime + one.ru_stime for one in used):.0f} s of processors, "
+        f"{took:.0f} s, {spent:.0f} s of processors, {spent / len(servers):.2f} s a server, "
         f"{used[1].ru_maxrss >> 10} MB for a process, exit code {report.exit_code()}"
     )
     return 0 if len(report.servers) == len(servers) else 1

@@ -11,6 +11,7 @@ from typing import Final
 from whimbrel.access.client_sets import clients_text
 from whimbrel.access.clients import find_client
 from whimbrel.access.decision import AccessDecision, AccessVerdict, Counterexample
+from whimbrel.base.bounded_dict import BoundedDict
 from whimbrel.base.builds import WINDOWS
 from whimbrel.base.lazy_dataclasses import replace
 from whimbrel.engine.plan.plan import Plan
@@ -55,6 +56,8 @@ _FLUSHED: Final = 250
 _MANY: Final = 100
 """Hosts of which equal ones are asked once."""
 MAX_GROUPS: Final = 500
+MAX_KNOWN: Final = 4000
+"""Answers that are kept for requests that come again."""
 MAX_TRACED: Final = 32
 """Requests of a group about access whose deciding lines are looked up; those that are kept have theirs."""
 _MAX_FACTS: Final = 60
@@ -120,6 +123,8 @@ class Comparison:
         self.confirmation = Confirmation(old, new, self._facts(), settable_variables(self.lines))
         self._pairs: dict[tuple[int, int], tuple[PlanPair, DifferenceGroup | None]] = {}
         self._clients: dict[tuple[int, int], Probe | None] = {}
+        self._compared: set[Probe] = set()
+        self._known: BoundedDict[tuple[bool, Probe], tuple[Answer, Plan | None]] = BoundedDict(MAX_KNOWN)
         self._groups: dict[object, DifferenceGroup] = {}
         self._reasons: dict[str, None] = {}
         self._coverage: Coverage | None = None
@@ -278,6 +283,7 @@ class Comparison:
         """Drop the plans of hosts that are done: of ten thousand they take a gigabyte."""
         self._pairs.clear()
         self._clients.clear()
+        self._known.clear()
         self.located.forget()
         if self._coverage is not None:
             self._coverage.forget()
@@ -289,6 +295,7 @@ class Comparison:
 
     def compare_probe(self, probe: Probe) -> None:
         """Ask one probe of both sides."""
+        self._compared.add(probe)
         old, old_plan = self._answered(self.old, probe)
         new, new_plan = self._answered(self.new, probe)
         self.result.probes += 1
@@ -300,14 +307,19 @@ class Comparison:
         if old.status in (401, 403) and new.status == old.status and old_plan and new_plan:
             self._compare_admitted(probe, (old_plan, new_plan))
 
-    @staticmethod
-    def _answered(side: Side, probe: Probe) -> tuple[Answer, Plan | None]:
+    def _answered(self, side: Side, probe: Probe) -> tuple[Answer, Plan | None]:
         """Return the answer of *side*, and the plan that decided about access to the target of the probe.
 
         None if the request ended before: the access check of an ErrorDocument decides about another target.
+        An admitted client may be that of a derived request, so each request is answered once.
         """
-        answer, checks = side.checked(probe)
-        return answer, checks[0].plan if checks and checks[0].is_first else None
+        key = side is self.new, probe
+        known = self._known.get(key)
+        if known is None:
+            answer, checks = side.checked(probe)
+            known = answer, checks[0].plan if checks and checks[0].is_first else None
+            self._known[key] = known
+        return known
 
     # access -----------------------------------------------------------------------------------------
     def _compare_chains(self, probe: Probe, plans: PlanPair) -> DifferenceGroup | None:
@@ -454,7 +466,10 @@ class Comparison:
             self._compare_as(replace(admitted, user=replace(admitted.user, scheme=OLD_DIGEST)), plans)
 
     def _compare_as(self, probe: Probe, plans: PlanPair) -> None:
-        """Ask a probe of a client that is admitted."""
+        """Ask a probe of a client that is admitted, unless it was asked before."""
+        if probe in self._compared:
+            return
+        self._compared.add(probe)
         self.result.probes += 1
         old, old_plan = self._answered(self.old, probe)
         new, new_plan = self._answered(self.new, probe)
