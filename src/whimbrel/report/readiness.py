@@ -57,7 +57,10 @@ def readiness_of_comparison(verification: VerifyResult) -> str:
     unknown = len(verification.not_decided) + len(verification.scope.deciding)
     old, new = verification.errors
     verdict = "yes"
-    reason = "no answer differs"
+    same = "no answer differs"
+    if verification.groups:
+        same += f", but for {verification.cosmetic_note}"
+    reason = same
     if new:
         verdict = "no"
         reason = f"the new configuration does not load{_place_of(new[0])}"
@@ -79,12 +82,10 @@ def readiness_of_comparison(verification: VerifyResult) -> str:
         reason = f"it does not start here: {verification.no_start}"
     elif verification.is_cut:
         verdict = "not decided"
-        reason = f"no answer differs, but {CUT}"
+        reason = f"{same}; {CUT}"
     elif unknown:
         verdict = "not decided"
         reason = _unknown(unknown)
-    elif verification.groups:
-        reason = f"no answer differs, but for {verification.cosmetic_note}"
     return f"ready for 2.4: {verdict}: {reason}"
 
 
