@@ -7,6 +7,7 @@ itself, of the command line or of memory uses `subprocess`.
 
 from __future__ import annotations
 
+import contextlib
 import multiprocessing
 import os
 import signal
@@ -21,29 +22,20 @@ from pathlib import Path
 from typing import Any, Final
 from unittest import mock
 
-import whimbrel
-
+ROOT: Final = Path(__file__).resolve().parents[2]
 HTTPD: Final = str(Path(sys.executable).with_name("whimbrel-httpd"))
 IN_C: Final = ("LD_", "PYTHON", "MALLOC_")
 """Prefixes of variables that are read when a process starts, before Python code runs."""
-PRELOADED: Final = (
-    *("base", "catalogue", "directives", "registry", "config", "http", "engine", "server"),
-    *("modules/core", "modules/aaa", "modules/mappers", "modules/metadata", "modules/loggers"),
-    *("modules/generators", "modules/filters", "modules/http", "modules/support"),
-)
-"""Directories that most configurations need. A start looks through all that is imported, so that more of
-them cost more than they save."""
 _LOCK = threading.Lock()
 
 
 @cache
 def _forks() -> forkserver.ForkServer:
     """The process that forks servers; the one of `warm_command` has imported too much."""
-    package = Path(whimbrel.__file__).parent
-    files = [file for name in PRELOADED for file in sorted((package / name).rglob("*.py"))]
-    names = [".".join(file.relative_to(package.parent).with_suffix("").parts) for file in files]
     found = forkserver.ForkServer()
-    found.set_forkserver_preload(["whimbrel.cli.httpd", "whimbrel.cli.bootstrap", *names])
+    found.set_forkserver_preload(["tests.support.warm_imports"])
+    with contextlib.chdir(ROOT):  # where it finds this package
+        found.ensure_running()
     return found
 
 
@@ -55,10 +47,9 @@ def _preparation(name: str) -> dict[str, Any]:
 class _ForkedServer(multiprocessing.context.ForkServerProcess):
     @staticmethod
     def _Popen(process_obj: Any) -> Any:
-        connect = _forks().connect_to_new_process
         with (
             _LOCK,
-            mock.patch.object(forkserver, "connect_to_new_process", connect),
+            mock.patch.object(forkserver, "connect_to_new_process", _forks().connect_to_new_process),
             mock.patch.object(spawn, "get_preparation_data", _preparation),
         ):
             return popen_forkserver.Popen(process_obj)
@@ -71,9 +62,7 @@ class WarmServer:
         args: its arguments. `pid`: its process ID, which is that of its session, too.
     """
 
-    def __init__(
-        self, words: Sequence[str], output: str, cwd: str, environment: Mapping[str, str]
-    ) -> None:
+    def __init__(self, words: Sequence[str], output: str, cwd: str, environment: Mapping[str, str]) -> None:
         self.args = list(words)
         arguments = (self.args, output, cwd, dict(environment))
         self._process = _ForkedServer(target=_serve, args=arguments, daemon=True)
