@@ -16,8 +16,8 @@ from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
-
 from tests.support import warm_server
+
 from whimbrel.testing.ports import free_port
 
 CONFIGURATION = """\

@@ -1,6 +1,6 @@
 """Recorded 2.2 configurations, upgraded in place and asked of a real httpd 2.4: the answers are those of 2.2.
 
-WHIMBREL_CASES=N takes N configurations of each family and N entries of EXCEPT.tsv instead of two; `make
+WHIMBREL_CASES=N takes N configurations of each family and N entries of EXCEPT.tsv instead of one; `make
 upgrade-check` takes all.
 """
 
