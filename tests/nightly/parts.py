@@ -20,7 +20,6 @@ FUZZ_MORE = 10.0  # seconds for the lines that a target has run
 MUTANT_SECONDS = 10.0  # of a change and its tests
 MUTANT_FLOOR = 50  # percent that the tests near a change notice
 PAGE_SECONDS = 4.0  # of a page of a crawled application with its variants
-VERIFIED_SECONDS = 4.0  # of a mutation
 FAULT_SECONDS = 60.0  # of a fault under its four loads
 
 Command = tuple[str, ...]
@@ -94,8 +93,7 @@ def samples(seconds: float, seed: int) -> Command:
 
 def verify(seconds: float, seed: int) -> Command:
     """Return the command of random mutations of upgraded configurations."""
-    count = max(1, int(seconds / VERIFIED_SECONDS))
-    return (*PYTHON, "tests.verify.run", "--count", str(count), "--seed", str(seed))
+    return (*PYTHON, "tests.verify.run", "--seconds", f"{seconds:.0f}", "--seed", str(seed))
 
 
 def faults(seconds: float, seed: int) -> Command:
