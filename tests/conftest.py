@@ -21,6 +21,8 @@ from tests.support.samples import SEED, seed_of_the_run
 from whimbrel.base.programs import permit_programs
 
 UNIT = Path(__file__).parent / "unit"
+FEW_OBJECTS = 50_000
+"""Objects since the last collection that are left to the next one: most modules leave fewer."""
 TOGETHER = "tests/meta/"
 """Tests of one worker: each worker that runs one of them would read all files of the repository."""
 
@@ -72,8 +74,10 @@ def pytest_runtest_teardown(item: pytest.Item, nextitem: pytest.Item | None) -> 
     that visits them takes seconds, and it comes at any moment of a later test.
     """
     if nextitem is None or nextitem.path != item.path:
-        gc.collect()
-        gc.freeze()
+        youngest, *older = gc.get_count()
+        if youngest > FEW_OBJECTS or any(older):
+            gc.collect()
+            gc.freeze()
 
 
 @pytest.fixture(scope="session", autouse=True)
