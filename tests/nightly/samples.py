@@ -36,7 +36,7 @@ def sampled() -> list[str]:
     return [name for name in names if not name.startswith(OF_THEMSELVES)]
 
 
-def run(names: Sequence[str], seconds: float, seed: int) -> tuple[int, list[str]]:
+def run(names: Sequence[str], seconds: float, seed: int, jobs: int) -> tuple[int, list[str]]:
     """Run files until the time is over; return their number, and the ones that failed."""
     environment = {**os.environ, FULL: "1", SEED: str(seed)}
     end = time.monotonic() + seconds
@@ -46,7 +46,7 @@ def run(names: Sequence[str], seconds: float, seed: int) -> tuple[int, list[str]
         left = end - time.monotonic()
         if left <= 0:
             break
-        words = [sys.executable, "-m", "pytest", name, "-q", "-n", "2", "-r", "fE"]
+        words = [sys.executable, "-m", "pytest", name, "-q", "-n", str(jobs), "-r", "fE"]
         try:
             status = subprocess.run(words, cwd=ROOT, env=environment, timeout=left + MORE).returncode
         except subprocess.TimeoutExpired:
@@ -62,10 +62,11 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser = argparse.ArgumentParser(prog="python -m tests.nightly.samples", description=__doc__)
     parser.add_argument("--seconds", type=float, default=600.0, help="time of all files (default: 600)")
     parser.add_argument("--seed", type=int, default=1, help="of the order and of searches (default: 1)")
+    parser.add_argument("--jobs", type=int, default=2, help="processes of a file (default: 2)")
     parser.add_argument("files", nargs="*", metavar="FILE", help="run these files (default: all)")
     options = parser.parse_args(arguments)
     names = options.files or sampled()
-    count, failed = run(names, options.seconds, options.seed)
+    count, failed = run(names, options.seconds, options.seed, options.jobs)
     for name in failed:
         print(f"failed: {FULL}=1 {SEED}={options.seed} pytest {name}")
     print(f"samples: {count} of {len(names)} files, {len(failed)} failed")

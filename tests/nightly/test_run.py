@@ -127,7 +127,7 @@ def test_sampled_tests_run_with_all_amounts_until_the_time_is_over(
     check = f"import os\n\n\ndef test_it():\n    assert {condition}\n"
     good.write_text(check)
     bad.write_text(check.replace("'7'", "'8'"))
-    words = ["--seed", "7", str(good), str(bad)]
+    words = ["--seed", "7", "--jobs", "0", str(good), str(bad)]
     assert samples.main(words) == 1
     out = capfd.readouterr().out
     assert f"failed: WHIMBREL_FULL=1 WHIMBREL_SEED=7 pytest {bad}\n" in out
