@@ -21,7 +21,7 @@ from whimbrel.modules.http import mod_mime
 from whimbrel.modules.mappers import mod_alias
 from whimbrel.registry.module import PathRules
 
-SEEDS = int(os.environ.get("WHIMBREL_SPECIALIZED_SEEDS", amount(10, 30)))
+SEEDS = int(os.environ.get("WHIMBREL_SPECIALIZED_SEEDS", amount(15, 30)))
 FIRST = first_seed("WHIMBREL_SPECIALIZED_FIRST", SEEDS)
 VERSIONS = ("2.4", "2.4", "2.4", "2.2")
 OPEN = '<Directory "@">\nAllowOverride None\nOptions FollowSymLinks\nRequire all granted\n</Directory>'
@@ -64,7 +64,7 @@ def test_random_sites(runner: Differential) -> None:
         difference = runner.seed(seed, VERSIONS[seed % len(VERSIONS)])
         assert difference is None, str(difference)
     assert runner.counts["specialized 404"] > SEEDS
-    assert runner.counts["specialized file"] > SEEDS // 10
+    assert runner.counts["specialized file"] > SEEDS // 20
 
 
 NAMES = [f"/n{number}.txt" for number in range(6)]
