@@ -12,16 +12,23 @@ from collections.abc import Iterator
 from functools import cache
 from importlib.util import find_spec
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from tests.support import doubles
+from tests.support.samples import SEED, seed_of_the_run
 from whimbrel.base.programs import permit_programs
 
 UNIT = Path(__file__).parent / "unit"
+FEW_OBJECTS = 50_000
+"""Objects since the last collection that are left to the next one: most modules leave fewer."""
+TOGETHER = "tests/meta/"
+"""Tests of one worker: each worker that runs one of them would read all files of the repository."""
 
 permit_programs()
 doubles.install()
+seed_of_the_run()  # workers inherit it: they agree even at midnight
 _STATE = tempfile.TemporaryDirectory(prefix="whimbrel-state-")
 os.environ["XDG_STATE_HOME"] = _STATE.name  # of upgrades that tests write, in place of the user's
 
@@ -33,6 +40,21 @@ def pytest_configure() -> None:
 
         settings.register_profile("any machine", deadline=None, suppress_health_check=[HealthCheck.too_slow])
         settings.load_profile("any machine")
+
+
+def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> Any:
+    """Give a worker whole files, and one of them all of `TOGETHER`."""
+    from xdist.scheduler import LoadFileScheduling
+
+    class Scheduling(LoadFileScheduling):
+        def _split_scope(self, nodeid: str) -> str:
+            return TOGETHER if nodeid.startswith(TOGETHER) else super()._split_scope(nodeid)
+
+    return Scheduling(config, log) if config.getvalue("dist") == "loadfile" else None
+
+
+def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
+    terminalreporter.write_line(f"searches began at the seed {SEED}={seed_of_the_run()}")
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
@@ -52,8 +74,10 @@ def pytest_runtest_teardown(item: pytest.Item, nextitem: pytest.Item | None) -> 
     that visits them takes seconds, and it comes at any moment of a later test.
     """
     if nextitem is None or nextitem.path != item.path:
-        gc.collect()
-        gc.freeze()
+        youngest, *older = gc.get_count()
+        if youngest > FEW_OBJECTS or any(older):
+            gc.collect()
+            gc.freeze()
 
 
 @pytest.fixture(scope="session", autouse=True)

@@ -16,6 +16,7 @@ from tests.conformance.backends import is_listening
 from tests.conformance.case import Version
 from tests.conformance.client import Client
 from tests.conformance.site import BUILT_IN, Modules, RecordedSite
+from tests.support import warm_server
 
 START_TIMEOUT = 20.0
 STOP_TIMEOUT = 8.0
@@ -73,7 +74,7 @@ class ProgramServer:
     def __init__(self, program: Program, site: RecordedSite) -> None:
         self.program, self.site = program, site
         self.client = Client(site)
-        self.process: subprocess.Popen[bytes] | None = None
+        self.process: subprocess.Popen[bytes] | warm_server.WarmServer | None = None
 
     def __enter__(self) -> ProgramServer:
         return self
@@ -115,16 +116,12 @@ class ProgramServer:
 
     def start(self) -> bool:
         """Start the program; return True once it listens and has a PID file, False if the start fails."""
-        with open(self.site.path("stderr.txt"), "wb") as output:
-            self.process = subprocess.Popen(
-                self.argv("-DFOREGROUND"),
-                stdin=subprocess.DEVNULL,
-                stdout=output,
-                stderr=output,
-                env=self.site.environment(),
-                cwd=self.site.root,
-                start_new_session=True,
-            )
+        self.process = warm_server.start(
+            self.argv("-DFOREGROUND"),
+            output=self.site.path("stderr.txt"),
+            cwd=self.site.root,
+            environment=self.site.environment(),
+        )
         ports = {self.site.ports[0], *map(int, _LISTEN.findall(self.site.preamble + self.site.conf))}
         if not self._wait(lambda: any(map(is_listening, ports)), START_TIMEOUT):
             return False

@@ -1,6 +1,6 @@
-"""A few recorded cases of each family that has a floor, asked of the running whimbrel-httpd.
+"""A recorded case of each family that has a floor, asked of the running whimbrel-httpd.
 
-WHIMBREL_CASES=N asks N cases of each family instead of two; `make conformance` asks all.
+WHIMBREL_CASES=N asks N cases of each family instead of one; `make conformance` asks all.
 """
 
 from __future__ import annotations
@@ -13,8 +13,9 @@ from tests.conformance.case import Version
 from tests.conformance.cases import exempt, floors, load_cases, spread, thinned
 from tests.conformance.judge import evaluate_checkout, settled
 from tests.conformance.report import tally, total
+from tests.support.samples import amount
 
-CASES = int(os.environ.get("WHIMBREL_CASES", "2"))
+CASES = int(os.environ.get("WHIMBREL_CASES", amount(1, 2)))
 
 
 @pytest.mark.parametrize(("family", "version"), sorted(floors()))

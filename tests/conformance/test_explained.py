@@ -14,10 +14,11 @@ from tests.conformance.cases import families, load_cases, spread, thinned
 from tests.conformance.explained import Tally, explain_case
 from tests.conformance.explained_lines import deletions
 from tests.conformance.in_process import is_possible
+from tests.support.samples import amount
 
 STATEFUL = ("modules-dav",)  # locks and files of earlier requests decide
-CASES = int(os.environ.get("WHIMBREL_CASES", "2"))
-DELETED = int(os.environ.get("WHIMBREL_DELETED", "25"))
+CASES = int(os.environ.get("WHIMBREL_CASES", amount(1, 2)))
+DELETED = int(os.environ.get("WHIMBREL_DELETED", amount(10, 25)))
 """Lines to delete; `make explained` deletes 200."""
 
 

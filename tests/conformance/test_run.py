@@ -8,10 +8,11 @@ from pathlib import Path
 import pytest
 
 from tests.conformance import run, upgrade_run
+from tests.conformance.cases import PACKED
 from tests.conformance.judge import HTTPD
 from tests.conformance.program import APACHE
 
-ONE = ["--only", "config-args-000[56]$", "--jobs", "1"]
+ONE = [str(PACKED / "config-args.jsonl.xz"), "--only", "config-args-000[56]$", "--jobs", "1"]
 
 
 def test_a_run_that_agrees(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -57,7 +58,7 @@ def test_an_exemption_that_is_not_needed_is_named(tmp_path: Path, capsys: pytest
         ["--program", "x", "--apache"],
         ["--program", "x", "no-such-file"],
         ["--program", "x", "--every", "0"],
-        ["--program", "x", "--only", "none$"],
+        ["--program", "x", ONE[0], "--only", "none$"],
     ],
 )
 def test_wrong_command_lines(arguments: list[str]) -> None:
@@ -97,7 +98,9 @@ def test_the_recorded_server_agrees_with_its_recording(capsys: pytest.CaptureFix
 def test_a_configuration_that_is_not_upgraded_is_a_defect(
     capsys: pytest.CaptureFixture[str], tmp_path: Path
 ) -> None:
-    arguments = ["--upgrade", "/bin/true", "--only", "authz-single-0001$", "--jobs", "1", "--json", "-"]
+    recording = str(PACKED / "authz-single.jsonl.xz")
+    options = ["--only", "authz-single-0001$", "--jobs", "1", "--json", "-"]
+    arguments = ["--upgrade", "/bin/true", recording, *options]
     assert upgrade_run.main(arguments) == 0
     assert json.loads(capsys.readouterr().out)["defects"] == 1
     assert upgrade_run.main([*arguments, "--floor", "1"]) == 1

@@ -7,12 +7,13 @@ import shutil
 import signal
 import socket
 import subprocess
-import sys
 import time
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Self
+
+from tests.support import warm_server
 
 MODULE_DIR = "/usr/lib/apache2/modules"
 
@@ -35,7 +36,7 @@ class Program:
 APACHE = Program("apache2", ("/usr/sbin/apache2",), MODULE_DIR)
 WHIMBREL = Program(
     "whimbrel",
-    (str(Path(sys.executable).with_name("whimbrel-httpd")), "--builtin", "debian"),
+    (warm_server.HTTPD, "--builtin", "debian"),
     MODULE_DIR,
 )
 
@@ -58,16 +59,12 @@ class ProgramProcess:
 
     def launch(self, seconds: float = 20) -> None:
         """Start the program; wait until it listens or has ended."""
-        with (self.run / "output").open("wb") as sink:
-            self.process = subprocess.Popen(
-                [*self.program.argv, "-d", str(self.server_root), "-f", str(self.conf), "-DFOREGROUND"],
-                stdin=subprocess.DEVNULL,
-                stdout=sink,
-                stderr=sink,
-                cwd=self.run,
-                env={**os.environ, **self.environment},
-                start_new_session=True,
-            )
+        self.process = warm_server.start(
+            [*self.program.argv, "-d", str(self.server_root), "-f", str(self.conf), "-DFOREGROUND"],
+            output=self.run / "output",
+            cwd=self.run,
+            environment={**os.environ, **self.environment},
+        )
         end = time.monotonic() + seconds
         while time.monotonic() < end and self.process.poll() is None:
             with socket.socket() as probe:

@@ -18,12 +18,13 @@ from tests.differential.cache_play import FORGETFUL, Play, make_clock
 from tests.differential.request_echo import ECHOING
 from tests.hostile import stale
 from tests.hostile.measure import Budget
+from tests.support.samples import amount
 from whimbrel.base.dialect import DIALECTS, V24, Dialect
 from whimbrel.engine.prepared import prepared_cache
 from whimbrel.engine.prepared.prepared_cache import PreparedCache
 from whimbrel.engine.request import Request
 
-SEEDS = int(os.environ.get("WHIMBREL_PREPARED_SEEDS", "8"))
+SEEDS = int(os.environ.get("WHIMBREL_PREPARED_SEEDS", amount(4, 8)))
 FIRST = int(os.environ.get("WHIMBREL_PREPARED_FIRST", "0"))
 REQUESTS = 250
 CHANGES = 20  # kinds of changes on disk in one run of the tests

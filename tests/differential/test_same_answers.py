@@ -23,8 +23,9 @@ from tests.differential.servers import APACHE, WHIMBREL, Program
 from tests.differential.site import GeneratedSite, ServerProcess, documents, htaccess
 from tests.differential.strategies import requests, sites
 from tests.differential.time_limit import TimeLimit, bounded
+from tests.support.samples import amount
 
-EXAMPLES = 30
+EXAMPLES = amount(12, 30)
 
 
 def check_same(first: Program, second: Program, site: GeneratedSite, questions: list[Request]) -> None:

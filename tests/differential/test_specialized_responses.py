@@ -14,14 +14,15 @@ import pytest
 from tests.differential.cache_engines import Clock
 from tests.differential.specialized_run import Differential, Send, Step, Stream, Tick, shorter, still_clock
 from tests.differential.specialized_site import BASE, LIKELY, SAFE, STABLE, Change, Site
+from tests.support.samples import amount, first_seed
 from whimbrel.engine.specialized import rules
 from whimbrel.engine.specialized.rules import NameRules
 from whimbrel.modules.http import mod_mime
 from whimbrel.modules.mappers import mod_alias
 from whimbrel.registry.module import PathRules
 
-SEEDS = int(os.environ.get("WHIMBREL_SPECIALIZED_SEEDS", "30"))
-FIRST = int(os.environ.get("WHIMBREL_SPECIALIZED_FIRST", "0"))
+SEEDS = int(os.environ.get("WHIMBREL_SPECIALIZED_SEEDS", amount(15, 30)))
+FIRST = first_seed("WHIMBREL_SPECIALIZED_FIRST", SEEDS)
 VERSIONS = ("2.4", "2.4", "2.4", "2.2")
 OPEN = '<Directory "@">\nAllowOverride None\nOptions FollowSymLinks\nRequire all granted\n</Directory>'
 LOG = 'CustomLog logs/access_log "%h %u %t \\"%r\\" %>s %b %I %O %k %X"'
@@ -63,7 +64,7 @@ def test_random_sites(runner: Differential) -> None:
         difference = runner.seed(seed, VERSIONS[seed % len(VERSIONS)])
         assert difference is None, str(difference)
     assert runner.counts["specialized 404"] > SEEDS
-    assert runner.counts["specialized file"] > SEEDS // 10
+    assert runner.counts["specialized file"] > SEEDS // 20
 
 
 NAMES = [f"/n{number}.txt" for number in range(6)]

@@ -14,6 +14,7 @@ from tests.differential.exchange import Request
 from tests.differential.guarded import guarded_requests, guarded_sites
 from tests.differential.site import MODULES, GeneratedSite, documents, htaccess
 from tests.differential.time_limit import TimeLimit, bounded
+from tests.support.samples import amount
 from tests.unit.engine.explain.explaining import steps
 from whimbrel.base.dialect import DIALECTS
 from whimbrel.base.errors import ConfigError, StartError
@@ -105,7 +106,7 @@ def check_tree(root: Decision, status: int) -> None:
 told_clock = TimeLimit()
 
 
-@bounded(60)
+@bounded(amount(25, 60))
 @given(guarded_sites(), st.lists(guarded_requests(), min_size=3, max_size=8))
 def test_a_told_answer_is_the_plain_one(site: GeneratedSite, questions: list[Request]) -> None:
     if told_clock.over():

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Iterator
+from functools import cache
 from pathlib import Path
 from typing import Any, Final
 
@@ -88,10 +89,16 @@ def test_a_line_that_a_backslash_joins_does_not_end() -> None:
     assert not re.search(LINE_END, "Options \\\n")
 
 
+@cache
+def rules() -> tuple[dict[str, Any], ...]:
+    """Return the rules of lines, in the order of the grammar."""
+    repository: Any = grammar()["repository"]
+    return (*repository["section"]["patterns"], *repository["directive"]["patterns"])
+
+
 def scope_of(line: str) -> str:
     """Return the scope of the first word of a line by the rules of the grammar, in their order."""
-    repository: Any = grammar()["repository"]
-    for rule in (*repository["section"]["patterns"], *repository["directive"]["patterns"]):
+    for rule in rules():
         match = re.search(rule.get("begin") or rule["match"], line)
         if match is not None:
             captures = rule.get("beginCaptures") or rule["captures"]

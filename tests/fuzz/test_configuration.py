@@ -13,6 +13,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
+from tests.support.samples import amount
 from whimbrel.base.dialect import DIALECTS, V24, Dialect
 from whimbrel.catalogue import catalogue
 from whimbrel.config.check import check
@@ -155,7 +156,7 @@ def text(version: str) -> st.SearchStrategy[bytes]:
 
 
 RELAXED = settings(
-    max_examples=int(os.environ.get("WHIMBREL_FUZZ", "150")),
+    max_examples=int(os.environ.get("WHIMBREL_FUZZ", amount(60, 150))),
     deadline=None,
     suppress_health_check=[HealthCheck.too_slow, HealthCheck.function_scoped_fixture],
 )

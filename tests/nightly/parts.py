@@ -86,6 +86,16 @@ def mutants(seconds: float, seed: int) -> Command:
     return (*PYTHON, "tests.mutants.run", "--count", str(count), "--seed", str(seed), *options)
 
 
+def samples(seconds: float, seed: int) -> Command:
+    """Return the command of the sampled tests with many cases."""
+    return (*PYTHON, "tests.nightly.samples", "--seconds", f"{seconds:.0f}", "--seed", str(seed))
+
+
+def verify(seconds: float, seed: int) -> Command:
+    """Return the command of random mutations of upgraded configurations."""
+    return (*PYTHON, "tests.verify.run", "--seconds", f"{seconds:.0f}", "--seed", str(seed))
+
+
 def faults(seconds: float, seed: int) -> Command:
     """Return the command of some faults, chosen by the seed."""
     listed = subprocess.run(
@@ -100,14 +110,16 @@ def faults(seconds: float, seed: int) -> Command:
 
 
 PARTS = (
-    Part("differential", 14, differential, (2,)),
-    Part("specialized", 10, specialized),
-    Part("crawl", 8, crawl, (2,)),
-    Part("smuggling", 12, partial(measure, "smuggling")),
-    Part("fuzz", 14, fuzz),
+    Part("samples", 16, samples),
+    Part("verify", 4, verify),
+    Part("differential", 12, differential, (2,)),
+    Part("specialized", 6, specialized),
+    Part("crawl", 6, crawl, (2,)),
+    Part("smuggling", 8, partial(measure, "smuggling")),
+    Part("fuzz", 12, fuzz),
     Part("mutants", 8, mutants),
-    Part("soak", 14, partial(measure, "soak")),
-    Part("races", 6, partial(measure, "races")),
+    Part("soak", 12, partial(measure, "soak")),
+    Part("races", 4, partial(measure, "races")),
     Part("races-shared", 4, partial(measure, "races-shared")),
-    Part("faults", 10, faults),
+    Part("faults", 8, faults),
 )

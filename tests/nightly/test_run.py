@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 
 from tests.fuzz.target import names
+from tests.nightly import samples
 from tests.nightly.page import Page, Row
 from tests.nightly.parts import PARTS, Command, Part, fuzz, measure
 from tests.nightly.run import figures_of, main, run
@@ -110,3 +111,26 @@ def test_long_figures_are_shortened_and_commands_are_quoted() -> None:
     assert len(row.shown_figures) == 400
     assert "all green" in page.title
     assert "make faults 'FAULTS=--only a b'" in page.text()
+
+
+def test_what_make_test_samples_is_found() -> None:
+    names = samples.sampled()
+    assert {"tests/conformance/test_in_process.py", "tests/upgrade/test_marks.py"} <= set(names)
+    assert all((samples.ROOT / name).is_file() for name in names)
+
+
+def test_sampled_tests_run_with_all_amounts_until_the_time_is_over(
+    tmp_path: Path, capfd: pytest.CaptureFixture[str]
+) -> None:
+    good, bad = tmp_path / "test_good.py", tmp_path / "test_bad.py"
+    condition = "os.environ['WHIMBREL_FULL'] and os.environ['WHIMBREL_SEED'] == '7'"
+    check = f"import os\n\n\ndef test_it():\n    assert {condition}\n"
+    good.write_text(check)
+    bad.write_text(check.replace("'7'", "'8'"))
+    words = ["--seed", "7", "--jobs", "0", str(good), str(bad)]
+    assert samples.main(words) == 1
+    out = capfd.readouterr().out
+    assert f"failed: WHIMBREL_FULL=1 WHIMBREL_SEED=7 pytest {bad}\n" in out
+    assert out.endswith("samples: 2 of 2 files, 1 failed\n")
+    assert samples.main(["--seconds", "0", *words]) == 0
+    assert capfd.readouterr().out == "samples: 0 of 2 files, 0 failed\n"

@@ -16,6 +16,7 @@ from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
+from tests.support import warm_server
 
 from whimbrel.testing.ports import free_port
 
@@ -43,7 +44,7 @@ class ServerProcess:
 
     def __init__(self, root: Path, port: int) -> None:
         self.root, self.port = root, port
-        self.process: subprocess.Popen[bytes] | None = None
+        self.process: subprocess.Popen[bytes] | warm_server.WarmServer | None = None
         self.environment = dict(os.environ)
         self.changes = ""  # Python code that runs before the server, for changes of single tests
 
@@ -52,12 +53,12 @@ class ServerProcess:
             sys.executable,
             "-c",
             f"{self.changes}\nfrom whimbrel.cli.httpd import main; main()",
-            "--builtin",
-            "debian",
-            "-d",
-            str(self.root),
-            *more,
+            *self.words(*more),
         ]
+
+    def words(self, *more: str) -> list[str]:
+        """Return the arguments of whimbrel-httpd."""
+        return ["--builtin", "debian", "-d", str(self.root), *more]
 
     def run(self, *more: str) -> subprocess.CompletedProcess[str]:
         return subprocess.run(
@@ -71,9 +72,16 @@ class ServerProcess:
         )
 
     def start(self, *more: str) -> None:
-        with (self.root / "stderr").open("wb") as sink:
-            self.process = subprocess.Popen(
-                self.command("-DFOREGROUND", *more), cwd=self.root, stderr=sink, env=self.environment
+        output = self.root / "stderr"
+        if self.changes:
+            with output.open("wb") as sink:
+                self.process = subprocess.Popen(
+                    self.command("-DFOREGROUND", *more), cwd=self.root, stderr=sink, env=self.environment
+                )
+        else:
+            words = [warm_server.HTTPD, *self.words("-DFOREGROUND", *more)]
+            self.process = warm_server.start(
+                words, output=output, cwd=self.root, environment=self.environment
             )
         self.wait_for(lambda: (self.root / "logs/httpd.pid").exists() or self.ended())
 

@@ -12,6 +12,7 @@ from pathlib import Path
 import pytest
 
 from tests.differential.servers import APACHE
+from tests.support.samples import amount
 from tests.upgrade.conditional_access import run
 from tests.upgrade.split_sections import PLACES, split_section
 
@@ -20,7 +21,7 @@ SECTIONS = 48
 
 
 @needs_apache
-@pytest.mark.parametrize("seed", [1, 2])
+@pytest.mark.parametrize("seed", range(1, amount(2, 3)))
 def test_no_answer_differs_without_a_mark_and_none_is_opened(open_path: Path, seed: int) -> None:
     found = run(SECTIONS, seed, open_path)
     assert found.asked > 10_000

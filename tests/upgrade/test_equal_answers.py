@@ -1,6 +1,6 @@
 """Recorded 2.2 configurations, upgraded in place and asked of a real httpd 2.4: the answers are those of 2.2.
 
-WHIMBREL_CASES=N takes N configurations of each family and N entries of EXCEPT.tsv instead of two; `make
+WHIMBREL_CASES=N takes N configurations of each family and N entries of EXCEPT.tsv instead of one; `make
 upgrade-check` takes all.
 """
 
@@ -43,7 +43,7 @@ needs_apache = pytest.mark.skipif(not APACHE.exists(), reason="needs apache2")
 
 def upgrade(site: RecordedSite) -> subprocess.CompletedProcess[bytes]:
     """The result of `whimbrel upgrade --write` of this checkout."""
-    words = ["upgrade", "--write", "-d", site.root, "-f", "conf/httpd.conf"]
+    words = ["upgrade", "--write", "--no-verify", "-d", site.root, "-f", "conf/httpd.conf"]
     done = warm_command.run(words, cwd=site.root)
     done.stdout += done.stderr
     return done

@@ -15,13 +15,14 @@ import pytest
 
 from tests.corpus.configurations import CONFIGURATIONS, LARGER_SET
 from tests.corpus.httpd_check import needs_apache
+from tests.support.samples import amount
 from tests.upgrade.lone_files import Lone, refusals, upgraded
 from tests.upgrade.lone_texts import generated
 from whimbrel.upgrade.model import UpgradeOptions
 
 CASES = int(os.environ.get("WHIMBREL_CASES") or 0)
-GENERATED = 200 if CASES else 60
-EVERY = 1 if CASES else 12
+GENERATED = 200 if CASES else amount(24, 60)
+EVERY = 1 if CASES else amount(36, 12)
 ASSUMED = UpgradeOptions(no_outer_password=True)
 
 

@@ -1,7 +1,7 @@
 """At most one section in twenty is marked for review: over the recorded configurations about access, and over
 whole configurations; of single files one in ten.
 
-WHIMBREL_CASES=N takes N configurations of each family instead of two; `make upgrade-check` counts all.
+WHIMBREL_CASES=N takes N configurations of each family instead of one; `make upgrade-check` counts all.
 """
 
 from __future__ import annotations

@@ -7,8 +7,9 @@ import os
 from tests.conformance.case import Case
 from tests.conformance.cases import load_cases
 from tests.conformance.upgrade_run import is_upgradable
+from tests.support.samples import amount
 
-CASES = int(os.environ.get("WHIMBREL_CASES", "2"))
+CASES = int(os.environ.get("WHIMBREL_CASES", amount(1, 2)))
 
 
 def upgradable(family: str) -> list[Case]:

@@ -5,11 +5,12 @@ from __future__ import annotations
 import random
 
 from tests.conformance.cases import packed, read_cases
+from tests.support.samples import amount
 from tests.verify.mutations import OPERATORS
 from tests.verify.run import shuffled
 from tests.verify.upgraded import is_found, is_usable, mutants, upgraded_site
 
-COUNT = 8
+COUNT = amount(4, 8)
 
 
 def test_mutants_are_found() -> None:

@@ -8,11 +8,12 @@ import pytest
 
 from tests.conformance.case import Record, case_of, has_version
 from tests.conformance.cases import families, load, spread
+from tests.support.samples import amount
 from tests.verify.recorded import side, site_of
 from whimbrel.verify.verification import Verdict, VerifyResult
 from whimbrel.verify.verify import verify
 
-CASES = int(os.environ.get("WHIMBREL_CASES", "3"))
+CASES = int(os.environ.get("WHIMBREL_CASES", amount(1, 3)))
 """Cases of each family; 1000 for all."""
 MAX_UNDECIDED = 0.02
 FEW = 3

@@ -5,6 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
+from tests.support.samples import amount
 from tests.unit.explain.explained_site import write_site
 
 from whimbrel.api import Request, RequestError, Site, load
@@ -38,7 +39,7 @@ def requests() -> object:
     )
 
 
-@hypothesis.settings(max_examples=150, derandomize=True)
+@hypothesis.settings(max_examples=amount(50, 150), derandomize=True)
 @hypothesis.given(request=requests())
 def test_any_value_gives_an_answer_or_a_request_error(site: Site, request: Request) -> None:
     try:

@@ -85,7 +85,7 @@ def test_the_temporary_server_goes_with_the_site(tmp_path: Path) -> None:
     assert (tmp_path / "page.html").exists()
 
 
-def test_thousands_of_rules_are_read_once(tmp_path: Path) -> None:
+def test_hundreds_of_rules_are_read_once(tmp_path: Path) -> None:
     """Reading a rule costs the same in a long file as in a short one, and later requests read nothing."""
 
     def cost(count: int) -> tuple[Site, int]:
@@ -95,11 +95,11 @@ def test_thousands_of_rules_are_read_once(tmp_path: Path) -> None:
         (tmp_path / str(count) / ".htaccess").write_text("RewriteEngine On\n" + rules + "# changed\n")
         return site, count_calls(lambda: site.get("/page.html").status)
 
-    _, short = cost(300)
-    site, long = cost(1800)
+    _, short = cost(100)
+    site, long = cost(600)
     assert 5 < long / short < 7
-    assert site.get("/old/1799").location == "http://localhost/new/1799"
-    again = count_calls(lambda: site.get("/old/1799").status)
+    assert site.get("/old/599").location == "http://localhost/new/599"
+    again = count_calls(lambda: site.get("/old/599").status)
     assert again < long / 10, "the file was read again"
     assert site.explain("/old/100").lines[0].line == 102
     assert len(str(site.explain("/old/100"))) < 10_000

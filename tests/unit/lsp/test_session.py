@@ -14,6 +14,7 @@ pytest.importorskip("lsprotocol", reason="the extra lsp is not installed")
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from lsprotocol.types import Diagnostic, FormattingOptions, Position
+from tests.support.samples import amount
 
 from whimbrel.lsp.completion import completions
 from whimbrel.lsp.definitions import definitions
@@ -94,7 +95,7 @@ def features(session: EditorSession, place: Position) -> list[Callable[[], objec
     ]
 
 
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=amount(50, 150), deadline=None)
 @given(
     st.integers(0, len(TEXT)),
     st.lists(PIECES, max_size=4),

@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
+from tests.support.samples import amount
 
 from whimbrel.base.latin1 import to_text as as_text
 from whimbrel.syntax.format import NotTheSame, formatted
@@ -103,7 +104,7 @@ FILES = st.lists(st.tuples(LINES, ENDS), max_size=14).map(
 )
 
 
-@settings(max_examples=600, deadline=None)
+@settings(max_examples=amount(200, 600), deadline=None)
 @given(FILES | st.binary(max_size=60), st.integers(0, 8))
 @example(b"a\\\n", 4)
 @example(b"   \\\n b\n", 4)
@@ -117,7 +118,7 @@ def test_the_meaning_stays_and_twice_is_once(data: bytes, indent: int) -> None:
     assert formatted(once, spelled, indent=indent) == once
 
 
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=amount(100, 300), deadline=None)
 @given(FILES)
 def test_comments_stay(data: bytes) -> None:
     try:

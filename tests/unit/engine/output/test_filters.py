@@ -10,6 +10,7 @@ from typing import Any
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from tests.support.samples import amount
 
 from whimbrel.engine.body import PIECE, Aborted, FileSegment, Part, Source
 from whimbrel.engine.output.filter import FilterError, FilterType, OutputFilter, Transform, add_output_filter
@@ -284,7 +285,7 @@ def test_what_a_filter_reads_decides_about_caching() -> None:
         assert (r.uncacheable, r.deps.on_client) == wanted
 
 
-@settings(deadline=None, max_examples=200)
+@settings(deadline=None, max_examples=amount(66, 200))
 @given(
     st.lists(st.binary(max_size=30), max_size=6),
     st.lists(st.tuples(st.integers(0, 40), st.binary(max_size=3)), max_size=4),

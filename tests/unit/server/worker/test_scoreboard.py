@@ -10,6 +10,7 @@ from typing import Any
 import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
+from tests.support.samples import amount
 
 from whimbrel.modules.generators.mod_status.state import State
 from whimbrel.server.worker.scoreboard import (
@@ -227,7 +228,7 @@ VALUES = st.recursive(
 )
 
 
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=amount(100, 300), deadline=None)
 @given(
     st.integers(0, 2),
     st.dictionaries(st.sampled_from(list(a_text())), VALUES),
@@ -263,7 +264,7 @@ def test_no_text_stops_a_reader(slot: int, changes: dict[str, Any], noise: bytes
     assert board.retired_totals()["accesses"] >= 0
 
 
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=amount(66, 200), deadline=None)
 @given(st.binary(max_size=200), st.integers(0, 3 * 16 + 200))
 def test_no_bytes_stop_a_reader(noise: bytes, at: int) -> None:
     board = SharedScoreboard(2)

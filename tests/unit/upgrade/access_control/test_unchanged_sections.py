@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from tests.support.samples import amount
 from tests.unit.upgrade.access_texts import USER, marks
 
 from whimbrel.syntax.tree import parse
@@ -153,7 +154,7 @@ def test_a_condition_around_a_host_does_not_decide_what_its_files_may_contain(
     assert (f"{tmp_path}/htdocs/.htaccess" in files) is (not reasons)
 
 
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=amount(100, 300), deadline=None)
 @given(st.text(alphabet="{%-+ \t<=@ifend_a.\n", max_size=30))
 def test_bytes_of_a_text_do_not_hide_a_block(text: str) -> None:
     file = SourceFile("/a.conf", parse(text.encode()))

@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
+from tests.support.samples import amount
 from tests.unit.upgrade.config_trees import config_tree, fragments, laid, reasons
 
 from whimbrel.config.options import LoadOptions
@@ -250,7 +251,9 @@ PIECES = st.lists(
 ).map(b"".join)
 
 
-@settings(max_examples=200, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(
+    max_examples=amount(66, 200), deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture]
+)
 @given(PIECES | st.binary(max_size=60))
 def test_nothing_that_a_file_holds_raises(tmp_path: Path, data: bytes) -> None:
     """And all statements come from the bytes of their file, inside one another."""

@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
+from tests.support.samples import amount
 from tests.unit.upgrade.config_trees import fragments
 
 from whimbrel.upgrade.check.fixpoint import UpgradeResult, upgrade
@@ -136,7 +137,7 @@ def test_an_open_bracket_in_a_pattern_is_no_mark(line: bytes, is_marked: bool) -
     assert bool(marked_lines(b"Listen 80\n" + line + b"\n")) is is_marked
 
 
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=amount(100, 300), deadline=None)
 @given(st.text(alphabet="<%{}[]@$#\\_:(). aAbBsZ09\n-", max_size=40))
 def test_bytes_of_a_text_do_not_hide_a_mark(text: str) -> None:
     """The search of the whole text, which the test of bytes saves, finds no mark where that finds none."""

@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from tests.support.samples import amount
 
 from whimbrel.base.regex import RegexError, compile_regex, scannable
 from whimbrel.modules.filters.mod_substitute.lines import Cut, Rules, substitute_lines
@@ -41,7 +42,7 @@ def patterns(draw: st.DrawFn) -> Pattern | None:
     return expression(draw(EXPRESSIONS), to, ignore_case=ignore_case, flatten=flatten)
 
 
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=amount(100, 300), deadline=None)
 @given(st.lists(patterns(), min_size=1, max_size=3), TEXTS, st.sampled_from([20, 60, 200, NO_LIMIT]))
 def test_the_whole_text_gives_what_the_lines_give(drawn: list[Pattern | None], text: str, limit: int) -> None:
     rules = Rules(tuple(pattern for pattern in drawn if pattern is not None), limit)

@@ -1,0 +1,30 @@
+"""How much of a recorded or random family a run of all tests takes, and the seed of its searches.
+
+`make test` takes few cases of each family. `make nightly` sets `WHIMBREL_FULL` and takes many
+(tests/nightly/samples.py finds the tests that import this module). A search begins at the seed of the day, so
+that runs add up; pytest prints it at its end, and `WHIMBREL_SEED` repeats it.
+"""
+
+from __future__ import annotations
+
+import os
+from datetime import UTC, datetime
+from typing import Final
+
+FULL: Final = "WHIMBREL_FULL"
+SEED: Final = "WHIMBREL_SEED"
+
+
+def amount(few: int, many: int) -> int:
+    """Return *few*, in a nightly run *many*."""
+    return many if os.environ.get(FULL) else few
+
+
+def seed_of_the_run() -> int:
+    """Return the seed of `WHIMBREL_SEED`, or the number of the day; started processes inherit it."""
+    return int(os.environ.setdefault(SEED, str(datetime.now(UTC).toordinal())))
+
+
+def first_seed(variable: str, count: int) -> int:
+    """Return the first of *count* seeds: that of the environment, or one that no other day takes."""
+    return int(os.environ.get(variable, seed_of_the_run() * count))
