@@ -139,33 +139,33 @@ class ChangeCauses:
     def _lines(
         self, probe: Probe, statuses: frozenset[int]
     ) -> tuple[tuple[CausingLine, ...], tuple[CausingLine, ...]]:
-        """Return the lines that decided about access, or that a side refuses, where *statuses* are of these;
-        else those of the steps in which the explanations of both sides differ.
+        """Return the lines of the steps in which the explanations of both sides differ; where *statuses* are
+        of access, those of the steps of access, and what else decided, or what a side refuses.
         """
+        changes = list(changed_steps(explain_probe(self._old, probe), explain_probe(self._new, probe)))
+        sides = [change.old for change in changes], [change.new for change in changes]
         if not statuses.isdisjoint(_OF_ACCESS):
-            old, new = (self._deciding(side, probe) for side in (self._old, self._new))
+            old = self._deciding(self._old, probe, sides[0])
+            new = self._deciding(self._new, probe, sides[1])
             if old != new:
                 return old, new
-        changes = list(changed_steps(explain_probe(self._old, probe), explain_probe(self._new, probe)))
-        return causing_lines([change.old for change in changes]), causing_lines(
-            [change.new for change in changes]
-        )
+        return causing_lines(sides[0]), causing_lines(sides[1])
 
     @staticmethod
-    def _deciding(side: Side, probe: Probe) -> tuple[CausingLine, ...]:
+    def _deciding(side: Side, probe: Probe, steps: list[ExplanationStep | None]) -> tuple[CausingLine, ...]:
+        changed = _lines_of([step for step in _flat(steps) if step.kind == "access" and step.lines])
         sources = SourceLines(side.options.overlay)
         found = [line for line in deciding_lines(side, probe) if line.role in (DECIDES, _REFUSED)]
         found.sort(key=lambda line: line.role != _REFUSED)
-        return tuple(
-            dict.fromkeys(
-                CausingLine(
-                    line.path,
-                    line.line,
-                    sources.text(Origin(SourceLocation(line.path, line.line), "")) or line.text,
-                )
-                for line in found
+        decided = [
+            CausingLine(
+                line.path,
+                line.line,
+                sources.text(Origin(SourceLocation(line.path, line.line), "")) or line.text,
             )
-        )
+            for line in found
+        ]
+        return tuple(dict.fromkeys((*changed, *decided)))
 
 
 def causing_lines(steps: list[ExplanationStep | None]) -> tuple[CausingLine, ...]:
