@@ -6,9 +6,9 @@ import datetime
 from pathlib import Path
 
 import pytest
+
 from tests.support.fleet_trees import write_broken
 from tests.support.varied_trees import write_varied_server
-
 from whimbrel.base.lazy_dataclasses import replace
 from whimbrel.fleet.model import ServerResult
 from whimbrel.fleet.run import FleetOptions, run_fleet
