@@ -4,12 +4,10 @@ from __future__ import annotations
 
 import os
 import signal
-import sys
 import time
 from dataclasses import dataclass
 
 from whimbrel.fleet.model import RuleCount, ServerResult
-from whimbrel.fleet.pool import MAX_IMPORTED
 from whimbrel.fleet.servers import FleetServer
 from whimbrel.fleet.tasks import ReportWriting
 from whimbrel.upgrade.model import Risk
@@ -44,10 +42,6 @@ class HostileTask:
             raise KeyError("a defect")
         if server.name.startswith("nested"):
             raise RecursionError
-        if server.name.startswith("importing"):
-            sys.modules.update({f"{server.name}.{number}": sys for number in range(MAX_IMPORTED + 1)})
-        if server.name.startswith("process"):
-            return ServerResult(server.name, str(os.getpid()), "findings", 1)
         if server.name.startswith("writing"):
             report_writing()
             time.sleep(3600)

@@ -1,22 +1,16 @@
 """The processors of this machine: processes that take one server after the other, each within its bounds.
 
 A process that dies, or that takes too much time or memory, ends; its server is not decided, and another
-process takes its place. Processes are spawned: nothing of the command's own state is in them. The first
-server of a process leaves the modules and tables that others need. Each other one has a fork of the process,
-which ends with it: the million objects of a configuration are never collected. The server behind one that
-needed other modules is worked on in the process again.
+process takes its place. Processes are spawned: nothing of the command's own state is in them.
 """
 
 from __future__ import annotations
 
 import gc
 import os
-import signal
-import sys
 import time
 from collections import deque
 from collections.abc import Iterator, Sequence
-from contextlib import suppress
 from multiprocessing import get_context
 from multiprocessing.connection import Connection, wait
 from multiprocessing.context import SpawnProcess
@@ -45,9 +39,6 @@ _LAST_MESSAGES: Final = 2
 """Messages that a process may have sent before it was ended: it writes, and its result."""
 _NO_MEMORY: Final = 77
 """Exit code of a process that has no memory left."""
-_HAS_IMPORTED: Final = 78
-"""Exit code of a fork that has imported more than MAX_IMPORTED modules: others would import them again."""
-MAX_IMPORTED: Final = 20
 
 
 @dataclass(frozen=True, slots=True)
@@ -169,7 +160,7 @@ class FleetPool:
     def _end(self, connection: Connection) -> None:
         worker = self._workers.pop(connection)
         connection.close()
-        _kill(worker.process)
+        worker.process.kill()
         worker.process.join()
 
     def close(self) -> None:
@@ -180,7 +171,7 @@ class FleetPool:
         while any(worker.is_writing for worker in waiting.values()) and time.monotonic() < ends:
             self._take_last(waiting, max(ends - time.monotonic(), 0.0))
         for worker in self._workers.values():
-            _kill(worker.process)
+            worker.process.kill()
         for worker in self._workers.values():
             worker.process.join()
         for _message in range(_LAST_MESSAGES):
@@ -206,67 +197,27 @@ class FleetPool:
                 del waiting[connection]
 
 
-def _kill(process: SpawnProcess) -> None:
-    """End *process* and its fork, if it has come to lead its group."""
-    assert process.pid is not None
-    if hasattr(os, "killpg"):
-        with suppress(ProcessLookupError, PermissionError):
-            os.killpg(process.pid, signal.SIGKILL)
-    process.kill()
-
-
 def _serve(task: FleetTask, connection: Connection, memory: int) -> None:
     """Work on servers until the other end is closed."""
-    if hasattr(os, "setpgid"):
-        os.setpgid(0, 0)
     confine()
     limit_process(memory)
     with open(os.devnull, "w") as nowhere:
         os.dup2(nowhere.fileno(), 2)  # where memory ends, the interpreter prints a line for each finalizer
-    gc.disable()  # a configuration is a million live objects, which each collection would traverse
     has_modules = False
     while True:
         try:
             server = connection.recv()
-            if has_modules and hasattr(os, "fork"):
-                has_modules = _work_in_fork(task, server, connection)
-                continue
-            result = _work(task, server, connection)
         except (EOFError, OSError):
             return
-        gc.collect()
-        has_modules = not result.fault
-        if has_modules:
-            gc.freeze()  # forks share what the first server has imported
-
-
-def _work(task: FleetTask, server: FleetServer, connection: Connection) -> ServerResult:
-    """Send the result of *server*, and return it; raises OSError if the other end is closed."""
-    try:
-        result = work(task, server, lambda: connection.send(_WRITING))
-        connection.send(result)
-    except MemoryError:
-        os._exit(_NO_MEMORY)  # nothing else is sure to find the memory that it needs
-    return result
-
-
-def _work_in_fork(task: FleetTask, server: FleetServer, connection: Connection) -> bool:
-    """Let a fork send the result of *server*; this process ends as the fork does if that fails.
-
-    Return True if the fork has imported next to nothing, so that the next server may have one too.
-    """
-    child = os.fork()
-    if child == 0:
+        gc.disable()  # a configuration is a million live objects, which each collection would traverse
         try:
-            before = len(sys.modules)
-            _work(task, server, connection)
-            os._exit(_HAS_IMPORTED if len(sys.modules) - before > MAX_IMPORTED else 0)
-        finally:
-            os._exit(1)
-    _pid, status = os.waitpid(child, 0)
-    if os.WIFSIGNALED(status):
-        os.kill(os.getpid(), os.WTERMSIG(status))
-    code = os.waitstatus_to_exitcode(status)
-    if code not in (0, _HAS_IMPORTED):
-        os._exit(code)
-    return code == 0
+            connection.send(work(task, server, lambda: connection.send(_WRITING)))
+        except MemoryError:
+            os._exit(_NO_MEMORY)  # nothing else is sure to find the memory that it needs
+        except OSError:
+            return
+        gc.enable()
+        gc.collect()
+        if not has_modules:
+            gc.freeze()  # what the first server has imported stays: later collections leave it out
+            has_modules = True

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import time
 from collections import deque
-from contextlib import suppress
 from pathlib import Path
 
 import pytest
@@ -46,39 +45,6 @@ def test_a_server_has_a_limit_of_time() -> None:
     found = results(servers("a", "endless", "b"), 2, ServerLimits(seconds=4))
     assert [found[name].verdict for name in "ab"] == ["findings", "findings"]
     assert found["endless"].fault == "stopped after 4 seconds"
-
-
-def running(group: int | None) -> list[str]:
-    """Return the processes of a group, without those that nobody has waited for yet."""
-    found = []
-    for path in Path("/proc").glob("[0-9]*/stat"):
-        with suppress(OSError):
-            state, _parent, leader = path.read_text().rpartition(")")[2].split()[:3]
-            found += [path.parent.name] if leader == str(group) and state != "Z" else []
-    return found
-
-
-def test_a_fork_has_a_limit_of_time_and_ends_with_its_process() -> None:
-    """The first server leaves its modules, the next one has a fork."""
-    fleet = servers("a", "endless", "b")
-    pool = FleetPool(HostileTask(), fleet, 1, ServerLimits(seconds=4))
-    try:
-        found = pool.results(range(3))
-        assert next(found)[1].verdict == "findings"
-        (worker,) = pool._workers.values()
-        assert next(found)[1].fault == "stopped after 4 seconds"
-        assert not running(worker.process.pid)
-        assert next(found)[1].verdict == "findings"
-    finally:
-        pool.close()
-
-
-def test_a_server_with_other_modules_leaves_the_next_one_to_the_process() -> None:
-    """Forks behind it would import these modules again, each for itself."""
-    found = results(servers("process0", "process1", "importing", "process2", "process3"))
-    pids = [found[f"process{number}"].path for number in range(4)]
-    assert pids[0] == pids[2]
-    assert len(set(pids)) == 3
 
 
 def test_a_process_that_dies_between_two_servers_is_replaced() -> None:
