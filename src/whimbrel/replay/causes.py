@@ -31,6 +31,7 @@ MAX_EXPLAINED: Final = 200  # requests of a piece that are explained; later ones
 UNEXPLAINED: Final = " (not explained)"
 _REFUSED: Final = "refused"
 _OF_ACCESS: Final = (401, 403, 500)
+_DECIDING: Final = frozenset({"require", "order", "allow", "deny", "satisfy"})
 NO_CAUSE: Final = ("request", "response", "file")
 """Kinds of steps that show a change and do not cause it."""
 SECTIONS: Final = ("sections", ".htaccess")
@@ -140,32 +141,31 @@ class ChangeCauses:
         self, probe: Probe, statuses: frozenset[int]
     ) -> tuple[tuple[CausingLine, ...], tuple[CausingLine, ...]]:
         """Return the lines of the steps in which the explanations of both sides differ; where *statuses* are
-        of access, those of the steps of access, and what else decided, or what a side refuses.
+        of access, those of access that differ, and what else decided, or what a side refuses.
         """
         changes = list(changed_steps(explain_probe(self._old, probe), explain_probe(self._new, probe)))
         sides = [change.old for change in changes], [change.new for change in changes]
         if not statuses.isdisjoint(_OF_ACCESS):
-            old = self._deciding(self._old, probe, sides[0])
-            new = self._deciding(self._new, probe, sides[1])
+            of_access = [_access_lines(steps) for steps in sides]
+            common = {line.text for line in of_access[0]} & {line.text for line in of_access[1]}
+            old = self._deciding(self._old, probe, [one for one in of_access[0] if one.text not in common])
+            new = self._deciding(self._new, probe, [one for one in of_access[1] if one.text not in common])
             if old != new:
                 return old, new
         return causing_lines(sides[0]), causing_lines(sides[1])
 
     @staticmethod
-    def _deciding(side: Side, probe: Probe, steps: list[ExplanationStep | None]) -> tuple[CausingLine, ...]:
-        changed = _lines_of([step for step in _flat(steps) if step.kind == "access" and step.lines])
+    def _deciding(side: Side, probe: Probe, changed: list[CausingLine]) -> tuple[CausingLine, ...]:
         sources = SourceLines(side.options.overlay)
         found = [line for line in deciding_lines(side, probe) if line.role in (DECIDES, _REFUSED)]
         found.sort(key=lambda line: line.role != _REFUSED)
-        decided = [
-            CausingLine(
-                line.path,
-                line.line,
-                sources.text(Origin(SourceLocation(line.path, line.line), "")) or line.text,
-            )
-            for line in found
-        ]
-        return tuple(dict.fromkeys((*changed, *decided)))
+        texts = {(line.file, line.line): line.text for line in changed}
+        for line in found:
+            texts.setdefault((line.path, line.line), line.text)
+        return tuple(
+            CausingLine(path, number, sources.text(Origin(SourceLocation(path, number), "")) or text)
+            for (path, number), text in texts.items()
+        )
 
 
 def causing_lines(steps: list[ExplanationStep | None]) -> tuple[CausingLine, ...]:
@@ -183,6 +183,12 @@ def causing_lines(steps: list[ExplanationStep | None]) -> tuple[CausingLine, ...
             return _lines_of([*others, *(firsts if has_order else firsts[:1])])
     sections = [step for step in causes if step.kind in SECTIONS]
     return _lines_of(sections or causes[:1])
+
+
+def _access_lines(steps: list[ExplanationStep | None]) -> tuple[CausingLine, ...]:
+    """Return the Require, Order, Allow, Deny and Satisfy lines of the steps of access."""
+    lines = _lines_of([step for step in _flat(steps) if step.kind == "access"])
+    return tuple([line for line in lines if line.text.strip().partition(" ")[0].lower() in _DECIDING])
 
 
 def _of_redirects(steps: Iterable[ExplanationStep | None]) -> set[int]:

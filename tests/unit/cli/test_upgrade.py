@@ -294,7 +294,8 @@ def test_equal_findings_and_decisions_stand_once(site: Path) -> None:
     words = ["upgrade", "-d", str(site), "--select", "R01,C43"]
     err = warm_command.run(words, cwd=site).stderr.decode()
     ready = "ready for 2.4: not yet: to decide: 2: R01 conf/httpd.conf:3 and 2 more; C43 conf/httpd.conf:6"
-    assert err.startswith(f"{ready}\n") and err.count(ready) == 2  # above the findings, and below
+    why = "not verified: under 2.4 the configuration does not load here: "  # R01 and C43 add no LoadModule
+    assert err.startswith(f"{ready}, {why}") and err.count(ready) == 2  # above the findings, and below
     assert "comment above the line records it: # whimbrel: ignore[C43,R01]\n" in err
     assert f"\ninput: whole server: {site}/conf/httpd.conf\n" in err
     assert "conf/httpd.conf:3  R01 unsafe-urls  changes answers · needs review  in 3 places\n" in err

@@ -59,7 +59,7 @@ def test_clients_are_told_apart_by_the_lists_that_decide(tmp_path: Path) -> None
     (change,) = tally.changes
     assert change.what.startswith("status 200 -> 401")
     assert [each.text for each in change.old] == ["Require ip 10.0.0.0/8"]
-    assert [each.text for each in change.new] == ["Require ip 10.0.0.0/9"]
+    assert [each.text for each in change.new] == ["Require ip 10.0.0.0/9", "Require valid-user"]
     assert tally.changes[change].requests == 50
     assert dict(tally.statuses) == {(200, 200, 200): 50, (200, 200, 401): 50, (401, 401, 401): 50}
     admitted = [line("/private/x.html", f"10.1.0.{number}") for number in range(50)]
