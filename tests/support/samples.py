@@ -1,8 +1,9 @@
 """How much of a recorded or random family a run of all tests takes, and the seed of its searches.
 
 `make test` takes few cases of each family. `make nightly` sets `WHIMBREL_FULL` and takes many
-(tests/nightly/samples.py finds the tests that import this module). A search begins at the seed of the day, so
-that runs add up; pytest prints it at its end, and `WHIMBREL_SEED` repeats it.
+(tests/nightly/samples.py finds the tests that import this module). Its searches begin at the seed of the day,
+so that runs add up; pytest prints it at its end, and `WHIMBREL_SEED` repeats it. Those of `make test` begin
+at 0: whether a change is good does not depend on the day.
 """
 
 from __future__ import annotations
@@ -21,10 +22,12 @@ def amount(few: int, many: int) -> int:
 
 
 def seed_of_the_run() -> int:
-    """Return the seed of `WHIMBREL_SEED`, or the number of the day; started processes inherit it."""
-    return int(os.environ.setdefault(SEED, str(datetime.now(UTC).toordinal())))
+    """Return the seed of `WHIMBREL_SEED`, else in a nightly run the number of the day, else 0; started
+    processes inherit it.
+    """
+    return int(os.environ.setdefault(SEED, str(amount(0, datetime.now(UTC).toordinal()))))
 
 
 def first_seed(variable: str, count: int) -> int:
-    """Return the first of *count* seeds: that of the environment, or one that no other day takes."""
+    """Return the first of *count* seeds: that of the environment, or one that no other night takes."""
     return int(os.environ.get(variable, seed_of_the_run() * count))

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import datetime
 from pathlib import Path
 
 import pytest
 
 from tests.support.fleet_trees import write_broken
+from tests.support.samples import seed_of_the_run
 from tests.support.varied_trees import write_varied_server
 from whimbrel.base.lazy_dataclasses import replace
 from whimbrel.fleet.model import ServerResult
@@ -18,8 +18,8 @@ from whimbrel.upgrade.check.check import Selection
 from whimbrel.upgrade.model import UpgradeOptions
 from whimbrel.upgrade.source.named_sources import ConfigArguments
 
-SEED = datetime.date.today().toordinal()
-"""Trees are others on each day."""
+SEED = seed_of_the_run()
+"""Trees are others each night."""
 UPGRADE = UpgradeTask(ConfigArguments(), Selection(), UpgradeOptions())
 TASKS = [CheckTask(ConfigArguments(), Selection(), UpgradeOptions()), UPGRADE]
 
