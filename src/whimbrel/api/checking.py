@@ -138,12 +138,12 @@ def add_start_failure(report: Report, options: LoadOptions) -> None:
 def _old_module(side: Side, report: Report) -> tuple[SourceLocation, str] | None:
     """Return the first line that loads a library which was built for 2.2, and the reason why 2.4 stops there.
 
-    httpd executes LoadModule while it reads the text, before all lines that it executes afterwards. Of a text
-    of 2.4 a finding tells which library was.
+    httpd executes LoadModule while it reads the text, before all lines that it executes afterwards. C06 tells
+    which libraries are not httpd's own.
     """
     foreign = {(entry.path, entry.line) for entry in report.entries if entry.rule == "C06"}
     for place, path in side.foreign_libraries.items():
-        if report.is_of_24 and (display_path(place.path, report.directory), place.line) not in foreign:
+        if (display_path(place.path, report.directory), place.line) not in foreign:
             continue
         if examine(root_relative(side.options.server_root, path)).api != "2.4":
             return place, f"{path} is built for 2.2"
