@@ -145,7 +145,8 @@ class TaskLoop(FakeLoop):
             done, _waiting = await asyncio.wait(tasks, timeout=LONGEST)
             assert done, f"tasks without end: {tasks}"
             for task in done:
-                task.result()
+                if not task.cancelled():
+                    task.result()
 
 
 class FakeResponse(Response):
