@@ -12,14 +12,13 @@ from __future__ import annotations
 
 import argparse
 import asyncio
-import itertools
 import random
 import sys
 import tempfile
 import time
 import traceback
 from collections import Counter
-from collections.abc import Callable, Coroutine, Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, Final, NamedTuple, TypeVar
@@ -41,7 +40,7 @@ from tests.hostile.http2_frames import (
     settings,
     window,
 )
-from tests.support.fakes import FakeLoop
+from tests.support.fakes import TaskLoop
 from whimbrel.base.dialect import DIALECTS, Dialect
 from whimbrel.engine.cache import index as cache_index
 from whimbrel.engine.specialized import budget, directories
@@ -107,35 +106,23 @@ class Difference(NamedTuple):
 @contextmanager
 def still_clock() -> Iterator[Clock]:
     """Let all modules read one clock, and make random values predictable."""
-    clock, numbers = Clock(), itertools.count()
+    clock = Clock()
     with pytest.MonkeyPatch.context() as patch:
         for module in CLOCKED:
             patch.setattr(f"{module}.time", lambda: clock.now)
         patch.setattr("whimbrel.engine.output.byteranges._boundary", lambda: "limit")
-        patch.setattr(IdGenerator, "next", lambda *_: f"Uid-{next(numbers):09}-")
+        patch.setattr(IdGenerator, "next", clock.unique_id)
         patch.setattr("whimbrel.modules.metadata.mod_usertrack.random.SystemRandom", lambda: random.Random(1))
         yield clock
 
 
-class SteppedLoop(FakeLoop):
-    """A loop whose ticks are run by hand, and whose tasks are those of a real loop."""
+class SteppedLoop(TaskLoop):
+    """A loop whose tasks run until they wait for clients."""
 
-    def __init__(self, real: asyncio.AbstractEventLoop) -> None:
-        super().__init__()
-        self.real = real
-
-    def create_task(self, work: Coroutine[Any, Any, None]) -> asyncio.Task[None]:
-        return self.real.create_task(work)
-
-    def run(self, work: Callable[..., Any], *arguments: Any) -> None:
-        """Call *work* while the real loop runs, and let tasks run until they wait for clients."""
-
-        async def call() -> None:
-            work(*arguments)
-            for _ in range(MAX_WAITS):
-                await asyncio.sleep(0)
-
-        self.real.run_until_complete(call())
+    async def settle(self) -> None:
+        """Let the tasks run."""
+        for _ in range(MAX_WAITS):
+            await asyncio.sleep(0)
 
 
 class Http2Client:
@@ -212,6 +199,7 @@ class Run:
 
     def step(self, step: Step) -> str:
         """Take one step; return the difference, "" for none."""
+        self.clock.step += 1
         if isinstance(step, Tick):
             self.clock.now += step.seconds
             self._tick()

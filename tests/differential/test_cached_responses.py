@@ -6,13 +6,17 @@ WHIMBREL_KEPT_SEEDS: the number of configurations of each version; WHIMBREL_KEPT
 
 from __future__ import annotations
 
+import asyncio
 import os
+from collections.abc import Callable
+from contextlib import closing
 from pathlib import Path
 
 import pytest
 
-from tests.differential.cache_engines import BEGIN, Clock, lay_out, loads
+from tests.differential.cache_engines import BEGIN, CachingWorker, Clock, configured, lay_out, loads
 from tests.differential.cache_play import FORGETFUL, Play, make_clock
+from tests.support.fakes import TaskLoop
 from tests.support.samples import amount
 from whimbrel.base.dialect import DIALECTS, V24, Dialect
 
@@ -39,22 +43,23 @@ def play(root: Path, dialect: Dialect, preamble: str, seed: int, clock: Clock) -
     cache; fail at a difference.
     """
     clock.now = BEGIN
-    game = Play(root, dialect, preamble, seed, clock)
-    if not game.servers:
-        return 0, 0
-    engine, made = game.servers[0].engine, 0
-    respond = engine.respond
+    made = 0
+    with closing(Play(root, dialect, preamble, seed, clock)) as game:
+        if not game.servers:
+            return 0, 0
+        engine = game.servers[0].engine
+        respond = engine.respond
 
-    def counted(*arguments: object) -> object:
-        nonlocal made
-        made += 1
-        return respond(*arguments)  # type: ignore[arg-type]
+        def counted(*arguments: object) -> object:
+            nonlocal made
+            made += 1
+            return respond(*arguments)  # type: ignore[arg-type]
 
-    engine.respond = counted  # type: ignore[method-assign, assignment]
-    for number in range(REQUESTS):
-        problem = game.step()
-        assert not problem, f"{dialect.name} seed {seed}, request {number}: {problem}"
-    return game.answered, made
+        engine.respond = counted  # type: ignore[method-assign, assignment]
+        for number in range(REQUESTS):
+            problem = game.step()
+            assert not problem, f"{dialect.name} seed {seed}, request {number}: {problem}"
+        return game.answered, made
 
 
 @pytest.mark.parametrize("version", ["2.4", "2.2"])
@@ -86,3 +91,38 @@ def test_what_is_not_noted_is_found(
             assert "another answer" in str(problem)
             return
     pytest.fail(f"nobody misses the notes about {what}")
+
+
+def served(
+    root: Path, version: str, block: str, clock: Clock, loop: asyncio.AbstractEventLoop
+) -> Callable[[], bytes]:
+    """Return a function that returns what a new server with *block* sends for /b.txt."""
+    made = configured(root, DIALECTS[version], loads(root, DIALECTS[version]), [block])
+    assert made is not None and made[1] == [block]
+    server = CachingWorker(made[0], clock, TaskLoop(loop))
+
+    def ask() -> bytes:
+        connection = server.connect("127.0.0.1", 4000)
+        return server.ask(connection, b"GET /b.txt HTTP/1.0\r\nHost: localhost\r\n\r\n")[0]
+
+    return ask
+
+
+@pytest.mark.parametrize("version", ["2.4", "2.2"])
+def test_programs_filter_responses(root: Path, version: str, clock: Clock) -> None:
+    """The filter UP of the configurations runs a program, which takes tasks of an event loop."""
+    block = "<Location />\nSetOutputFilter UP\n</Location>"
+    with closing(asyncio.new_event_loop()) as loop:
+        out = served(root, version, block, clock, loop)()
+    assert out.startswith(b"HTTP/1.1 200 ") and out.endswith(b"\r\n\r\nPLAIN B\n")
+
+
+def test_both_servers_give_a_request_the_same_id(root: Path, clock: Clock) -> None:
+    """A compressed body may contain it, so a difference could not be masked."""
+    block = 'Header set X-I "%{UNIQUE_ID}e"'
+    with closing(asyncio.new_event_loop()) as loop:
+        one, other = (served(root, "2.4", block, clock, loop) for _ in range(2))
+        first = one()
+        assert b"X-I: Uid-" in first and other() == first
+        clock.step += 1
+        assert one() != first

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import os
 import random
+from contextlib import closing
 from pathlib import Path
 
 import pytest
@@ -72,19 +73,19 @@ def with_body(data: bytes, dice: random.Random) -> bytes:
 def play(root: Path, dialect: Dialect, preamble: str, seed: int, clock: Clock) -> None:
     """Send random requests; fail at a difference."""
     clock.now = BEGIN
-    game = Play(root, dialect, preamble, seed, clock)
-    if not game.servers:
-        return
-    head, dice = game.clients.head, random.Random(seed)
+    with closing(Play(root, dialect, preamble, seed, clock)) as game:
+        if not game.servers:
+            return
+        head, dice = game.clients.head, random.Random(seed)
 
-    def sent() -> bytes:
-        data = head()
-        return with_body(data, dice) if dice.random() < 0.1 else data
+        def sent() -> bytes:
+            data = head()
+            return with_body(data, dice) if dice.random() < 0.1 else data
 
-    game.clients.head = sent  # type: ignore[method-assign]
-    for number in range(REQUESTS):
-        problem = game.step()
-        assert not problem, f"{dialect.name} seed {seed}, request {number}: {problem}"
+        game.clients.head = sent  # type: ignore[method-assign]
+        for number in range(REQUESTS):
+            problem = game.step()
+            assert not problem, f"{dialect.name} seed {seed}, request {number}: {problem}"
 
 
 @pytest.mark.parametrize("version", ["2.4", "2.2"])

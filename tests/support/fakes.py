@@ -21,6 +21,7 @@ from whimbrel.engine.response import Framing, Response
 from whimbrel.http.syntax.head import Head
 from whimbrel.registry.methods import Methods
 
+LONGEST = 10.0  # seconds that tasks take
 CLIENT, SERVER = ("192.0.2.7", 4711), ("192.0.2.1", 80)
 
 
@@ -96,6 +97,10 @@ class FakeLoop:
     def call_later(self, seconds: float, work: Any) -> None:
         return None
 
+    def run(self, work: Callable[..., object], *arguments: Any) -> None:
+        """Call *work* as the loop would."""
+        work(*arguments)
+
     def tick(self) -> None:
         """Run the calls that are ready."""
         ready, self.ready = self.ready, []
@@ -112,6 +117,36 @@ class EagerTaskLoop(FakeLoop):
                 work.send(None)
         except StopIteration:
             return
+
+
+class TaskLoop(FakeLoop):
+    """A loop whose ticks are run by hand, and whose tasks are those of a *real* loop."""
+
+    def __init__(self, real: asyncio.AbstractEventLoop) -> None:
+        super().__init__()
+        self.real = real
+
+    def create_task(self, work: Coroutine[Any, Any, None]) -> asyncio.Task[None]:
+        return self.real.create_task(work)
+
+    def run(self, work: Callable[..., object], *arguments: Any) -> None:
+        """Call *work* while the real loop runs, and let the tasks run."""
+
+        async def call() -> None:
+            work(*arguments)
+            await self.settle()
+
+        self.real.run_until_complete(call())
+
+    async def settle(self) -> None:
+        """Wait until all tasks have ended; fail after `LONGEST`."""
+        own = {asyncio.current_task()}
+        while tasks := asyncio.all_tasks() - own:
+            done, _waiting = await asyncio.wait(tasks, timeout=LONGEST)
+            assert done, f"tasks without end: {tasks}"
+            for task in done:
+                if not task.cancelled():
+                    task.result()
 
 
 class FakeResponse(Response):

@@ -312,19 +312,22 @@ def _detached(env: LazyEnv) -> LazyEnv:
 
 
 def is_plain(r: Request) -> bool:
-    """Return True if a request brings nothing to its phases but its head, addresses and kind of body."""
+    """Return True if a request brings nothing to its phases but its head, addresses and kind of body, and its
+    request line says no more than method, path, query and protocol.
+
+    The line of ``//a``, which stands for ``/a``, does not; nor does that of an absolute target or a fragment.
+    """
     head = r.head
     connection = r.connection
-    return not (
+    target = head.uri if head.query is None else f"{head.uri}?{head.query}"
+    return head.line == f"{head.method} {target} {head.protocol}" and not (
         connection.notes
         or connection.useragent_ip
         or connection.proxied is not None
         or connection.is_draining
-        or head.url is not None
         or head.notes
         or not r.headers_in.is_unique
         or r.body_in.failure is not None
-        or "#" in r.untracked_target
     )
 
 

@@ -104,6 +104,20 @@ def test_all_that_the_phases_read_is_in_the_key(
     assert (runs == []) is is_same
 
 
+@pytest.mark.parametrize(
+    ("condition", "target", "other"),
+    [("^POST //", "/a/b.txt", "//a/b.txt"), ("^POST /a", "///a/b.txt", "/a/b.txt")],
+)
+def test_a_rule_about_the_request_line_sees_the_slashes_that_a_path_loses(
+    tmp_path: Path, condition: str, target: str, other: str
+) -> None:
+    """mod_rewrite.html, RewriteCond: THE_REQUEST is the line as the client sent it."""
+    rule = f'RewriteEngine On\nRewriteCond %{{THE_REQUEST}} "{condition}"\nRewriteRule ^ - [F]\n'
+    engine = site(tmp_path, "LoadModule rewrite_module modules/mod_rewrite.so\n" + rule)
+    warm(engine, target)
+    assert fetch(engine, other, method="POST", body="text").status == 403
+
+
 def test_a_changed_file_ends_an_entry(tmp_path: Path, runs: list[str]) -> None:
     engine = site(tmp_path)
     warm(engine)
