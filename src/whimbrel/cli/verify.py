@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Annotated, Final
 import typer
 
 from whimbrel.base.builds import AUTO
+from whimbrel.base.dialect import V22, V24
 from whimbrel.base.lazy_dataclasses import replace
 from whimbrel.cli.fleet import (
     MEGABYTES,
@@ -244,12 +245,31 @@ def _run(
     with ProgressBar() as bar:
         bar.on_step("loading both configurations", 0, 0)
         result = compare_options((first, second), dialects, limit, bar.on_step)
+        if dialects == (V22.name, V24.name) and first is not second and not any(result.errors):
+            bar.on_step("findings about the new text", 0, 0)
+            _add_open_findings(second, result)
         if with_httpd is not None and not result.errors[1]:
             from whimbrel.verify.loading import load_sides
 
             _, new = load_sides((first, second), dialects, result.names)  # httpd reads files at their places
             _add_httpd(with_httpd, new, result)
     return result
+
+
+def _add_open_findings(options: LoadOptions, result: VerifyResult) -> None:
+    """Set what the findings about the new text, which `check` shows, leave to a person."""
+    from whimbrel.api.checking import check_parts
+    from whimbrel.report.decisions import is_to_decide, to_decide
+    from whimbrel.upgrade.check.check import parse_selection
+    from whimbrel.upgrade.model import Risk
+    from whimbrel.upgrade.source.reading import Sources
+
+    report = check_parts([(Sources(options=options), options.server_root)], parse_selection("", ""))
+    found = [entry for entry in report.entries if is_to_decide(entry)]
+    result.to_decide = to_decide(found) if found else ""
+    result.has_stop = any(
+        entry.risk is Risk.BREAKS and not entry.effect_class.is_per_request for entry in found
+    )
 
 
 def _add_httpd(program: Path, new: Side, result: VerifyResult) -> None:

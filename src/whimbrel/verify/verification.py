@@ -149,6 +149,8 @@ class VerifyResult:
         no_start: what stops the start of the new side on this machine: ``FILE:LINE: reason``; "" for nothing.
         is_cut: not every request that can be derived was asked.
         has_ended: lines are not decided as the time, or the number of requests, ended before.
+        to_decide: what the findings about the new text leave to a person: ``to decide: 1: R01 FILE:LINE``; ""
+            for nothing. `has_stop`: one of them ends the start of 2.4.
     """
 
     names: tuple[str, str] = ("old", "new")
@@ -163,6 +165,8 @@ class VerifyResult:
     no_start: str = ""
     is_cut: bool = False
     has_ended: bool = False
+    to_decide: str = ""
+    has_stop: bool = False
     dialects: tuple[str, str] = ("", "")
 
     @property

@@ -6,6 +6,7 @@ Needs the `cryptography` package (extra "tls").
 from __future__ import annotations
 
 import re
+from functools import lru_cache
 from typing import Final, NamedTuple
 
 from cryptography import x509
@@ -29,6 +30,9 @@ _CERTIFICATE: Final = re.compile(
 _CRL: Final = re.compile(rb"-----BEGIN X509 CRL-----.*?-----END X509 CRL-----", re.DOTALL)
 _ENCRYPTED: Final = (b"ENCRYPTED PRIVATE KEY", b"Proc-Type: 4,ENCRYPTED")
 MAX_FILE: Final = 64 * 1024 * 1024
+MAX_KEPT_KEYS: Final = 64
+MAX_KEPT_KEY: Final = 16 * 1024
+"""Bytes of the text of a key that is kept."""
 
 
 class KeyPair(NamedTuple):
@@ -94,11 +98,21 @@ def private_key(data: bytes, phrase: str | None = None, *, takes_der: bool = Fal
                 raise NoKey
             return load_der_private_key(data, None)
         secret = to_bytes(phrase) if phrase is not None and is_encrypted(data) else None
+        if secret is None and len(match[0]) <= MAX_KEPT_KEY:
+            return _plain_key(match[0] + b"\n")
         return load_pem_private_key(match[0] + b"\n", secret)
     except (ValueError, TypeError) as problem:
         if is_encrypted(data):
             raise EncryptedKey from problem
         raise NoKey from problem
+
+
+@lru_cache(maxsize=MAX_KEPT_KEYS)
+def _plain_key(text: bytes) -> PrivateKeyTypes:
+    """Return the key of a PEM text without a phrase: the check of an RSA key takes 50 ms, and a comparison
+    loads the same configuration many times.
+    """
+    return load_pem_private_key(text, None)
 
 
 def belongs(key: PrivateKeyTypes, certificate: x509.Certificate) -> bool:
