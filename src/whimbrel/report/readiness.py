@@ -77,6 +77,9 @@ def readiness_of_comparison(verification: VerifyResult) -> str:
         verdict = "not yet"
         verb = word_for(len(groups), "is", "are")
         reason = f"{count_noun(len(groups), 'cause')} of other answers {verb} to review{_causes(groups)}"
+        if verification.to_decide:
+            verdict = "no" if verification.has_stop else "not yet"
+            reason += f"; {verification.to_decide}"
     elif verification.to_decide:
         verdict = "no" if verification.has_stop else "not yet"
         reason = f"{same}; {verification.to_decide}"

@@ -125,3 +125,25 @@ def test_access_that_differs_is_a_table(root: Path) -> None:
     assert "<RequireAll" not in output  # the lines within decide
     _, whole = run(str(root / "conf/a.conf"), str(root / "conf/b.conf"), "--format", "json")
     assert "<RequireAll>" in whole and "<RequireAll >" not in whole
+
+
+def test_what_check_leaves_to_a_person_is_in_the_sentence(tmp_path: Path) -> None:
+    for name in ("conf", "logs", "htdocs"):
+        (tmp_path / name).mkdir()
+    loads = "LoadModule rewrite_module modules/mod_rewrite.so\nRewriteEngine On\nFileETag MTime Size\n"
+    rule = "RewriteRule ^/old/(.*)$ /new/$1 [R=301,L]\n"
+    reviewed = f"# whimbrel: ignore[R01,R02]\n{rule}"
+    options = "<Directory />\nOptions None\nAllowOverride None\n</Directory>\n"
+    old = tmp_path / "conf/old.conf"
+    old.write_text(
+        f'ServerRoot "{tmp_path}"\nServerName localhost\nListen 127.0.0.1:8080\n'
+        f'DocumentRoot "{tmp_path}/htdocs"\n{loads}{options}{rule}'
+    )
+    for name, text, sentence in (
+        ("new.conf", rule, "to decide: 2: R01, R02 conf/new.conf:16"),
+        ("reviewed.conf", reviewed, ""),
+    ):
+        new = write(tmp_path, name, f"LoadModule unixd_module modules/mod_unixd.so\n{loads}{options}{text}")
+        output = CliRunner().invoke(app, [str(old), new]).output
+        ready = next(line for line in output.splitlines() if line.startswith("ready for 2.4: "))
+        assert (sentence in ready) and ("to decide" in ready) is bool(sentence), output

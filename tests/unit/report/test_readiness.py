@@ -61,6 +61,7 @@ def group(kind: str = "response", rule: str = "") -> DifferenceGroup:
     return DifferenceGroup(kind, Cause((), ()), rule=rule)
 
 
+OPEN = "to decide: 1: R01 httpd.conf:3"
 BAD = LoadError("bad", SourceLocation("/a.conf", 7))
 
 
@@ -74,6 +75,12 @@ BAD = LoadError("bad", SourceLocation("/a.conf", 7))
         ),
         (compared(groups=[group(), group(rule="C30")]), "not yet: 1 cause of other answers is to review"),
         (compared(groups=[group("access"), group()]), "no: 1 cause of access that differs"),
+        (compared(to_decide=OPEN), f"not yet: no answer differs; {OPEN}"),
+        (compared(to_decide=OPEN, has_stop=True), f"no: no answer differs; {OPEN}"),
+        (
+            compared(groups=[group()], to_decide=OPEN),
+            f"not yet: 1 cause of other answers is to review; {OPEN}",
+        ),
         (compared(errors=((), (BAD,))), "no: the new configuration does not load: /a.conf:7"),
         (
             compared(errors=((BAD,), ())),
