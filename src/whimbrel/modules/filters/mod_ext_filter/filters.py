@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import errno
 import os
 from collections.abc import Awaitable
 from typing import TYPE_CHECKING
 
 from whimbrel.base.latin1 import to_bytes
 from whimbrel.base.numbers import lower
+from whimbrel.base.programs import may_start_programs, report
 from whimbrel.engine.body import Aborted, Source, is_complete, size_of, sized
 from whimbrel.engine.input.body import RequestBody
 from whimbrel.engine.input.filter import FilteredBody, InputFilter
@@ -49,9 +51,12 @@ class ExtOutputFilter(OutputFilter):
     async def _start(self, r: Request, defined: ExtFilterDefinition | None) -> Begun:
         from whimbrel.engine.live_source import joined  # slow import that -t must not pay
 
+        r.set_uncacheable()
+        if defined is not None and _is_only_named(defined):
+            _describe(r, defined)
+            return None
         source = joined(r.body)
         program = None
-        r.set_uncacheable()
         try:
             program = await start(r, defined, source, self.name, "AH01467", "output")
         finally:
@@ -61,10 +66,7 @@ class ExtOutputFilter(OutputFilter):
             return None
         length = sum(map(size_of, sized(r.body))) if is_complete(r.body) else None
         r.body = []
-        if defined.outtype:
-            r.content_type = defined.outtype
-        if not defined.preserves_length:
-            r.headers_out.unset("Content-Length")
+        _describe(r, defined)
         _trace(r, defined, "")
         try:
             # httpd passes on what the program has written where its input flushes: bytes, or nothing, which
@@ -124,6 +126,8 @@ class ProgramBody(FilteredBody):
         """Return the next bytes; raise BodyError if the program fails."""
         if not self._is_started:
             self._is_started = True
+            if self._defined is not None and _is_only_named(self._defined):
+                return await self.read_source()
             try:
                 self._program = await start(
                     self._request, self._defined, BodySource(self), self._name, "AH01470", "input"
@@ -178,6 +182,27 @@ def _applies(r: Request, defined: ExtFilterDefinition, media_type: str | None) -
     return not (defined.disable_env and defined.disable_env in r.env)
 
 
+def _is_only_named(defined: ExtFilterDefinition) -> bool:
+    """Return True if a tool shows what is filtered as it is, since it runs no program, and the file of this
+    one could be run.
+
+    Raises:
+        ProgramReported: see `base/programs.py`.
+    """
+    if may_start_programs() or not os.access(to_bytes(defined.command), os.X_OK):
+        return False
+    report(defined.command)
+    return True
+
+
+def _describe(r: Request, defined: ExtFilterDefinition) -> None:
+    """Set the fields that describe the output of the program."""
+    if defined.outtype:
+        r.content_type = defined.outtype
+    if not defined.preserves_length:
+        r.headers_out.unset("Content-Length")
+
+
 async def start(
     r: Request, defined: ExtFilterDefinition | None, source: Source, name: str, code: str, kind: str
 ) -> ProgramSource | None:
@@ -194,6 +219,9 @@ async def start(
     else:
         variables = await environment_of(r)
         try:
+            if not may_start_programs():  # and the file cannot be run
+                os.stat(to_bytes(defined.command))
+                raise PermissionError(errno.EACCES, os.strerror(errno.EACCES))
             return ProgramSource(r, defined, source, variables)
         except OSError as problem:
             cause = f"({problem.errno}){os.strerror(problem.errno or 0)}"

@@ -9,6 +9,7 @@ from tests.support.client import Reply, decoded_body, error_log, fetch
 from tests.support.engine import build_engine
 
 from whimbrel.base.errors import ConfigError
+from whimbrel.base.programs import without_programs
 from whimbrel.engine.engine import Engine
 
 LOAD = "LoadModule ext_filter_module modules/mod_ext_filter.so\n"
@@ -177,3 +178,32 @@ def test_filters_of_failed_subrequests_get_the_end_of_the_stream(tmp_path: Path)
     served = build_engine(tmp_path, conf, {"htdocs/p.shtml": page})
     body = decoded_body(fetch(served, "/p.shtml"))
     assert body == "[E\n[an error occurred while processing this directive]]"
+
+
+def test_a_tool_that_runs_no_program_shows_what_is_filtered(tmp_path: Path) -> None:
+    """It has no reason to expect that the server fails to start the program."""
+    conf = LOAD + 'ExtFilterDefine up outtype=text/x cmd="/usr/bin/tr a-z A-Z"\nSetOutputFilter up'
+    served = engine(tmp_path, conf)
+    with without_programs():
+        reply = fetch(served, "/a.txt")
+    assert (reply.status, reply.body, reply.get("Content-Type")) == (200, "small words\n", "text/x")
+    assert error_log(served) == ""
+
+
+def test_a_tool_that_runs_no_program_shows_a_request_body(tmp_path: Path) -> None:
+    served = engine(
+        tmp_path, IN.replace("%s", "") + 'ExtFilterDefine up mode=input cmd="/usr/bin/tr a-z A-Z"\n'
+    )
+    with without_programs():
+        reply = post(served, "text")
+    assert (reply.status, reply.body, error_log(served)) == (200, "text", "")
+
+
+def test_a_tool_that_runs_no_program_names_a_file_that_cannot_be_run(tmp_path: Path) -> None:
+    conf = LOAD + "ExtFilterDefine up cmd=/no/program\nSetOutputFilter up"
+    served = engine(tmp_path, conf)
+    with without_programs():
+        assert fetch(served, "/a.txt").status == 500
+    log = error_log(served)
+    assert "AH01458: couldn't create child process to run `/no/program'" in log
+    assert "(2)No such file or directory: " in log
