@@ -92,7 +92,9 @@ def test_no_line_decides(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Non
 def test_a_status_of_a_module_has_no_lines_of_access(tmp_path: Path) -> None:
     """mod_autoindex refuses to list a directory; 2.4 has not loaded it."""
     make_root(tmp_path)
-    options = "DirectoryIndex no\nOptions FollowSymLinks\n"
+    for page in tmp_path.glob("htdocs/**/index.html"):
+        page.unlink()
+    options = "Options FollowSymLinks\n"
     old = side(tmp_path, "old", OLD + options, "2.2", "reqtimeout", *MODULES_22)
     new = side(tmp_path, "new", NEW + options, "2.4", "reqtimeout", *MODULES)
     file = Path(new.options.file)
