@@ -99,15 +99,15 @@ class ChangeCauses:
         rules = tuple(step.place for step in steps if step.applied)
         paths = () if plans or rules else (probe.target.partition("?")[0].split("/")[1:2],)
         cause = (what, plans, rules, str(paths), before.server, after.server)
-        is_of_access = self._located.is_of_access((before, after), (old_checks, new_checks))
         if difference.names[0] == "status":
-            # without a check of access one side ended the request before it
+            is_of_access = self._located.is_of_access((before, after), (old_checks, new_checks))
+            # without a check of access one side ended the request before it, unless a .htaccess file did
             is_checked = all(any(check.is_first for check in one) for one in (old_checks, new_checks))
             is_checked |= 500 in (before.status, after.status)
             named = Named.ACCESS if is_of_access and is_checked else Named.STATUS
             if _OF_ACCESS.isdisjoint((before.status, after.status)):
                 named = Named.STEPS
-            return self._key(probe, what, (*cause, named), named, is_of_access=is_of_access)
+            return self._key(probe, what, (*cause, named, is_of_access), named, is_of_access=is_of_access)
         if not self._located.is_of_versions:
             return self._key(probe, what, cause)
         return self._of_versions(probe, difference, (before, after), (pair[0], pair[1]), cause)
