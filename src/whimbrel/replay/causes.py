@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
+from enum import Enum
 from typing import Any, Final
 
 from whimbrel.base.errors import SourceLocation
 from whimbrel.config.origins import Origin
+from whimbrel.explain.cause import cause_of
 from whimbrel.explain.changes import changed_steps
 from whimbrel.explain.explanation import explain_probe
 from whimbrel.explain.source_lines import SourceLines
@@ -30,7 +32,7 @@ MAX_VALUE: Final = 60  # characters of a value
 MAX_EXPLAINED: Final = 200  # requests of a piece that are explained; later ones with a new cause are not
 UNEXPLAINED: Final = " (not explained)"
 _REFUSED: Final = "refused"
-_OF_ACCESS: Final = (401, 403, 500)
+_OF_ACCESS: Final = frozenset((401, 403, 500))
 _DECIDING: Final = frozenset({"require", "order", "allow", "deny", "satisfy"})
 NO_CAUSE: Final = ("request", "response", "file")
 """Kinds of steps that show a change and do not cause it."""
@@ -41,6 +43,14 @@ ORDER: Final = (
     (("access",), SECTIONS),
 )
 """Kinds of steps that decide, the earlier ones first; and kinds whose lines are shown with them."""
+
+
+class Named(Enum):
+    """Which lines of both sides explain a change."""
+
+    ACCESS = "those of access control"
+    STATUS = "those that gave the statuses"
+    STEPS = "those of the steps that differ"
 
 
 class ChangeCauses:
@@ -89,8 +99,17 @@ class ChangeCauses:
         rules = tuple(step.place for step in steps if step.applied)
         paths = () if plans or rules else (probe.target.partition("?")[0].split("/")[1:2],)
         cause = (what, plans, rules, str(paths), before.server, after.server)
-        if difference.names[0] == "status" or not self._located.is_of_versions:
-            return self._key(probe, what, cause, frozenset((before.status, after.status)))
+        if difference.names[0] == "status":
+            is_of_access = self._located.is_of_access((before, after), (old_checks, new_checks))
+            # without a check of access one side ended the request before it, unless a .htaccess file did
+            is_checked = all(any(check.is_first for check in one) for one in (old_checks, new_checks))
+            is_checked |= 500 in (before.status, after.status)
+            named = Named.ACCESS if is_of_access and is_checked else Named.STATUS
+            if _OF_ACCESS.isdisjoint((before.status, after.status)):
+                named = Named.STEPS
+            return self._key(probe, what, (*cause, named, is_of_access), named, is_of_access=is_of_access)
+        if not self._located.is_of_versions:
+            return self._key(probe, what, cause)
         return self._of_versions(probe, difference, (before, after), (pair[0], pair[1]), cause)
 
     def _of_versions(
@@ -126,26 +145,34 @@ class ChangeCauses:
         return found
 
     def _key(
-        self, probe: Probe, what: str, cause: object, statuses: frozenset[int] = frozenset()
+        self,
+        probe: Probe,
+        what: str,
+        cause: object,
+        named: Named = Named.STEPS,
+        *,
+        is_of_access: bool = False,
     ) -> ChangeKey:
         found = self._known.get(cause)
         if found is None:
             if self._explained >= MAX_EXPLAINED:
-                return ChangeKey(what + UNEXPLAINED)
+                return ChangeKey(what + UNEXPLAINED, is_of_access=is_of_access)
             self._explained += 1
-            found = ChangeKey(what, *self._lines(probe, statuses))
+            found = ChangeKey(what, *self._lines(probe, named), is_of_access=is_of_access)
             self._known[cause] = found
         return found
 
-    def _lines(
-        self, probe: Probe, statuses: frozenset[int]
-    ) -> tuple[tuple[CausingLine, ...], tuple[CausingLine, ...]]:
-        """Return the lines of the steps in which the explanations of both sides differ; where *statuses* are
-        of access, those of access that differ, and what else decided, or what a side refuses.
+    def _lines(self, probe: Probe, named: Named) -> tuple[tuple[CausingLine, ...], tuple[CausingLine, ...]]:
+        """Return the lines of the steps in which the explanations of both sides differ; of access, those of
+        access that differ, and what else decided, or what a side refuses.
         """
-        changes = list(changed_steps(explain_probe(self._old, probe), explain_probe(self._new, probe)))
+        explanations = explain_probe(self._old, probe), explain_probe(self._new, probe)
+        if named is Named.STATUS:
+            old, new = (_as_causing(cause_of(one).lines) for one in explanations)
+            return old, new
+        changes = list(changed_steps(*explanations))
         sides = [change.old for change in changes], [change.new for change in changes]
-        if not statuses.isdisjoint(_OF_ACCESS):
+        if named is Named.ACCESS:
             of_access = [_access_lines(steps) for steps in sides]
             common = {line.text for line in of_access[0]} & {line.text for line in of_access[1]}
             old = self._deciding(self._old, probe, [one for one in of_access[0] if one.text not in common])
@@ -206,12 +233,17 @@ def _flat(steps: Iterable[ExplanationStep | None]) -> Iterator[ExplanationStep]:
 
 
 def _lines_of(steps: list[ExplanationStep]) -> tuple[CausingLine, ...]:
-    lines = [
-        CausingLine(line.place.path, line.place.line, line.text if line.place.line else "")
-        for step in steps
-        for line in step.lines
-    ]
-    return tuple(dict.fromkeys(lines))
+    return _as_causing(line for step in steps for line in step.lines)
+
+
+def _as_causing(lines: Iterable[Origin]) -> tuple[CausingLine, ...]:
+    """Return *lines*, each once."""
+    return tuple(
+        dict.fromkeys(
+            CausingLine(line.place.path, line.place.line, line.text if line.place.line else "")
+            for line in lines
+        )
+    )
 
 
 def _status(status: int) -> str:

@@ -184,11 +184,11 @@ def _line(line: CausingLine) -> dict[str, Any]:
 
 
 def risk_of(key: ChangeKey) -> Risk:
-    """Return what a change does, by its statuses."""
+    """Return what a change does, by its statuses: access is gained or lost where access control decided."""
     if key.rule:
         return Risk.COSMETIC
     found = STATUS.search(key.what)
-    if found is None:
+    if found is None or not key.is_of_access:
         return Risk.CHANGES
     return AccessDifference("", "", int(found[1]), int(found[2])).risk
 

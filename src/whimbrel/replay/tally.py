@@ -30,6 +30,7 @@ class ChangeKey(NamedTuple):
     """What changes, and the lines of both sides that decide it.
 
     *reason*: why no line is named, or what is known of the change. *rule*: the rule that calls it cosmetic.
+    *is_of_access*: access control decided one of the statuses.
     """
 
     what: str
@@ -37,6 +38,7 @@ class ChangeKey(NamedTuple):
     new: tuple[CausingLine, ...] = ()
     reason: str = ""
     rule: str = ""
+    is_of_access: bool = False
 
 
 @dataclass(slots=True)
@@ -113,7 +115,7 @@ class Tally:
         found = self.changes.get(key)
         if found is None:
             if len(self.changes) >= MAX_GROUPS:
-                key = ChangeKey(key.what)
+                key = ChangeKey(key.what, is_of_access=key.is_of_access)
                 found = self.changes.get(key)
             if found is None:
                 found = Change()

@@ -89,6 +89,14 @@ def explain(side: Side, probe: Probe, *, is_dry: bool = False) -> Explained | No
         return side.probing.loop.run_until_complete(explaining)
 
 
+def deciding_module(side: Side, probe: Probe, status: int) -> str:
+    """Return the module whose hook gave the answer to *probe* its *status* first, "" if none did."""
+    explained = explain(side, probe, is_dry=True)
+    traces = explained.requests if explained is not None else ()
+    hooks = (hook for trace in traces if trace.kind != "sub-request" for hook in trace.hooks)
+    return next((hook.module for hook in hooks if hook.status == status), "")
+
+
 async def _explained(explainer: Explainer, connection: Connection, head: Head) -> Explained:
     result: Any = explainer.explain(connection, head, RequestBody(0))
     explained: Explained = result if isinstance(result, Explained) else await result

@@ -14,12 +14,13 @@ from whimbrel.engine.plan.plan import Plan
 from whimbrel.verify.answer import Answer, DecidingLine
 from whimbrel.verify.causes import Cause, Causes, ServerKey
 from whimbrel.verify.config_lines import SideLines
-from whimbrel.verify.deciding_lines import deciding_lines
+from whimbrel.verify.deciding_lines import deciding_lines, deciding_module
 from whimbrel.verify.default_reasons import default_reason
 from whimbrel.verify.difference import Difference, compare
 from whimbrel.verify.exact_causes import ExactCauses
 from whimbrel.verify.known_changes import REASONS, known_change
 from whimbrel.verify.probe import Probe
+from whimbrel.verify.probe_engine import AccessCheck, refuses
 from whimbrel.verify.side import Side
 from whimbrel.verify.text_differences import MAX_LINES
 from whimbrel.verify.type_reasons import TypeReasons
@@ -65,6 +66,18 @@ class LocatedCauses:
     def is_of_versions(self) -> bool:
         """Return True if the sides answer under different versions."""
         return self.old.dialect is not self.new.dialect
+
+    def is_of_access(
+        self, answers: tuple[Answer, Answer], checks: tuple[tuple[AccessCheck, ...], tuple[AccessCheck, ...]]
+    ) -> bool:
+        """Return True if the access phases gave one of *answers* its status, which the other one has not, or
+        a refused line of a .htaccess file did.
+        """
+        if answers[0].status == answers[1].status:
+            return False
+        pairs = zip(checks, answers, strict=True)
+        is_refusal = any(refuses(own, answer.status) for own, answer in pairs)
+        return is_refusal or self.causes.refused_cause(answers) is not None
 
     def host_cause(self, old: Answer, new: Answer) -> Cause | None:
         """Return the virtual hosts as the cause if both sides choose others, else None."""
@@ -120,16 +133,37 @@ class LocatedCauses:
             return rule, LocatedCause(cause, REASONS[rule], rule)
         if cause.old or cause.new:
             return ("response", cause), found
-        old, new = (_about(difference, deciding_lines(lines.side, probe)) for lines in self.lines)
+        is_of_access = self.decided_by_access(probe, answers)
+        old, new = (
+            _about(difference, deciding_lines(lines.side, probe), is_of_access=is_of_access)
+            for lines in self.lines
+        )
         if self.is_of_versions:
             if old or new:  # no line alone: a status of access control, with all that took part
                 cause = Cause(old[:MAX_LINES], new[:MAX_LINES])
                 return ("response", _of_versions(difference), cause), LocatedCause(cause)
             reason = found.reason or "no line decides it"
-            reason += f": the versions differ in {_of_versions(difference)}"
+            modules = ("", "") if is_of_access else self._deciding_modules(probe, difference, answers)
+            reason += f": the versions differ in {_of_versions(difference, modules)}"
             return reason, LocatedCause(cause, reason)
         cause = Cause(old or _of_server(self.lines[0]), new or _of_server(self.lines[1]))
         return ("response", difference.names, str(difference)), LocatedCause(cause)
+
+    def decided_by_access(self, probe: Probe, answers: tuple[Answer, Answer]) -> bool:
+        """Return True if *answers* to *probe* are as in `is_of_access`."""
+        if answers[0].status == answers[1].status:
+            return False
+        (_, old), (_, new) = self.old.checked(probe), self.new.checked(probe)
+        return self.is_of_access(answers, (old, new))
+
+    def _deciding_modules(
+        self, probe: Probe, difference: Difference, answers: tuple[Answer, Answer]
+    ) -> tuple[str, str]:
+        """Return the modules that gave *answers* their statuses, if these differ, "" for none."""
+        if difference.names[0] != "status":
+            return "", ""
+        old, new = answers
+        return deciding_module(self.old, probe, old.status), deciding_module(self.new, probe, new.status)
 
     def _cause(
         self,
@@ -174,19 +208,23 @@ def separate(difference: Difference) -> list[Difference]:
     return [*others, Difference((*encoding, *following))] if encoding else others
 
 
-def _of_versions(difference: Difference) -> str:
-    """Return what differs, in words: a status with both values, other parts by name."""
+def _of_versions(difference: Difference, modules: tuple[str, str] = ("", "")) -> str:
+    """Return what differs, in words: a status with both values and the *modules* that gave them, other parts
+    by name.
+    """
+    old, new = (f" by {module}" if module else "" for module in modules)
     return " and ".join(
-        f"the status ({part.old}, {part.new})" if part.name == "status" else part.name
+        f"the status ({part.old}{old}, {part.new}{new})" if part.name == "status" else part.name
         for part in difference.parts[:2]
     )
 
 
-def _about(difference: Difference, lines: tuple[DecidingLine, ...]) -> tuple[DecidingLine, ...]:
+def _about(
+    difference: Difference, lines: tuple[DecidingLine, ...], *, is_of_access: bool
+) -> tuple[DecidingLine, ...]:
     """Return those of *lines* that decide the parts of *difference*: none but for users and the statuses of
     access control."""
-    values = {value for part in difference.parts if part.name == "status" for value in (part.old, part.new)}
-    if {"user", "www-authenticate"}.isdisjoint(difference.names) and values.isdisjoint(("401", "403", "500")):
+    if {"user", "www-authenticate"}.isdisjoint(difference.names) and not is_of_access:
         return ()
     deciding = tuple(line for line in lines if line.role in ("decides", "refused"))
     return deciding or tuple(line for line in lines if line.role == "access")

@@ -6,6 +6,7 @@ import asyncio
 import os
 import stat
 import weakref
+from collections.abc import Iterable
 from typing import Any, Final
 
 from whimbrel.base.latin1 import to_bytes
@@ -44,7 +45,10 @@ _ASSUMED: Final[StatResult] = (_DIRECTORY, (-1, 1, 1, _DIRECTORY.st_mode, 0, 0),
 
 @dataclass(frozen=True, slots=True)
 class AccessCheck:
-    """One access check of a probe: *plan* decided about *uri* with the result *status* (0: granted)."""
+    """One access check of a probe: *plan* decided about *uri* with the result *status* (0: granted).
+
+    *is_of_error*: the check is about the page of an error, whose status is known before.
+    """
 
     plan: Plan
     status: HookStatus
@@ -52,6 +56,12 @@ class AccessCheck:
     uri: str
     filename: str
     is_first: bool
+    is_of_error: bool = False
+
+
+def refuses(checks: Iterable[AccessCheck], status: int) -> bool:
+    """Return True if one of *checks* gave the request its *status*."""
+    return any(check.status == status and not check.is_of_error for check in checks)
 
 
 class ProbePlan(Plan):
@@ -65,7 +75,8 @@ class ProbePlan(Plan):
         plan = r.plan
         status = await check_access(r)
         checks: list[AccessCheck] = r.engine.worker_state[_STATE]
-        checks.append(AccessCheck(plan, status, r.method, r.uri, r.filename or "", r.initial))
+        is_of_error = r.prev is not None and r.prev.status >= 400
+        checks.append(AccessCheck(plan, status, r.method, r.uri, r.filename or "", r.initial, is_of_error))
         return status
 
 

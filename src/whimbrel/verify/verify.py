@@ -408,11 +408,12 @@ class Comparison:
         if difference is None:
             return
         has_status = difference.names[0] == "status"
-        if access is not None and has_status and {old.status, new.status} & {401, 403, 500}:
+        is_of_access = has_status and self.located.decided_by_access(probe, (old, new))
+        if access is not None and is_of_access:
             access.count += 1
             return
         # an access check that is not decided may be the cause
-        has_equal_access = access is None and not (has_status and {old.status, new.status} & {401, 403})
+        has_equal_access = access is None and not is_of_access
         parts = [difference]
         is_one = has_status or difference.names[0] == "file" or self.located.host_cause(old, new) is not None
         if self.located.is_of_versions and not is_one:

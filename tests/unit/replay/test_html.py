@@ -24,7 +24,9 @@ def summary() -> Summary:
     tally.statuses.update({(200, 200, 403): 4, (200, 200, 200): 1_006})
     tally.status_examples[200, 403] = "GET http://a/x from 10.0.0.1"
     change = tally.change(
-        ChangeKey("status 200 -> 403", (), (CausingLine("/etc/a.conf", 7, "Require ip <x>"),))
+        ChangeKey(
+            "status 200 -> 403", (), (CausingLine("/etc/a.conf", 7, "Require ip <x>"),), is_of_access=True
+        )
     )
     change.requests, change.distinct = 4, 1
     change.clients = Counter({"10.0.0.1": 3, "10.0.0.2": 1})
@@ -73,7 +75,8 @@ def test_access_and_verdict() -> None:
     ],
 )
 def test_risks(what: str, risk: Risk) -> None:
-    assert risk_of(ChangeKey(what)) is risk
+    assert risk_of(ChangeKey(what, is_of_access=True)) is risk
+    assert risk_of(ChangeKey(what)) is Risk.CHANGES  # another module gave these statuses
 
 
 def test_requests_are_counted_by_hour_if_that_is_wanted(tmp_path: Path) -> None:

@@ -15,7 +15,9 @@ def summary() -> Summary:
     tally.statuses.update({(200, 200, 403): 4, (200, 200, 200): 6})
     tally.status_examples[200, 403] = "GET http://a/x from 10.0.0.1"
     change = tally.change(
-        ChangeKey("status 200 -> 403", (), (CausingLine("/etc/a.conf", 7, "Require ip <x>"),))
+        ChangeKey(
+            "status 200 -> 403", (), (CausingLine("/etc/a.conf", 7, "Require ip <x>"),), is_of_access=True
+        )
     )
     change.requests, change.distinct = 4, 1
     change.clients["10.0.0.1"] = 4
@@ -31,6 +33,14 @@ def test_text() -> None:
         in text
     )
     assert "2 lines have another format" in text and "logged 200, now 403" in text
+
+
+def test_what_access_control_did_not_decide_gains_and_loses_nothing() -> None:
+    tally = Tally(lines=3, requests=3)
+    tally.change(ChangeKey("status 301 -> 403")).requests = 2
+    tally.change(ChangeKey("status 403 -> 200", is_of_access=True)).requests = 1
+    text = text_of(Summary("old", "new", ("log",), tally))
+    assert "3 requests: 3 change their status, 0 otherwise\naccess: 1 request gains it, 0 lose it\n" in text
 
 
 def test_json() -> None:
@@ -62,7 +72,7 @@ def whole() -> Summary:
     )
     tally.status_examples[200, 403] = "GET /x"
     lines = (CausingLine("/old.conf", 3, "Deny from all"),), (CausingLine("/new.conf", 0, ""),)
-    tally.changes[ChangeKey("status 200 -> 403", *lines)] = Change(
+    tally.changes[ChangeKey("status 200 -> 403", *lines, is_of_access=True)] = Change(
         4,
         2,
         Counter({"10.0.0.2": 3, "10.0.0.1": 3, "10.0.0.3": 9}),

@@ -20,7 +20,7 @@ from whimbrel.replay import work
 from whimbrel.replay.causes import ChangeCauses, causing_lines
 from whimbrel.replay.log_files import LogPiece, pieces_of
 from whimbrel.replay.log_format import DEFAULT_FORMATS
-from whimbrel.replay.tally import NOT_RUN, Tally
+from whimbrel.replay.tally import NOT_RUN, ChangeKey, Tally
 from whimbrel.replay.work import LoadFailure, Replayer, ReplayWork, SideOptions
 from whimbrel.verify.probe import Probe
 
@@ -362,3 +362,60 @@ def test_a_status_of_access_has_the_line_that_decides_as_it_is_written(tmp_path:
     ((key, _),) = replayer.run(piece).changes.items()
     assert key.what == "status 200 -> 403"
     assert [one.text for one in key.new] == ["Require   ip 10.1"]
+    assert key.is_of_access
+
+
+RULES = """LoadModule rewrite_module modules/mod_rewrite.so
+<Directory "@/htdocs">
+Options FollowSymLinks
+RewriteEngine On
+{}
+</Directory>
+"""
+MOVED = "RewriteRule ^went/(.*)$ /new/$1 [R=301,L]"
+
+
+def changed(root: Path, old: tuple[str, str], new: tuple[str, str], target: str) -> ChangeKey:
+    """Return the only change of a request between two plain sites."""
+    (key,) = replayed(plain_replayer(root, old, new), line(target)).changes
+    return key
+
+
+def lines_of(key: ChangeKey) -> tuple[list[str], list[str]]:
+    return [one.text for one in key.old], [one.text for one in key.new]
+
+
+def test_a_refusal_of_a_rule_has_the_line_of_the_rule(tmp_path: Path) -> None:
+    """2.4 refuses what %3f makes a query of (manual: rewrite/flags.html, UnsafeAllow3F)."""
+    text = RULES.format(MOVED)
+    key = changed(tmp_path, ("2.2", text), ("2.4", text), "/went/x%3fy")
+    assert key.what.startswith("status 301 -> 403")
+    assert lines_of(key) == ([MOVED], [MOVED]) and not key.is_of_access
+
+
+def test_a_forbidding_rule_is_no_access_control(tmp_path: Path) -> None:
+    """Nor is it where access control refuses the page of the error."""
+    rule = "RewriteRule ^a - [F]"
+    page = "ErrorDocument 403 /closed/page\n<Location /closed>\n{}\n</Location>\n"
+    old = page.format("Order allow,deny") + RULES.format("")
+    new = page.format("Require all denied") + RULES.format(rule)
+    key = changed(tmp_path, ("2.2", old), ("2.4", new), "/a.txt")
+    assert key.what.startswith("status 200 -> 403")
+    assert lines_of(key) == ([], [rule]) and not key.is_of_access
+
+
+def test_a_directory_without_a_list_is_no_access_control(tmp_path: Path) -> None:
+    """mod_autoindex refuses it; without this module there is no such page."""
+    listing = "LoadModule autoindex_module modules/mod_autoindex.so\nOptions FollowSymLinks\n"
+    key = changed(tmp_path, ("2.2", listing), ("2.4", "Options FollowSymLinks\n"), "/")
+    assert key.what.startswith("status 403 -> 404")
+    assert lines_of(key) == (["Options FollowSymLinks"], []) and not key.is_of_access
+
+
+def test_access_control_behind_what_ended_the_request_before_it(tmp_path: Path) -> None:
+    """The line that ends the request is named, with the line that refuses it on the other side."""
+    closed = '<Directory "@/htdocs">\nRequire all denied\n</Directory>\n'
+    moved = "Redirect /a.txt http://there.example/b"
+    key = changed(tmp_path, ("2.4", f"{moved}\n"), ("2.4", closed), "/a.txt")
+    assert key.what.startswith("status 302 -> 403")
+    assert lines_of(key) == ([moved], ["Require all denied"]) and key.is_of_access

@@ -12,6 +12,7 @@ from whimbrel.verify.config_lines import SideLines
 from whimbrel.verify.coverage.without_line import RemovalBudget
 from whimbrel.verify.exact_causes import ExactCauses, _paired
 from whimbrel.verify.located_causes import NOT_FOUND, UNCHECKED
+from whimbrel.verify.side import Side
 from whimbrel.verify.verification import DifferenceGroup
 from whimbrel.verify.verify import verify
 
@@ -86,6 +87,25 @@ def test_no_line_decides(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Non
     (group,) = [one for one in found if "vary" in one.examples[0].difference.names]
     assert group.reason == "no line decides it: the versions differ in vary"
     assert group.cause.old == group.cause.new == ()
+
+
+def test_a_status_of_a_module_has_no_lines_of_access(tmp_path: Path) -> None:
+    """mod_autoindex refuses to list a directory; 2.4 has not loaded it."""
+    make_root(tmp_path)
+    for page in tmp_path.glob("htdocs/**/index.html"):
+        page.unlink()
+    options = "Options FollowSymLinks\n"
+    old = side(tmp_path, "old", OLD + options, "2.2", "reqtimeout", *MODULES_22)
+    new = side(tmp_path, "new", NEW + options, "2.4", "reqtimeout", *MODULES)
+    file = Path(new.options.file)
+    loads = "LoadModule autoindex_module modules/mod_autoindex.so\n"
+    assert loads in file.read_text()
+    file.write_text(file.read_text().replace(loads, ""))
+    found = verify(old, Side.load(new.options, "2.4", name="new"), limit=300).groups
+    (group,) = [one for one in found if "status" in one.examples[0].difference.names]
+    named = [line.text for line in (*group.cause.old, *group.cause.new)]
+    assert not any(text.startswith(("Order", "Allow", "Require")) for text in named)
+    assert group.reason.endswith("the status (403 by mod_autoindex, 404 by core)")
 
 
 def test_without_a_budget_the_lines_that_the_texts_show_are_named(
