@@ -9,7 +9,7 @@ from typing import Final
 from whimbrel.base.lazy_dataclasses import dataclass, replace
 from whimbrel.config.origins import Origin
 from whimbrel.engine.explain.deciding_rules import NO_USER, deciding_rules, is_negated, rule_trees
-from whimbrel.engine.explain.decisions import GRANTED
+from whimbrel.engine.explain.decisions import GRANTED, OTHER_METHODS
 from whimbrel.explain.defaults import deciding_defaults
 from whimbrel.explain.rewriting import (
     file_of,
@@ -235,7 +235,7 @@ def _path_info(file: ExplanationStep) -> str:
 def _cause_of_denial(access: ExplanationStep, status: int | None, logged: str) -> AnswerCause:
     """Return the cause of a 401 or another refusal of the access phases."""
     is_challenge = status == 401
-    leaves = [step for step in access.all() if step.lines and not step.children and step is not access]
+    leaves = _concerned_leaves(access)
     tree = next(reversed(list(rule_trees(access.children))), None)
     rules = list(deciding_rules(tree)) if tree is not None and tree.result != GRANTED else []
     user = _USER.search(access.detail)
@@ -256,6 +256,12 @@ def _cause_of_denial(access: ExplanationStep, status: int | None, logged: str) -
     if not causes and status == 500:  # a user is required, and no module can find one
         causes = [step for step in leaves if step.what.startswith("Require")]
     return AnswerCause(_lines(causes or [access]), _without_code(logged))
+
+
+def _concerned_leaves(access: ExplanationStep) -> list[ExplanationStep]:
+    """Return the innermost steps of *access* with a line, without those about other methods than this one."""
+    leaves = (step for step in access.all() if step.lines and not step.children and step is not access)
+    return [step for step in leaves if OTHER_METHODS not in (step.result, step.detail)]
 
 
 def _cause_of_challenge(
@@ -371,7 +377,7 @@ def _sent(path: str, explanation: RequestExplanation) -> str:
 
 def admitting_lines(access: ExplanationStep) -> tuple[Origin, ...]:
     """Return the lines that admitted the client; under 2.2 the Require lines of the module that did first."""
-    leaves = [step for step in access.all() if step.lines and not step.children and step is not access]
+    leaves = _concerned_leaves(access)
     trees = list(rule_trees(access.children))
     idle = {id(step) for tree in trees for step in tree.all()}
     idle -= {id(step) for tree in trees if tree.result == GRANTED for step in deciding_rules(tree)}

@@ -8,7 +8,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING, Final, Protocol
 
-from whimbrel.api.checking import add_start_failure, check_parts, upgrade_sources
+from whimbrel.api.checking import check_parts, upgrade_sources
 from whimbrel.base.counts import count_noun, word_for
 from whimbrel.base.dialect import V22, V24
 from whimbrel.base.errors import ConfigError, StartError
@@ -23,6 +23,7 @@ from whimbrel.report.start_failures import reason_of
 from whimbrel.upgrade.apply.journal import WriteError
 from whimbrel.upgrade.check.check import Selection
 from whimbrel.upgrade.check.fixpoint import RuleError, UpgradeResult
+from whimbrel.upgrade.check.start_faults import StartFault, start_fault
 from whimbrel.upgrade.edits.diff import display_path
 from whimbrel.upgrade.knowledge.scope import KnowledgeScope
 from whimbrel.upgrade.model import READ_ERROR, Risk, UpgradeOptions
@@ -85,15 +86,16 @@ class CheckTask:
         """Return the findings."""
         found, directory = _sources(server.path, self.named)
         report = check_parts([(found, directory)], self.wanted, options=self.options)
+        fault = report.start_fault
+        if fault is not None:
+            report.stop = _no_start(fault, directory)
+            report.fault = fault.where(directory)
         page = _check_page(report) if self.has_pages else ""
-        damage = (entry for entry in report.entries if entry.rule == READ_ERROR)
-        if found.options is not None and any(entry.risk is Risk.BREAKS for entry in damage):
-            add_start_failure(report, found.options)
-            if report.fault:
-                return replace(failed(server, report.stop, NOT_READ), page=page)
+        if fault is not None and fault.is_damage:
+            return replace(failed(server, report.stop, NOT_READ), page=page)
         code = 1 if report.findings else report.scope.exit_code(0)
         verdict = {0: "nothing to do", 1: "findings", 3: NOT_DECIDED}[code]
-        return ServerResult(
+        result = ServerResult(
             from_system(server.name),
             from_system(server.path),
             verdict,
@@ -106,6 +108,7 @@ class CheckTask:
             review=sum(entry.needs_review for entry in report.entries),
             per_request=sum(entry.effect_class.is_per_request for entry in report.entries),
         )
+        return result if fault is None else _not_started(result, report.stop)
 
     def rule_names(self) -> dict[str, str]:
         """Return the short names of the rules."""
@@ -146,18 +149,15 @@ class UpgradeTask:
         if self.is_written:
             recover(directory)
         result, verified = upgrade_sources(found, self.options, self.wanted, is_verified=self.is_verified)
-        end = result.end_of_start
-        if end is not None:
-            damage = (one for one in result.findings if one.rule == READ_ERROR and one.place == end)
-            why = next((one.message for one in damage), "it is damaged")
-            place = f"{display_path(end.path, directory)}:{end.line}"
-            raise UsageError(f"{NO_START}: {place}: {why.partition(': ')[0]}")
+        fault = start_fault(result, found.options)
+        if fault is not None and fault.is_damage:
+            raise UsageError(_no_start(fault, directory))
         facts: tuple[str, ...] = (verified,)
         if self.writes:
             report_writing()
             facts += self._write(server, result, directory)
         verdict, code = self._verdict(result)
-        return ServerResult(
+        counted = ServerResult(
             from_system(server.name),
             from_system(server.path),
             verdict,
@@ -171,6 +171,7 @@ class UpgradeTask:
             review=len(result.needs_review),
             per_request=sum(finding.is_per_request for finding in result.findings),
         )
+        return counted if fault is None else _not_started(counted, _no_start(fault, directory))
 
     def _verdict(self, result: UpgradeResult) -> tuple[str, int]:
         """Return the verdict, and the exit code of the command for this server alone."""
@@ -273,6 +274,16 @@ class VerifyTask:
         from whimbrel.report.verification.entries import TITLES
 
         return {**TITLES, "V-HTTPD": "The real server answers differently"}
+
+
+def _no_start(fault: StartFault, directory: str) -> str:
+    """Return where and why no version starts."""
+    return f"{NO_START}: {fault.where(directory)}: {fault.why}"
+
+
+def _not_started(result: ServerResult, why: str) -> ServerResult:
+    """Return the result of a server that no version starts: its text was read, and its findings count."""
+    return replace(result, verdict=NOT_READ, code=2, fault=why[:MAX_FAULT])
 
 
 def _note(result: VerifyResult) -> str:

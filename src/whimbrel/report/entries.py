@@ -72,5 +72,6 @@ def as_report(result: CheckResult, directory: str) -> Report:
         directory=directory,
         is_complete=result.is_complete,
         is_of_24=result.is_of_24,
+        start_fault=result.fault,
         lone={display_path(path, directory): result.files[path] for path in result.lone},
     )

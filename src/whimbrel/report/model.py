@@ -9,6 +9,7 @@ from typing import Final, NamedTuple
 from whimbrel.base.counts import count_noun
 from whimbrel.base.lazy_dataclasses import dataclass, field
 from whimbrel.report.knowledge import text_lines
+from whimbrel.upgrade.check.start_faults import StartFault
 from whimbrel.upgrade.edits.frame_lines import FrameLine
 from whimbrel.upgrade.knowledge.scope import KnowledgeScope
 from whimbrel.upgrade.model import READ_ERROR, Risk, TextFix
@@ -146,6 +147,7 @@ class Report:
         stop: the line at which 2.4 ends its start, with the reason, as a sentence; "" if it starts, or if
             nothing was loaded
         fault: the place at which no version of httpd starts, "" for none
+        start_fault: the line at which every version of httpd ends its start, None for none
     """
 
     files: list[str] = field(default_factory=list)
@@ -164,6 +166,7 @@ class Report:
     is_of_24: bool = False
     stop: str = ""
     fault: str = ""
+    start_fault: StartFault | None = None
 
     def add(self, other: Report) -> None:
         """Add the entries of *other*, each finding once."""
@@ -176,6 +179,7 @@ class Report:
         self.is_of_24 = self.is_of_24 or other.is_of_24
         self.stop = self.stop or other.stop
         self.fault = self.fault or other.fault
+        self.start_fault = self.start_fault or other.start_fault
         self.scope = self.scope.merge(other.scope)
         self.directory = self.directory or other.directory
         self.baselined += other.baselined

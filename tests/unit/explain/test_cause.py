@@ -278,3 +278,21 @@ def test_a_program_without_exec_cgi(tmp_path: Path) -> None:
     lines = '<Directory "@ROOT@/htdocs">\nOptions {}\nSetHandler cgi-script\n</Directory>\n'
     found = explained(side_of(tmp_path, CONF + lines.format("Indexes")), "/index.html")
     assert (found.status, texts(cause_of(found))) == (403, ["Options Indexes"])
+
+
+@pytest.mark.parametrize("dialect", ["2.2", "2.4"])
+@pytest.mark.parametrize(
+    ("method", "lines"),
+    [("GET", ["Require valid-user"]), ("POST", ["Require valid-user", "Require user anna"])],
+)
+def test_a_line_about_other_methods_asks_for_no_user(
+    tmp_path: Path, dialect: str, method: str, lines: list[str]
+) -> None:
+    text = (
+        "Listen 80\nServerName q\nDocumentRoot @ROOT@/htdocs\nTypesConfig @ROOT@/mime.types\n"
+        "<Directory @ROOT@/htdocs>\nAuthType Basic\nAuthName x\nAuthUserFile @ROOT@/users\n"
+        "Require valid-user\n<Limit POST>\nRequire user anna\n</Limit>\n</Directory>\n"
+    )
+    side = old_side(tmp_path, text) if dialect == "2.2" else side_of(tmp_path, text)
+    found = explain_probe(side, Probe("/index.html", host="q", method=method))
+    assert (found.status, texts(cause_of(found))) == (401, lines)

@@ -14,7 +14,7 @@ from tests.support.fleet_trees import BROKEN, write_broken, write_server
 from typer.testing import CliRunner
 
 from whimbrel.cli import check, upgrade, verify
-from whimbrel.fleet.model import ServerResult
+from whimbrel.fleet.model import FleetReport, ServerResult
 from whimbrel.fleet.servers import FleetServer
 from whimbrel.fleet.tasks import CheckTask, FleetTask, UpgradeTask, VerifyTask, work
 from whimbrel.upgrade.check.check import Selection
@@ -96,7 +96,7 @@ def test_a_server_in_a_sub_directory_is_found_as_by_check(tree: Path, tmp_path: 
 
 def test_a_main_file_without_proof_is_read_as_with_the_option_d(tmp_path: Path) -> None:
     """apache2.conf alone shows nothing of a server; -d reads it."""
-    (tmp_path / "apache2.conf").write_text("Order allow,deny\n")
+    (tmp_path / "apache2.conf").write_text("<Directory />\nOrder allow,deny\n</Directory>\n")
     assert run(CHECK, tmp_path).verdict == "findings"
 
 
@@ -176,3 +176,47 @@ def test_a_server_that_no_version_starts_is_not_read(tree: Path, task: FleetTask
     result = run(task, tree)
     assert (result.verdict, result.code, result.rules) == ("not read", 2, ())
     assert f"{main.relative_to(tree)}:{text.count(chr(10)) + 2}" in result.fault
+
+
+@pytest.mark.parametrize("task", [CHECK, UPGRADE], ids=["check", "upgrade"])
+@pytest.mark.parametrize(
+    ("name", "added", "why"),
+    [
+        ("conf.d/00-host.conf", "<VirtualHost *:81>\n", "<VirtualHost> is not closed"),
+        ("conf/httpd.conf", "Include conf/none.conf\n", "conf/none.conf cannot be read: No such file"),
+        ("conf/httpd.conf", "Bogus on\n", "Invalid command 'Bogus'"),
+    ],
+    ids=["unclosed", "missing", "unknown"],
+)
+def test_a_server_that_no_upgrade_starts_comes_first(
+    tree: Path, task: FleetTask, name: str, added: str, why: str
+) -> None:
+    """A line that rules mend stops 2.4 before the fault does; both versions stop at the fault."""
+    healthy = run(task, tree)
+    main = tree / "conf/httpd.conf"
+    main.write_text(f"LoadModule authn_default_module modules/mod_authn_default.so\n{main.read_text()}")
+    text = (tree / name).read_text()
+    (tree / name).write_text(f"{text}{added}")
+    result = run(task, tree)
+    place = f"{name}:{text.count(chr(10)) + 1}"
+    assert (result.verdict, result.code) == ("not read", 2)
+    assert result.fault.startswith(f"neither 2.2 nor 2.4 starts: {place}: {why}")
+    assert healthy.code == 1
+    assert result.work() < healthy.work()
+    first = FleetReport(task.command, [healthy, result], 2).first()
+    assert first.startswith(f"web: correct {place}: {why}")
+
+
+@pytest.mark.parametrize("task", [CHECK, UPGRADE], ids=["check", "upgrade"])
+@pytest.mark.parametrize(
+    "added",
+    [
+        "Include /nowhere/else.conf\n",
+        "<IfModule !so_module>\nBogus on\nInclude conf/none.conf\n</IfModule>\n",
+    ],
+    ids=["elsewhere", "not in 2.2"],
+)
+def test_what_may_start_elsewhere_has_findings(tree: Path, task: FleetTask, added: str) -> None:
+    main = tree / "conf/httpd.conf"
+    main.write_text(main.read_text() + added)
+    assert (run(task, tree).code, run(task, tree).fault) == (1, "")

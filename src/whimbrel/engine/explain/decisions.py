@@ -20,6 +20,8 @@ if TYPE_CHECKING:
     from whimbrel.engine.request import Request
 
 NOT_EVALUATED: Final = "not asked"
+OTHER_METHODS: Final = "about other methods"
+"""The result of a line of <Limit> that does not concern the method of the request."""
 GRANTED = "granted"
 DENIED = "denied"
 DECLINES = "declined"

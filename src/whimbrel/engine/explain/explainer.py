@@ -19,6 +19,7 @@ from whimbrel.engine.coroutines import run_until_suspended
 from whimbrel.engine.deps.files import TickStatCache
 from whimbrel.engine.engine import Engine
 from whimbrel.engine.explain.decisions import (
+    OTHER_METHODS,
     Decision,
     MergedSection,
     RequestTrace,
@@ -169,7 +170,7 @@ def _old_lines(r: Request) -> list[Decision]:
     return [
         Decision(
             " ".join(("Require", line.name, *line.words)),
-            "applies" if line.methods >> r.method_number & 1 else "about other methods",
+            "applies" if line.methods >> r.method_number & 1 else OTHER_METHODS,
             getattr(line, "place", None),
         )
         for line in r.dir_config(CoreDirConfig).requires

@@ -14,7 +14,7 @@ from whimbrel.base.lazy_dataclasses import dataclass, replace
 from whimbrel.base.net import InvalidNetwork, Network, Networks, parse_network
 from whimbrel.directives.command import Command
 from whimbrel.directives.spec import Setter
-from whimbrel.engine.explain.decisions import NOT_EVALUATED, Decision, Tracer, trace_of
+from whimbrel.engine.explain.decisions import NOT_EVALUATED, OTHER_METHODS, Decision, Tracer, trace_of
 from whimbrel.engine.request import Request
 from whimbrel.modules.support.auth.auth_api import environment
 from whimbrel.modules.support.reverse_dns import confirmed_name, in_domain
@@ -202,7 +202,7 @@ async def _traced_list(r: Request, verb: str, entries: list[Entry]) -> Decision:
     steps = []
     for one in entries:
         if not one.methods >> r.method_number & 1:
-            verdict = "about other methods"
+            verdict = OTHER_METHODS
         else:
             verdict = "matches" if await Entries([one]).has_waiting(r) else "does not match"
         steps.append(Decision(f"{verb} from {one.word}", verdict, one.place))

@@ -15,6 +15,7 @@ from whimbrel.base.worker_signals import without_interrupts
 from whimbrel.config.options import LoadOptions
 from whimbrel.upgrade.check.fixpoint import upgrade
 from whimbrel.upgrade.check.load_errors import add_load_errors
+from whimbrel.upgrade.check.start_faults import StartFault, start_fault
 from whimbrel.upgrade.edits.frame_lines import lines_needed
 from whimbrel.upgrade.knowledge.scope import KnowledgeScope
 from whimbrel.upgrade.model import READ_ERROR, Finding, UpgradeOptions
@@ -78,6 +79,7 @@ class CheckResult:
         is_complete: each file of the server was read, and its builds are those of this system; else 2.4
             refuses this copy for another reason.
         is_of_24: the text loads modules that only 2.4 has.
+        fault: the line at which every version of httpd ends its start, None for none.
     """
 
     files: dict[str, int]
@@ -88,6 +90,7 @@ class CheckResult:
     lone: frozenset[str] = frozenset()
     is_complete: bool = True
     is_of_24: bool = False
+    fault: StartFault | None = None
 
 
 def check(
@@ -139,8 +142,9 @@ def judge(tree: ConfigTree, wanted: Selection, sources: Sources | None = None) -
     is_complete = tree.modules_unread is None and not any(file.foreign for file in tree.files.values())
     texts = source_lines(tree, findings)
     is_of_24 = was_24_config(tree)
+    fault = start_fault(result, sources.options) if sources is not None else None
     return CheckResult(
-        files, findings, texts, described(tree), result.scope, lone, is_complete, is_of_24=is_of_24
+        files, findings, texts, described(tree), result.scope, lone, is_complete, is_of_24, fault
     )
 
 

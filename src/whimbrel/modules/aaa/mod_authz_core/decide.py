@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from whimbrel.base.numbers import BLANKS
 from whimbrel.config.core_config import CoreDirConfig, CoreServerConfig, merge_levels
-from whimbrel.engine.explain.decisions import Tracer, tracer_of
+from whimbrel.engine.explain.decisions import OTHER_METHODS, Tracer, tracer_of
 from whimbrel.engine.log.error_log_line import enabled
 from whimbrel.modules.aaa.mod_authz_core.settings import AuthzCoreDirConfig, Rule, joined
 from whimbrel.modules.support.auth.auth_api import (
@@ -59,7 +59,7 @@ def _traced(rule: Rule, check: AuthzCheck, watch: Tracer) -> AuthzCheck:
     """Return the check as a step of the decision tree."""
 
     def describe(r: Request, result: int) -> tuple[str, str]:
-        return _WORDS[result], "" if rule.methods >> r.method_number & 1 else "about other methods"
+        return _WORDS[result], "" if rule.methods >> r.method_number & 1 else OTHER_METHODS
 
     parts = tuple((str(child).rstrip(BLANKS), child.place) for child in rule.children)
     return AuthzCheck(
