@@ -153,7 +153,8 @@ class LocatedCauses:
         """Return True if *answers* to *probe* are as in `is_of_access`."""
         if answers[0].status == answers[1].status:
             return False
-        (_, old), (_, new) = self.old.checked(probe), self.new.checked(probe)
+        _, old = self.old.checked(probe)
+        _, new = self.new.checked(probe)
         return self.is_of_access(answers, (old, new))
 
     def _deciding_modules(
