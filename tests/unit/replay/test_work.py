@@ -20,8 +20,10 @@ from whimbrel.replay import work
 from whimbrel.replay.causes import ChangeCauses, causing_lines
 from whimbrel.replay.log_files import LogPiece, pieces_of
 from whimbrel.replay.log_format import DEFAULT_FORMATS
+from whimbrel.replay.summary import Summary
 from whimbrel.replay.tally import NOT_RUN, Tally
 from whimbrel.replay.work import LoadFailure, Replayer, ReplayWork, SideOptions
+from whimbrel.upgrade.knowledge.scope import UnknownItem, UnknownKind
 from whimbrel.verify.probe import Probe
 
 
@@ -362,3 +364,23 @@ def test_a_status_of_access_has_the_line_that_decides_as_it_is_written(tmp_path:
     ((key, _),) = replayer.run(piece).changes.items()
     assert key.what == "status 200 -> 403"
     assert [one.text for one in key.new] == ["Require   ip 10.1"]
+
+
+def test_lines_without_a_host_of_several_virtual_hosts_are_not_decided(tmp_path: Path) -> None:
+    second = f"{CONF}<VirtualHost *:80>\nServerName b.example\n</VirtualHost>\n"
+    lines = [line("/index.html"), line("/none", status=404), line("http://a.example/", status=200)]
+
+    def unknown(text: str, host: str = "", begin: str = "") -> list[UnknownItem]:
+        replayer = Replayer(work_of(tmp_path, text, text, host=host))
+        tally = replayed(replayer, *(f"{begin}{each}" for each in lines))
+        items = Summary("old", "new", ("log",), tally).scope.items
+        return [item for item in items if item.kind is UnknownKind.ASSUMED]
+
+    (found,) = unknown(second)
+    assert found.matters
+    assert found.subject == "2 of 3 requests: the lines name no host, and 2 virtual hosts log in their format"
+    assert found.consequence == "taken as requests for localhost"
+    assert "--host NAME" in found.advice
+    assert not unknown(second, host="b.example")
+    assert not unknown(second, begin="b.example ")
+    assert not unknown(CONF)
