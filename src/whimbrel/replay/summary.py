@@ -113,8 +113,8 @@ class Summary:
                 items.append(UnknownItem(kind, None, subject, consequence))
         for (host, hosts), number in sorted(tally.hostless.items()):
             subject = (
-                f"{number:,} of {count_noun(tally.requests, 'request')}: the lines name no host, and {hosts:,} "
-                "virtual hosts log in their format"
+                f"{number:,} of {count_noun(tally.requests, 'request')}: the lines name no host, "
+                f"and {hosts:,} virtual hosts log in their format"
             )
             advice = "--host NAME names the one that logged them"
             items.append(

@@ -92,8 +92,8 @@ class Tally:
         statuses: requests by (logged, old, new) status; NOT_RUN where a handler was not run.
         missing: requests whose file does not exist here, although the log has a success.
         changes: by what changes and why.
-        hostless: requests of lines without a host that several virtual hosts may have logged, by the host that
-            was taken and the number of virtual hosts.
+        hostless: requests of lines without a host that several virtual hosts may have logged, by the host
+            that was taken and the number of virtual hosts.
         hours: requests, and those that change, by day and hour (``10/Oct/2000:13``); "" for lines without.
     """
 
