@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Any
+from typing import Any, Final
 
 from whimbrel.base.numbers import lower
 from whimbrel.directives.tokens import words as split_words
@@ -34,7 +34,7 @@ def formats_of(*sides: Side, given: str = "") -> list[LineFormat]:
             compiled.append(LineFormat.compile(text))
         except ValueError:
             continue  # a log of something else than requests
-    with_host = [f"%v {form.text}" for form in compiled if not _HOSTS.intersection(form.names)]
+    with_host = [f"%v {form.text}" for form in compiled if not HOSTS.intersection(form.names)]
     return [*compiled, *map(LineFormat.compile, with_host)]
 
 
@@ -77,7 +77,8 @@ def _host_name(word: str) -> str:
     return word.rpartition("://")[2].partition(":")[0]
 
 
-_HOSTS = frozenset(("host", "header host"))
+HOSTS: Final = frozenset(("host", "header host"))
+"""The values of a format that name the host of a request."""
 _SHORT = dict(zip(("vhost_combined", "combined", "common"), DEFAULT_FORMATS, strict=True))
 
 

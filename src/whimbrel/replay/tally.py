@@ -94,6 +94,8 @@ class Tally:
         statuses: requests by (logged, old, new) status; NOT_RUN where a handler was not run.
         missing: requests whose file does not exist here, although the log has a success.
         changes: by what changes and why.
+        hostless: requests of lines without a host that several virtual hosts may have logged, by the host
+            that was taken and the number of virtual hosts.
         hours: requests, and those that change, by day and hour (``10/Oct/2000:13``); "" for lines without.
     """
 
@@ -109,6 +111,7 @@ class Tally:
     status_examples: dict[tuple[int, int], str] = field(default_factory=dict)
     changes: dict[ChangeKey, Change] = field(default_factory=dict)
     hours: dict[str, tuple[int, int]] = field(default_factory=dict)
+    hostless: Counter[tuple[str, int]] = field(default_factory=Counter)
 
     def change(self, key: ChangeKey) -> Change:
         """Return the change of *key*; beyond MAX_GROUPS one for all of the same kind."""
@@ -145,6 +148,7 @@ class Tally:
             setattr(self, name, getattr(self, name) + getattr(other, name))
         self.malformed_examples = [*self.malformed_examples, *other.malformed_examples][:MAX_EXAMPLES]
         self.statuses.update(other.statuses)
+        self.hostless.update(other.hostless)
         for key, example in other.status_examples.items():
             self.status_examples.setdefault(key, example)
         for hour, counts in other.hours.items():

@@ -18,6 +18,7 @@ from whimbrel.engine.specialized.split_path import LineParts, logged_parts
 from whimbrel.explain.request_description import CLIENT, host_table, place_of
 from whimbrel.replay.answers import EVERY_CLIENT, MAX_TAILS, FastAnswer, SideAnswers, Tail
 from whimbrel.replay.causes import ChangeCauses
+from whimbrel.replay.configured_formats import HOSTS, hosts_of_format
 from whimbrel.replay.log_files import MAX_LINE, LogPiece
 from whimbrel.replay.log_format import LineFormat, LoggedRequest, best_format
 from whimbrel.replay.tally import MAX_EXAMPLES, ChangeKey, Tally
@@ -145,6 +146,7 @@ class Replayer:
         if len(found) != tally.lines:
             _count_bad(tally, form, data, tally.lines - len(found))
         self._count(tally, form, counts)
+        self._count_hostless(tally, form, counts)
         return tally
 
     def _count(self, tally: Tally, form: LineFormat, counts: Counter[tuple[bytes, ...]]) -> None:
@@ -183,6 +185,26 @@ class Replayer:
                 status != outcome.new and (status, outcome.new) not in tally.status_examples
             ):
                 self._note(tally, outcome, form.request(values), number)
+
+    def _count_hostless(self, tally: Tally, form: LineFormat, counts: Counter[tuple[bytes, ...]]) -> None:
+        """Count the requests whose host the log does not have, where several virtual hosts log in *form*."""
+        if self.work.host or not HOSTS.isdisjoint(form.names):
+            return
+        number = len(hosts_of_format(self.new, form))
+        if number < 2:
+            return
+        at = form.position("request")
+        named = 0
+        if at is not None:  # a request of a proxy's client names the host itself
+            named = sum(count for values, count in counts.items() if b" http" in values[at])
+        left = tally.requests - named
+        if left > 0:
+            tally.hostless[self._default_host, number] += left
+
+    @property
+    def _default_host(self) -> str:
+        """The host of lines that name none."""
+        return self.work.host or self.new.loaded.main.name or "localhost"
 
     def _outcome(
         self, tally: Tally, form: LineFormat, values: tuple[bytes, ...], key: tuple[Any, ...], client: str
@@ -304,7 +326,7 @@ class Replayer:
         return Tail(data, probe.address, probe.port, probe.user, next(self._count_of_tails))
 
     def _probe(self, request: LoggedRequest) -> Probe:
-        host = request.host or self.work.host or self.new.loaded.main.name or "localhost"
+        host = request.host or self._default_host
         address, port = place_of(self.new.loaded, host, request.port == 443, self._hosts)
         place = address, request.port or port
         port_text = f":{place[1]}" if place[1] not in (80, 443) else ""
