@@ -20,12 +20,8 @@ from whimbrel.replay import work
 from whimbrel.replay.causes import ChangeCauses, causing_lines
 from whimbrel.replay.log_files import LogPiece, pieces_of
 from whimbrel.replay.log_format import DEFAULT_FORMATS
-<<<<<<< HEAD
-from whimbrel.replay.tally import NOT_RUN, ChangeKey, Tally
-=======
 from whimbrel.replay.summary import Summary
-from whimbrel.replay.tally import NOT_RUN, Tally
->>>>>>> five
+from whimbrel.replay.tally import NOT_RUN, ChangeKey, Tally
 from whimbrel.replay.work import LoadFailure, Replayer, ReplayWork, SideOptions
 from whimbrel.upgrade.knowledge.scope import UnknownItem, UnknownKind
 from whimbrel.verify.probe import Probe
@@ -368,7 +364,6 @@ def test_a_status_of_access_has_the_line_that_decides_as_it_is_written(tmp_path:
     ((key, _),) = replayer.run(piece).changes.items()
     assert key.what == "status 200 -> 403"
     assert [one.text for one in key.new] == ["Require   ip 10.1"]
-<<<<<<< HEAD
     assert key.is_of_access
 
 
@@ -426,7 +421,6 @@ def test_access_control_behind_what_ended_the_request_before_it(tmp_path: Path) 
     key = changed(tmp_path, ("2.4", f"{moved}\n"), ("2.4", closed), "/a.txt")
     assert key.what.startswith("status 302 -> 403")
     assert lines_of(key) == ([moved], ["Require all denied"]) and key.is_of_access
-=======
 
 
 def test_lines_without_a_host_of_several_virtual_hosts_are_not_decided(tmp_path: Path) -> None:
@@ -447,4 +441,3 @@ def test_lines_without_a_host_of_several_virtual_hosts_are_not_decided(tmp_path:
     assert not unknown(second, host="b.example")
     assert not unknown(second, begin="b.example ")
     assert not unknown(CONF)
->>>>>>> five
