@@ -106,6 +106,6 @@ def test_a_section_far_above_is_a_count() -> None:
     assert len(list(lines_needed(found))) == 1
     assert frame_lines(found, texts) == (
         FrameLine("", 1, "<Directory />"),
-        FrameLine(".", 0, "8998 unchanged lines"),
+        FrameLine(".", 0, "8,998 unchanged lines"),
         FrameLine("-", 9000, "Order a"),
     )

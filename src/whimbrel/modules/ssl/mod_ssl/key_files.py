@@ -30,9 +30,9 @@ _CERTIFICATE: Final = re.compile(
 _CRL: Final = re.compile(rb"-----BEGIN X509 CRL-----.*?-----END X509 CRL-----", re.DOTALL)
 _ENCRYPTED: Final = (b"ENCRYPTED PRIVATE KEY", b"Proc-Type: 4,ENCRYPTED")
 MAX_FILE: Final = 64 * 1024 * 1024
-MAX_KEPT_KEYS: Final = 64
-MAX_KEPT_KEY: Final = 16 * 1024
-"""Bytes of the text of a key that is kept."""
+MAX_CACHED_KEYS: Final = 64
+MAX_CACHED_KEY: Final = 16 * 1024
+"""Bytes of the text of a key that is cached."""
 
 
 class KeyPair(NamedTuple):
@@ -98,7 +98,7 @@ def private_key(data: bytes, phrase: str | None = None, *, takes_der: bool = Fal
                 raise NoKey
             return load_der_private_key(data, None)
         secret = to_bytes(phrase) if phrase is not None and is_encrypted(data) else None
-        if secret is None and len(match[0]) <= MAX_KEPT_KEY:
+        if secret is None and len(match[0]) <= MAX_CACHED_KEY:
             return _plain_key(match[0] + b"\n")
         return load_pem_private_key(match[0] + b"\n", secret)
     except (ValueError, TypeError) as problem:
@@ -107,7 +107,7 @@ def private_key(data: bytes, phrase: str | None = None, *, takes_der: bool = Fal
         raise NoKey from problem
 
 
-@lru_cache(maxsize=MAX_KEPT_KEYS)
+@lru_cache(maxsize=MAX_CACHED_KEYS)
 def _plain_key(text: bytes) -> PrivateKeyTypes:
     """Return the key of a PEM text without a phrase: the check of an RSA key takes 50 ms, and a comparison
     loads the same configuration many times.

@@ -18,7 +18,7 @@ from cryptography.hazmat.primitives.serialization import (
 )
 
 from whimbrel.modules.ssl.mod_ssl import key_files
-from whimbrel.modules.ssl.mod_ssl.key_files import MAX_KEPT_KEY, MAX_KEPT_KEYS, EncryptedKey, private_key
+from whimbrel.modules.ssl.mod_ssl.key_files import MAX_CACHED_KEY, MAX_CACHED_KEYS, EncryptedKey, private_key
 
 
 def pem(phrase: bytes = b"") -> bytes:
@@ -51,10 +51,10 @@ def test_a_key_with_a_phrase_is_not_kept() -> None:
 
 
 def test_keys_are_kept_within_bounds() -> None:
-    for _ in range(MAX_KEPT_KEYS + 8):
+    for _ in range(MAX_CACHED_KEYS + 8):
         private_key(pem())
-    assert key_files._plain_key.cache_info().currsize == MAX_KEPT_KEYS
+    assert key_files._plain_key.cache_info().currsize == MAX_CACHED_KEYS
     begin, _line, rest = pem().partition(b"\n")
     key_files._plain_key.cache_clear()
-    assert private_key(begin + b"\n" * MAX_KEPT_KEY + rest)
+    assert private_key(begin + b"\n" * MAX_CACHED_KEY + rest)
     assert key_files._plain_key.cache_info().currsize == 0
