@@ -109,10 +109,11 @@ def _server_problems(
     *result*."""
     options = as_its_build(options, result.tree.built_in)
     overlay = {**options.overlay, **texts.changed}
-    for _ in range(MAX_LINES):
+    for number in range(MAX_LINES):
         configuration, problem = load(replace(options, overlay=overlay), V24)
+        if number == 0:
+            result.loaded = configuration  # later ones lack lines
         if problem is None:
-            result.loaded = configuration
             break
         yield problem
         rest = without(texts, problem, overlay)

@@ -15,7 +15,7 @@ from tests.unit.upgrade.config_trees import fragments, laid
 from whimbrel.config.options import LoadOptions
 from whimbrel.upgrade.check.check import CheckResult, check, parse_selection
 from whimbrel.upgrade.check.fixpoint import upgrade
-from whimbrel.upgrade.check.load_errors import add_load_errors
+from whimbrel.upgrade.check.load_errors import add_load_errors, load_new_texts
 from whimbrel.upgrade.knowledge.scope import UnknownKind
 from whimbrel.upgrade.model import LOAD_ERROR, Risk, UpgradeOptions
 from whimbrel.upgrade.source.reading import Sources, read_config_tree
@@ -295,3 +295,14 @@ def test_equal_htaccess_files_are_refused_each(tmp_path: Path) -> None:
     result = checked(tmp_path, files)
     found = [one.place.path for one in result.findings if one.rule == LOAD_ERROR]
     assert sorted(found) == [f"{tmp_path}/htdocs/{name}/.htaccess" for name in "abc"]
+
+
+@pytest.mark.parametrize("wrong", ["", "MaxClents 1\n"])
+def test_a_refused_server_is_not_taken_for_one_that_loads(wrong: str, tmp_path: Path) -> None:
+    """The line that is refused is left out to find the next one; the rest is not the new text."""
+    laid(tmp_path, {MAIN: f"{START}DocumentRoot {tmp_path}/htdocs\n{wrong}", "htdocs/x": ""})
+    options = LoadOptions(server_root=str(tmp_path), file=MAIN, build="shared")
+    result = upgrade(read_config_tree(Sources(options=options), UpgradeOptions()), ())
+    add_load_errors(result, options)
+    assert [one.place.line for one in result.findings if one.rule == LOAD_ERROR] == [11] * bool(wrong)
+    assert (load_new_texts(result, options) is None) is bool(wrong)
