@@ -9,6 +9,7 @@ import weakref
 from collections.abc import Iterable
 from typing import Any, Final
 
+from whimbrel.base.bounded_dict import BoundedDict
 from whimbrel.base.latin1 import to_bytes
 from whimbrel.base.lazy_dataclasses import dataclass
 from whimbrel.config.configuration import Configuration
@@ -36,6 +37,8 @@ _WAITING: Final = frozenset(
 """Modules whose hooks run in an event loop, even where they end at once."""
 MAX_FILES: Final = 100_000
 """Looks at files that are remembered."""
+MAX_PORTS: Final = 1024
+"""Addresses of which it is remembered whether their clients speak TLS."""
 _DIRECTORY: Final = os.stat_result(
     (stat.S_IFDIR | 0o755, 1, 1, 2, 0, 0, 4096, 0, 0, 0),
     {"st_atime_ns": 0, "st_mtime_ns": 0, "st_ctime_ns": 0},
@@ -140,7 +143,7 @@ class ProbeEngine(Engine):
         self.needs_loop = any(module.source in _WAITING for module in configuration.modules.modules)
         self._loop: asyncio.AbstractEventLoop | None = None
         self._assumed: dict[tuple[bytes, bool], StatResult] = {}
-        self._tls_ports: dict[tuple[str, int], bool] = {}
+        self._tls_ports: BoundedDict[tuple[str, int], bool] = BoundedDict(MAX_PORTS)
         self.worker_state[_STATE] = []
 
     @property

@@ -199,7 +199,7 @@ class Comparison:
             ends = now + left * begun / max(1, leaders)
             for count, probe in enumerate(self.source.of_group(routes)):
                 if self.is_timed and count and processor_time() > ends:
-                    cut.append(probe.host)
+                    cut.append(routes[0].probe("/").host)
                     break
                 if has_many:
                     report_progress("hosts", number, len(groups))
@@ -284,6 +284,7 @@ class Comparison:
         self._pairs.clear()
         self._clients.clear()
         self._known.clear()
+        self._compared.clear()
         self.located.forget()
         if self._coverage is not None:
             self._coverage.forget()

@@ -14,6 +14,7 @@ from whimbrel.verify.config_lines import SideLines
 from whimbrel.verify.derive.probes import ProbeSource
 from whimbrel.verify.loading import load_side
 from whimbrel.verify.probe import Probe
+from whimbrel.verify.probe_engine import MAX_PORTS
 from whimbrel.verify.side import Side
 
 ON = "SSLEngine on\nSSLCertificateFile nowhere.pem\n"
@@ -83,3 +84,11 @@ def test_a_path_without_a_scheme_is_asked_as_the_port_takes_it(
     configuration = side_of(tmp_path, hosts).configuration
     described = RequestDescription("/", host="a.test")
     assert (probe_of(described, configuration).tls is not None) is is_tls
+
+
+def test_what_is_known_of_ports_is_bounded(tmp_path: Path) -> None:
+    engine = side_of(tmp_path, HOSTS.format(ON, "")).probing
+    for port in range(1, MAX_PORTS + 100):
+        assert not engine.takes_tls("127.0.0.1", port)
+    assert len(engine._tls_ports) <= MAX_PORTS
+    assert engine.takes_tls("127.0.0.1", 8443)

@@ -7,12 +7,13 @@ from pathlib import Path
 import pytest
 from tests.unit.verify.sites import make_root, side
 
+from whimbrel.verify import verify as verify_module
 from whimbrel.verify.answer import DECIDES
 from whimbrel.verify.config_lines import SideLines
 from whimbrel.verify.probe import Probe
 from whimbrel.verify.side import Side
 from whimbrel.verify.verification import DifferenceGroup, Verdict, VerifyResult
-from whimbrel.verify.verify import verify
+from whimbrel.verify.verify import Comparison, verify
 
 GUIDE_OLD = """<Directory "@ROOT@/htdocs/private">
 AuthType Basic
@@ -259,3 +260,27 @@ def test_lines_are_spelled_as_in_the_file(root: Path, dialect: str) -> None:
     file = (root / "conf/new.conf").read_text()
     texts = {line.text for line in answer.lines if line.role == DECIDES}
     assert texts and all(text in file for text in texts)
+
+
+@pytest.mark.parametrize("known", [1, 7])
+def test_kept_answers_change_no_result(root: Path, monkeypatch: pytest.MonkeyPatch, known: int) -> None:
+    """Each answer is that of a side which answers anew; what is kept has a bound."""
+    pairs = [(GUIDE_OLD, "2.2", GUIDE_NEW), (GUIDE_NEW, "2.4", EXACT), (GUIDE_OLD, "2.2", EXACT)]
+
+    def results() -> list[object]:
+        out: list[object] = []
+        for old, dialect, new in pairs:
+            one = verify(side(root, "old", old, dialect), side(root, "new", new, "2.4"))
+            kinds = [(group.kind, group.count, group.cause, group.examples) for group in one.groups]
+            out.append((one.verdict, one.probes, one.not_decided, kinds))
+        return out
+
+    usual = results()
+    monkeypatch.setattr(verify_module, "MAX_KNOWN", known)
+    assert results() == usual
+    comparison = Comparison(*(side(root, "old", GUIDE_OLD, "2.4") for _ in range(2)), VerifyResult())
+    for number in range(20):
+        comparison.compare_probe(Probe(f"/{number}"))
+        assert len(comparison._known) <= known
+    comparison._forget()
+    assert not comparison._known and not comparison._compared
