@@ -106,19 +106,20 @@ def flatten_directives(
             yield EffectiveDirective(line.name, line.args, methods)
 
 
-def idle_limit(lines: Iterable[AccessLine], control: Iterable[AccessLine]) -> str:
-    """Return a sentence about the first <Limit> of *lines* if *control*, a text that decides alike, asks for
-    no method; "" else.
+_LIMITS: Final = {"limit": "Limit", "limitexcept": "LimitExcept"}
+
+
+def idle_limits(lines: Iterable[AccessLine], control: Iterable[AccessLine]) -> list[tuple[str, AccessLine]]:
+    """Return the <Limit> and <LimitExcept> of *lines*, with their tags, if *control*, a text that decides
+    alike, asks for no method; none else.
     """
-    limits = (line for line in lines if line.name in ("limit", "limitexcept"))
-    first = next((line for line in limits if has_directive(line.children, ("allow", "deny"))), None)
     asks = (
         line.methods != ALL_METHODS or "method" in line.args.lower() for line in flatten_directives(control)
     )
-    if first is None or first.place is None or any(asks):
-        return ""
-    name = {"limit": "Limit", "limitexcept": "LimitExcept"}[first.name]
-    return f"<{name} {first.args.strip()}> at line {first.place.line} never decided: the lines around it do"
+    limits = [line for line in lines if line.name in _LIMITS]
+    if not limits or any(asks):
+        return []
+    return [(f"<{_LIMITS[line.name]} {line.args.strip()}>", line) for line in limits]
 
 
 def has_directive(lines: Iterable[AccessLine], names: Iterable[str]) -> bool:

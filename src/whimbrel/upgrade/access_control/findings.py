@@ -26,7 +26,7 @@ from whimbrel.upgrade.access_control.effective import (
     EffectiveRules,
     flatten_directives,
     has_directive,
-    idle_limit,
+    idle_limits,
     merge_effective,
 )
 from whimbrel.upgrade.access_control.fragment_context import is_loose
@@ -614,8 +614,9 @@ def _admitted(section: AccessSection, *, has_others: bool) -> str:
 
 def _advice(section: AccessSection, plan: SectionPlan, admitted: str) -> str:
     """Return who gains or loses access by a text that decides as 2.2 did, and why a <Limit> may go."""
-    if admitted == UNCHANGED and (idle := idle_limit(section.access_lines, plan.control)):
-        return f"{admitted}: {idle}"
+    for tag, line in idle_limits(section.access_lines, plan.control) if admitted == UNCHANGED else ():
+        if line.place is not None and has_directive(line.children, ("allow", "deny")):
+            return f"{admitted}: {tag} at line {line.place.line} never decided: the lines around it do"
     if any(ERROR_500.text == directive.args for directive in flatten_directives(plan.control)):
         return f"{admitted}; users that no module decides about get 500, as from 2.2"
     return admitted

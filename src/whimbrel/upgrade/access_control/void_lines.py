@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from typing import Final
 
-from whimbrel.access.layers import AccessLine
 from whimbrel.upgrade.access_control.analysis import AccessAnalysis
 from whimbrel.upgrade.access_control.effective import (
     ALL_METHODS,
@@ -12,13 +11,13 @@ from whimbrel.upgrade.access_control.effective import (
     EffectiveDirective,
     flatten_directives,
     has_directive,
+    idle_limits,
 )
 from whimbrel.upgrade.access_control.replacement import Lines
 from whimbrel.upgrade.access_control.sections import AccessSection
 from whimbrel.upgrade.source.config_tree import ConfigTree
 
 _KNOWN_REQUIRES: Final = frozenset({"user", "valid-user", "group", "file-owner", "file-group"})
-_LIMITS: Final = {"limit": "Limit", "limitexcept": "LimitExcept"}
 
 
 def remark_on(tree: ConfigTree, analysis: AccessAnalysis, section: AccessSection) -> str:
@@ -95,16 +94,7 @@ def _void_requires(lines: Lines, after: Lines) -> list[str]:
 
 
 def _void_limits(lines: Lines, after: Lines) -> list[str]:
-    """Return the containers of methods whose lines decide nothing: others stand beside them, and the new text
-    asks for no method."""
+    """Return the containers of methods whose lines decide nothing, as others stand beside them."""
     if not any(line.methods == ALL_METHODS and line.name in RECORD for line in flatten_directives(lines)):
         return []
-    if any(_is_about_methods(line) for line in after) or any(
-        line.name == "require" and "method" in line.args.lower() for line in flatten_directives(after)
-    ):
-        return []
-    return [f"<{_LIMITS[line.name]} {line.args.strip()}>" for line in lines if _is_about_methods(line)]
-
-
-def _is_about_methods(line: AccessLine) -> bool:
-    return line.name in _LIMITS
+    return [tag for tag, _line in idle_limits(lines, after)]
