@@ -259,17 +259,15 @@ def _run(
 def _add_open_findings(options: LoadOptions, result: VerifyResult) -> None:
     """Set what the findings about the new text, which `check` shows, leave to a person."""
     from whimbrel.api.checking import check_parts
-    from whimbrel.report.decisions import is_to_decide, to_decide
-    from whimbrel.upgrade.check.check import parse_selection
-    from whimbrel.upgrade.model import Risk
+    from whimbrel.report.decisions import has_stop, is_to_decide, to_decide
+    from whimbrel.upgrade.check.check import Selection
     from whimbrel.upgrade.source.reading import Sources
+    from whimbrel.verify.copied_htaccess import as_copied
 
-    report = check_parts([(Sources(options=options), options.server_root)], parse_selection("", ""))
-    found = [entry for entry in report.entries if is_to_decide(entry)]
-    result.to_decide = to_decide(found) if found else ""
-    result.has_stop = any(
-        entry.risk is Risk.BREAKS and not entry.effect_class.is_per_request for entry in found
-    )
+    new_text = as_copied(Sources(options=options))
+    entries = check_parts([(new_text, options.server_root)], Selection()).entries
+    result.to_decide = to_decide(entries) if any(map(is_to_decide, entries)) else ""
+    result.has_stop = has_stop(entries)
 
 
 def _add_httpd(program: Path, new: Side, result: VerifyResult) -> None:

@@ -35,6 +35,11 @@ def is_to_decide(entry: ReportEntry) -> bool:
     return is_open and not entry.is_lone and (entry.rule != READ_ERROR or entry.risk is Risk.BREAKS)
 
 
+def has_stop(entries: Iterable[ReportEntry]) -> bool:
+    """Return True if 2.4 does not start, or answers 500, until a person has looked at one of *entries*."""
+    return any(entry.risk is Risk.BREAKS and not entry.is_fixable for entry in filter(is_to_decide, entries))
+
+
 def decisions(entries: Iterable[ReportEntry]) -> list[RuleToDecide]:
     """Return a decision for each rule that a person must look at, the worst risk first."""
     places: dict[str, dict[str, None]] = {}

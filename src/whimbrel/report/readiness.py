@@ -10,11 +10,10 @@ from collections.abc import Sequence
 from whimbrel.base.counts import count_noun, word_for
 from whimbrel.base.dialect import V22, V24
 from whimbrel.base.static_typing import TYPE_CHECKING
-from whimbrel.report.decisions import MAX_PLACES, is_to_decide, to_decide
+from whimbrel.report.decisions import MAX_PLACES, has_stop, is_to_decide, to_decide
 from whimbrel.report.model import ReportEntry
 from whimbrel.upgrade.check.fixpoint import NOT_VERIFIED
 from whimbrel.upgrade.knowledge.scope import KnowledgeScope, UnknownKind
-from whimbrel.upgrade.model import Risk
 
 if TYPE_CHECKING:
     from whimbrel.replay.summary import Summary
@@ -30,11 +29,10 @@ def readiness(entries: Sequence[ReportEntry], unknown: int, uncompared: str) -> 
     """
     open_work = [to_decide(entries)] if any(map(is_to_decide, entries)) else []
     unread = [entry for entry in entries if entry.needs_review and not is_to_decide(entry)]
-    stops = any(entry.risk is Risk.BREAKS and not entry.is_fixable for entry in filter(is_to_decide, entries))
     verdict = "yes"
     reasons = ["nothing is left to do by hand"]
     if open_work:
-        verdict = "no" if stops else "not yet"
+        verdict = "no" if has_stop(entries) else "not yet"
         reasons = open_work + [uncompared] * uncompared.startswith(NOT_VERIFIED)
     elif unread or unknown or uncompared:
         verdict = "not decided"

@@ -150,7 +150,7 @@ class VerifyResult:
         is_cut: not every request that can be derived was asked.
         has_ended: lines are not decided as the time, or the number of requests, ended before.
         to_decide: what the findings about the new text leave to a person: ``to decide: 1: R01 FILE:LINE``; ""
-            for nothing. `has_stop`: one of them ends the start of 2.4.
+            for nothing. `has_stop`: 2.4 does not start, or answers 500, until then.
     """
 
     names: tuple[str, str] = ("old", "new")
