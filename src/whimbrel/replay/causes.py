@@ -15,7 +15,8 @@ from whimbrel.explain.source_lines import SourceLines
 from whimbrel.explain.step import ExplanationStep
 from whimbrel.replay.answers import FastAnswer
 from whimbrel.replay.tally import NOT_RUN, CausingLine, ChangeKey
-from whimbrel.verify.answer import DECIDES, Answer
+from whimbrel.upgrade.access_control.effective import DECIDING
+from whimbrel.verify.answer import DECIDES, REFUSED, Answer
 from whimbrel.verify.causes import PlanPair
 from whimbrel.verify.config_lines import SideLines
 from whimbrel.verify.deciding_lines import deciding_lines
@@ -31,9 +32,7 @@ MAX_LINES: Final = 4
 MAX_VALUE: Final = 60  # characters of a value
 MAX_EXPLAINED: Final = 200  # requests of a piece that are explained; later ones with a new cause are not
 UNEXPLAINED: Final = " (not explained)"
-_REFUSED: Final = "refused"
 _OF_ACCESS: Final = frozenset((401, 403, 500))
-_DECIDING: Final = frozenset({"require", "order", "allow", "deny", "satisfy"})
 NO_CAUSE: Final = ("request", "response", "file")
 """Kinds of steps that show a change and do not cause it."""
 SECTIONS: Final = ("sections", ".htaccess")
@@ -184,8 +183,8 @@ class ChangeCauses:
     @staticmethod
     def _deciding(side: Side, probe: Probe, changed: list[CausingLine]) -> tuple[CausingLine, ...]:
         sources = SourceLines(side.options.overlay)
-        found = [line for line in deciding_lines(side, probe) if line.role in (DECIDES, _REFUSED)]
-        found.sort(key=lambda line: line.role != _REFUSED)
+        found = [line for line in deciding_lines(side, probe) if line.role in (DECIDES, REFUSED)]
+        found.sort(key=lambda line: line.role != REFUSED)
         texts = {(line.file, line.line): line.text for line in changed}
         for line in found:
             texts.setdefault((line.path, line.line), line.text)
@@ -200,7 +199,8 @@ def causing_lines(steps: list[ExplanationStep | None]) -> tuple[CausingLine, ...
     else of the mapping, else of sections and the access decision, else of any other.
     """
     causes = [step for step in _flat(steps) if step.lines and step.kind not in NO_CAUSE]
-    own = [step for step in causes if id(step) not in _of_redirects(steps)]
+    of_redirects = _of_redirects(steps)
+    own = [step for step in causes if id(step) not in of_redirects]
     causes = own or causes  # what an error page is mapped by decides nothing
     for kinds, all_kinds in ORDER:
         firsts = [step for step in causes if step.kind in kinds]
@@ -215,7 +215,7 @@ def causing_lines(steps: list[ExplanationStep | None]) -> tuple[CausingLine, ...
 def _access_lines(steps: list[ExplanationStep | None]) -> tuple[CausingLine, ...]:
     """Return the Require, Order, Allow, Deny and Satisfy lines of the steps of access."""
     lines = _lines_of([step for step in _flat(steps) if step.kind == "access"])
-    return tuple([line for line in lines if line.text.strip().partition(" ")[0].lower() in _DECIDING])
+    return tuple([line for line in lines if line.text.strip().partition(" ")[0].lower() in DECIDING])
 
 
 def _of_redirects(steps: Iterable[ExplanationStep | None]) -> set[int]:

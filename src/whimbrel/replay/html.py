@@ -10,7 +10,7 @@ from whimbrel.base.counts import count_noun, word_for
 from whimbrel.replay.charts import status_chart, time_chart
 from whimbrel.replay.summary import NO_HOST, STATUS, Summary, risk_of, top
 from whimbrel.replay.tally import CausingLine, Change, ChangeKey
-from whimbrel.replay.text import answer
+from whimbrel.replay.text import answer, logged_as_before
 from whimbrel.report.page.access_table import GAINS
 from whimbrel.report.page.items import plain
 from whimbrel.report.page.model import (
@@ -120,12 +120,6 @@ def _facts(summary: Summary) -> Iterator[str]:
         if count:
             yield f"lines {what}: {number(count)}"
     yield logged_as_before(summary)
-
-
-def logged_as_before(summary: Summary) -> str:
-    """Return the number of requests that have the status that was logged, as a sentence without its dot."""
-    count = summary.as_logged
-    return f"{count_noun(count, 'request')} {word_for(count, 'has', 'have')} the status that was logged"
 
 
 def _cards(summary: Summary) -> tuple[Card, ...]:

@@ -62,6 +62,12 @@ def answer(summary: Summary) -> list[str]:
     return [f"{requests}: {', '.join(parts)}", _access(summary)]
 
 
+def logged_as_before(summary: Summary) -> str:
+    """Return the number of requests that have the status that was logged, as a sentence without its dot."""
+    count = summary.as_logged
+    return f"{count_noun(count, 'request')} {word_for(count, 'has', 'have')} the status that was logged"
+
+
 def _access(summary: Summary) -> str:
     """Return the numbers of requests that gain or lose access."""
     counts = dict.fromkeys(Risk, 0)
@@ -128,8 +134,7 @@ def names_of(names: Counter[str]) -> str:
 
 def _log(summary: Summary) -> Iterator[str]:
     share = _percent(summary.as_logged, summary.tally.requests)
-    verb = word_for(summary.as_logged, "has", "have")
-    yield f"{count_noun(summary.as_logged, 'request')} {verb} the status that was logged ({share})"
+    yield f"{logged_as_before(summary)} ({share})"
     for (logged, now), number in summary.statuses:
         example = summary.tally.status_examples.get((logged, now), "")
         requests = count_noun(number, "request")

@@ -7,6 +7,7 @@ from typing import Final
 from whimbrel.base.lazy_dataclasses import dataclass
 
 DECIDES: Final = "decides"
+REFUSED: Final = "refused"
 """The role of a line that the result of a request rests on."""
 
 

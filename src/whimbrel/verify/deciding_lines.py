@@ -24,7 +24,7 @@ from whimbrel.engine.input.body import RequestBody
 from whimbrel.http.syntax.head import Head
 from whimbrel.modules.aaa.allow_deny import AllowDenyDirConfig
 from whimbrel.registry.phases import HookStatus
-from whimbrel.verify.answer import DECIDES, DecidingLine
+from whimbrel.verify.answer import DECIDES, REFUSED, DecidingLine
 from whimbrel.verify.answering import received, release_body
 from whimbrel.verify.assumptions import USER_KEY
 from whimbrel.verify.probe import Probe
@@ -59,7 +59,7 @@ def deciding_lines(side: Side, probe: Probe) -> tuple[DecidingLine, ...]:
     lines.update(dict.fromkeys(access.values()))
     for trace in explained.requests if explained is not None else ():
         if trace.refused is not None and (place := trace.refused.place) is not None:
-            lines[DecidingLine(place.path, place.line, trace.refused.reason, "refused")] = None
+            lines[DecidingLine(place.path, place.line, trace.refused.reason, REFUSED)] = None
         for section in trace.sections:
             if section.place is not None:
                 lines[DecidingLine(section.place.path, section.place.line, section.written, "section")] = None

@@ -11,7 +11,7 @@ from typing import Final
 from whimbrel.base.dialect import V22
 from whimbrel.base.lazy_dataclasses import dataclass, replace
 from whimbrel.engine.plan.plan import Plan
-from whimbrel.verify.answer import Answer, DecidingLine
+from whimbrel.verify.answer import DECIDES, REFUSED, Answer, DecidingLine
 from whimbrel.verify.causes import Cause, Causes, ServerKey
 from whimbrel.verify.config_lines import SideLines
 from whimbrel.verify.deciding_lines import deciding_lines, deciding_module
@@ -227,7 +227,7 @@ def _about(
     access control."""
     if {"user", "www-authenticate"}.isdisjoint(difference.names) and not is_of_access:
         return ()
-    deciding = tuple(line for line in lines if line.role in ("decides", "refused"))
+    deciding = tuple(line for line in lines if line.role in (DECIDES, REFUSED))
     return deciding or tuple(line for line in lines if line.role == "access")
 
 
