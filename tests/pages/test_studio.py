@@ -133,9 +133,14 @@ def test_arrows_walk_the_steps_and_light_their_lines(studio: Callable[[], Page],
     for _ in range(30):
         page.browser.press("ArrowDown")
         names.append(page.browser.script("return document.activeElement.dataset.step || ''"))
-        lit += page.browser.script(
-            "return [...document.querySelectorAll('#lines .code.step')].map((one) => one.textContent)"
-        )
+        # The file of a step's lines is fetched after the key.
+        end = time.monotonic() + (2 if names[-1].startswith("access") else 0)
+        while not any("Deny from all" in line for line in lit):
+            lit += page.browser.script(
+                "return [...document.querySelectorAll('#lines .code.step')].map((one) => one.textContent)"
+            )
+            if time.monotonic() > end:
+                break
     assert any(name.startswith("access") for name in names) and len(set(names)) > 5
     assert any("Deny from all" in line for line in lit)
 

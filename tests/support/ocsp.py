@@ -156,7 +156,7 @@ class FakeResponder:
             if answer is None:
                 self._ended.wait(20)
                 return
-            step = 1 if self.pause else len(answer)
+            step = 1 if self.pause else max(1, len(answer))
             try:
                 for at in range(0, len(answer), step):
                     wire.sendall(answer[at : at + step])
