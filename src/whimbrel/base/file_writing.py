@@ -137,16 +137,25 @@ class Place:
                 os.close(handle)
 
     def create(
-        self, data: bytes, owner: Owner | None, mode: int = 0o666, *, with_times: bool = False
+        self,
+        data: bytes,
+        owner: Owner | None,
+        mode: int = 0o666,
+        *,
+        with_times: bool = False,
+        is_synced: bool = True,
     ) -> None:
-        """Create the file with *data*, complete on disk; raises OSError if the name exists.
+        """Create the file with *data*; raises OSError if the name exists.
 
-        Without *owner* the mode is *mode* less the umask.
+        Without *owner* the mode is *mode* less the umask. The file is complete on disk, unless *is_synced* is
+        False: for the files of a new directory, which replace nothing.
         """
         with _naming(self.path):
             handle = os.open(self.name, _NEW_FILE, mode if owner is None else 0o600, dir_fd=self.directory)
             try:
                 self._fill(handle, data, owner, with_times=with_times)
+                if is_synced:
+                    os.fsync(handle)
             except BaseException:
                 self.remove()
                 raise
@@ -164,7 +173,6 @@ class Place:
             os.fchmod(handle, owner.mode)
             if with_times:
                 os.utime(handle, ns=owner.times)
-        os.fsync(handle)
 
     def overwrite(self, data: bytes, mode: int = 0o666) -> None:
         """Write *data* into the file or device that has the name, not in one step; raises OSError."""

@@ -96,7 +96,7 @@ def copy_tree(result: UpgradeResult, directory: str, to: Path) -> ServerCopy:
         )
         for path, data in texts.items():
             source = result.tree.files[path]
-            written = move.relocated(data) if source.role is Role.MAIN else data
+            written = move.relocated(result.new_document(path)) if source.role is Role.MAIN else data
             _copy(path, directory, to, copied, (source.document.bytes, written))
         for file in named:
             _copy_named(file, directory, to, copied)
@@ -146,15 +146,17 @@ def _copy(
         if data != expected:
             raise UsageError(f"{path} has changed while it was read")
         data = written
-    target = to / to_system(display_path(path, directory)).lstrip("/")
-    real = real_path(path)
-    inside = real.startswith(directory.rstrip("/") + "/")
-    if os.path.islink(source) and inside and not os.path.isabs(os.readlink(source)):
-        with copied.place(os.fsencode(target), create=True, follow=False) as link:
-            link.make_link(os.fsencode(os.readlink(source)))
-        target = to / to_system(display_path(real, directory)).lstrip("/")
-    with copied.place(os.fsencode(target), create=True, follow=False) as place:
+    top = os.fsencode(to)
+    target = os.path.join(top, to_bytes(display_path(path, directory)).lstrip(b"/"))
+    if os.path.islink(source):
+        text = os.readlink(source)
+        real = real_path(path)
+        if not os.path.isabs(text) and real.startswith(directory.rstrip("/") + "/"):
+            with copied.place(target, create=True, follow=False) as link:
+                link.make_link(os.fsencode(text))
+            target = os.path.join(top, to_bytes(display_path(real, directory)).lstrip(b"/"))
+    with copied.place(target, create=True, follow=False) as place:
         if place.status() is None:  # the directory is new: nothing reads it before the end
-            place.create(data, owner, with_times=True)
+            place.create(data, owner, with_times=True, is_synced=False)
         else:
             place.replace(data, owner)

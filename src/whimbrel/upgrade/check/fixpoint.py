@@ -16,6 +16,8 @@ from whimbrel.base.errors import SourceLocation
 from whimbrel.base.lazy_dataclasses import dataclass, field, replace
 from whimbrel.config.load import DeepRecursion
 from whimbrel.syntax.edits import Edit, Group, apply
+from whimbrel.syntax.lines import V22_LINES
+from whimbrel.syntax.tree import Document, parse
 from whimbrel.upgrade.edits.conflicts import (
     EditSelection,
     fault_before,
@@ -79,6 +81,7 @@ class UpgradeResult:
         end_of_start: the line at which every version of httpd ends its start, None for none.
         access: requests that one version admits and the other refuses, if the answers were compared.
         loaded: the server of the new texts as 2.4 has loaded it, None if it was not loaded, or refused.
+        upgraded: the configuration tree after the last edits, None where nothing was edited.
     """
 
     tree: ConfigTree
@@ -90,6 +93,17 @@ class UpgradeResult:
     end_of_start: SourceLocation | None = None
     access: tuple[AccessDifference, ...] = ()
     loaded: Configuration | None = None
+    upgraded: ConfigTree | None = None
+
+    def new_document(self, path: str) -> Document:
+        """Return the syntax tree of the new text of a file that was read."""
+        old = self.tree.files[path].document
+        data = self.files.get(path, old.bytes)
+        read = self.upgraded.files.get(path) if self.upgraded is not None else None
+        for document in (old, *([read.document] if read is not None else [])):
+            if document.bytes == data:
+                return document
+        return parse(data, V22_LINES)
 
     @property
     def unverified(self) -> str:
@@ -181,6 +195,7 @@ class _Fixpoint:
             ]
         findings = [*self.applied, *remaining, *self.refused.values(), *self._read_error_findings()]
         self.result.findings = self._sorted(findings)
+        self.result.upgraded = self.current
         self.result.scope = self.original.scope()
         return self.result
 

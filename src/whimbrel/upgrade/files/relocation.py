@@ -20,7 +20,7 @@ from whimbrel.config.windows import is_windows_path
 from whimbrel.directives.tokens import expand
 from whimbrel.directives.tokens import words as words_of
 from whimbrel.syntax.lines import V22_LINES, plain
-from whimbrel.syntax.tree import Directive, parse
+from whimbrel.syntax.tree import Directive, Document, parse
 from whimbrel.upgrade.files.named_files import READING
 
 _INCLUDES: Final = ("include", "includeoptional")
@@ -54,11 +54,12 @@ class Relocation:
     linked: set[str] = field(default_factory=set)
     named: dict[str, int] = field(default_factory=dict)
 
-    def relocated(self, data: bytes) -> bytes:
+    def relocated(self, document: Document) -> bytes:
         """Return the text of a file of the copy."""
+        data = document.bytes
         pieces = list[bytes]()
         at = 0
-        for node in parse(data, V22_LINES).walk():
+        for node in document.walk():
             if not isinstance(node, Directive):
                 continue
             for old, new in self._words(node.name.lower(), words_of(node.args)):

@@ -6,9 +6,15 @@ import os
 
 import pytest
 
+from whimbrel.syntax.lines import V22_LINES
+from whimbrel.syntax.tree import parse
 from whimbrel.upgrade.files.relocation import Relocation, roots_of
 
 COPIED = frozenset(("/srv/conf/users", "/srv/conf/c.pem", "/srv/conf/map.txt"))
+
+
+def _relocated(move: Relocation, text: bytes) -> bytes:
+    return move.relocated(parse(text, V22_LINES))
 
 
 @pytest.mark.parametrize(
@@ -47,7 +53,7 @@ COPIED = frozenset(("/srv/conf/users", "/srv/conf/c.pem", "/srv/conf/map.txt"))
 )
 def test_lines(line: str, expected: str) -> None:
     move = Relocation(("/srv",), "/new/out", COPIED)
-    assert move.relocated(f"Listen 80\n{line}\nListen 81\n".encode()).decode() == (
+    assert _relocated(move, f"Listen 80\n{line}\nListen 81\n".encode()).decode() == (
         f"Listen 80\n{expected}\nListen 81\n"
     )
     names = (*move.written, *move.linked)
@@ -69,13 +75,13 @@ def test_paths_by_variables_are_those_of_the_copy(line: str, expected: str) -> N
     """A variable that leads into the tree would have the copy's server read the files of the original."""
     values = {"TOP": "/srv", "ELSEWHERE": "/etc/other"}
     move = Relocation(("/srv",), "/new/out", COPIED, values)
-    assert move.relocated(f"{line}\n".encode()).decode() == f"{expected}\n"
+    assert _relocated(move, f"{line}\n".encode()).decode() == f"{expected}\n"
 
 
 def test_a_text_that_names_another_root() -> None:
     text = b"ServerRoot /etc/httpd\nAuthUserFile /etc/httpd/conf/users\nInclude /etc/httpd/x.conf\n"
     move = Relocation(roots_of("/srv", [text]), "/new", COPIED)
-    assert move.relocated(text) == b"ServerRoot /new\nAuthUserFile /new/conf/users\nInclude /new/x.conf\n"
+    assert _relocated(move, text) == b"ServerRoot /new\nAuthUserFile /new/conf/users\nInclude /new/x.conf\n"
 
 
 @pytest.mark.parametrize(
@@ -94,16 +100,17 @@ def test_the_root_of_a_text_is_found_in_joined_lines(text: bytes, root: str | No
 
 def test_what_the_server_writes_and_loads_is_noted() -> None:
     move = Relocation(("/srv",), "/new", COPIED)
-    move.relocated(
+    _relocated(
+        move,
         b"PidFile run/pid\nErrorLog /srv/logs/e\nCustomLog /var/log/x c\nErrorLog syslog:local1\n"
-        b"LoadModule a_module modules/a.so\nLoadModule b_module /usr/lib/b.so\n"
+        b"LoadModule a_module modules/a.so\nLoadModule b_module /usr/lib/b.so\n",
     )
     assert (move.written, move.linked) == ({"run", "logs"}, {"modules"})
 
 
 def test_a_directory_with_blanks_is_quoted() -> None:
     move = Relocation(("/srv",), "/new out", COPIED)
-    assert move.relocated(b"ServerRoot /srv\n") == b'ServerRoot "/new out"\n'
+    assert _relocated(move, b"ServerRoot /srv\n") == b'ServerRoot "/new out"\n'
 
 
 @pytest.mark.parametrize(
@@ -112,4 +119,4 @@ def test_a_directory_with_blanks_is_quoted() -> None:
 )
 def test_paths_of_windows_stay(line: str) -> None:
     move = Relocation(("/srv",), "/new", COPIED)
-    assert move.relocated(f"{line}\n".encode()) == f"{line}\n".encode()
+    assert _relocated(move, f"{line}\n".encode()) == f"{line}\n".encode()
