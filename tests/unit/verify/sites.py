@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import os
 from pathlib import Path
+from typing import Final
 
 from whimbrel.base.dialect import Dialect
 from whimbrel.config.options import LoadOptions
@@ -16,6 +18,10 @@ MODULES = {
     ),
 }
 COMMON = ("alias", "dir", "mime", "setenvif", "env", "headers", "rewrite", "autoindex")
+
+
+SETTLED: Final = 1_700_000_000
+"""The time of the files: an ETag is weak for a second after a change, and a test may begin or end in it."""
 
 
 def make_root(root: Path, files: dict[str, str] | None = None) -> None:
@@ -34,6 +40,7 @@ def make_root(root: Path, files: dict[str, str] | None = None) -> None:
         path = root / name
         path.parent.mkdir(parents=True, exist_ok=True)
         path.write_text(text)
+        os.utime(path, (SETTLED, SETTLED))
 
 
 def side(root: Path, name: str, conf: str, dialect: Dialect | str, *more: str) -> Side:

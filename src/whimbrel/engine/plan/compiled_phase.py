@@ -55,8 +55,8 @@ class CompiledPhase:
         self._make: Callable[[], Iterable[CompiledHook]] | None = make
         self._mode = mode
         self.run = self._compile_and_run
-        self._named: BoundedDict[str | None, CompiledPhase] = BoundedDict(MAX_HANDLERS)
-        self._types: BoundedDict[str | None, tuple[str, CompiledPhase]] = BoundedDict(MAX_HANDLERS)
+        self._named: BoundedDict[str | None, CompiledPhase] | None = None
+        self._types: BoundedDict[str | None, tuple[str, CompiledPhase]] | None = None
 
     def _compile_and_run(self, r: Request) -> Any:
         return self.compiled().run(r)
@@ -158,6 +158,8 @@ class CompiledPhase:
         """Return the handler that a media type stands for where none is set, and the phase of the hooks that
         may take it.
         """
+        if self._types is None:
+            self._types = BoundedDict(MAX_HANDLERS)
         entry = self._types.get(kind)
         if entry is None:
             handler = strip(kind.split(";", 1)[0]) if kind else "default-handler"
@@ -167,6 +169,8 @@ class CompiledPhase:
 
     def named(self, handler: str | None) -> CompiledPhase:
         """Return the phase of the hooks that may take a request for *handler*."""
+        if self._named is None:
+            self._named = BoundedDict(MAX_HANDLERS)
         phase = self._named.get(handler)
         if phase is None:
             own = self.compiled()._hooks

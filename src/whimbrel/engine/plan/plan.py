@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Hashable
 from functools import partial
-from typing import Any, Final, Protocol, TypeVar
+from typing import TYPE_CHECKING, Any, Final, Protocol, TypeVar
 
 from whimbrel.base.bounded_dict import BoundedDict
 from whimbrel.base.dialect import Dialect
@@ -27,6 +27,7 @@ S = TypeVar("S")
 
 DEFAULT_BODY_LIMIT: Final = 1 << 30  # default of LimitRequestBody in 2.4; 2.2 has no limit
 MAX_WALKS: Final = 2048  # directories with a cached walk, for each plan
+_PHASES: Final = {phase.name: phase for phase in PHASES}
 
 
 class PlanSource(Protocol):
@@ -153,8 +154,17 @@ class Plan:
             self.body_limit = DEFAULT_BODY_LIMIT
         else:
             self.body_limit = 0
-        for phase in PHASES:
-            setattr(self, phase.name, CompiledPhase(partial(self.make_hooks, phase), phase.run))
+
+    if not TYPE_CHECKING:  # the attributes are declared above, and other names are errors
+
+        def __getattr__(self, name: str) -> CompiledPhase:
+            """Make the phase of that name at its first use: most plans of a comparison run few phases."""
+            phase = _PHASES.get(name)
+            if phase is None:
+                raise AttributeError(name)
+            compiled = CompiledPhase(partial(self.make_hooks, phase), phase.run)
+            setattr(self, name, compiled)
+            return compiled
 
     def with_layer(self, layer: Layer) -> Plan:
         """Return this plan with *layer* merged."""
