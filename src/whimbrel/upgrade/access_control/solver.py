@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import Final
 
-from whimbrel.access.decision import Counterexample
+from whimbrel.access.decision import AccessVerdict, Counterexample
 from whimbrel.access.layers import AccessLine
 from whimbrel.base.dialect import V22
 from whimbrel.base.lazy_dataclasses import dataclass, field
@@ -49,6 +49,20 @@ class SectionPlan:
     def control(self) -> Lines:
         """The section's own lines about access."""
         return self.replacement.control
+
+    @property
+    def openings(self) -> int:
+        """The number of failing chains in which 2.4 admits a client that 2.2 refuses."""
+        return sum(
+            example is None or example.after is AccessVerdict.GRANTED for _chain, example in self.failing
+        )
+
+    @property
+    def weight(self) -> tuple[int, int, int]:
+        """What tells a better plan, the smaller: a text that refuses more is better than one that admits
+        more.
+        """
+        return self.openings, len(self.failing), len(self.possible)
 
 
 class Solver:
@@ -108,7 +122,7 @@ class Solver:
                     break
                 self.obstacles.update(more)
                 forced.update(more)
-            if not _failures(best):
+            if not any(_failures(best)):
                 break
         return best
 
@@ -222,7 +236,7 @@ class Solver:
                 continue
             if _is_final(section, plan):
                 return plan
-            if best is None or _weight(plan) < _weight(best):
+            if best is None or plan.weight < best.weight:
                 best = plan
         return best
 
@@ -254,7 +268,7 @@ class Solver:
             differs, example = self.decisions.differs(chain, replacements)
             if differs:
                 (plan.failing if chain.is_certain else plan.possible).append((chain, example))
-            if best is not None and len(plan.failing) > len(best.failing):
+            if best is not None and _is_worse(plan, best):
                 return None
         return plan
 
@@ -283,9 +297,15 @@ def _is_final(section: AccessSection, plan: SectionPlan) -> bool:
     return not plan.failing and (not plan.possible or section.is_page)
 
 
-def _weight(plan: SectionPlan) -> tuple[int, int]:
-    return len(plan.failing), len(plan.possible)
+def _is_worse(begun: SectionPlan, best: SectionPlan) -> bool:
+    """Return True if *begun*, of which some chains are evaluated, cannot become better than *best*."""
+    if best.openings:
+        return begun.openings > best.openings
+    return bool(begun.openings) or len(begun.failing) > len(best.failing)
 
 
-def _failures(plans: dict[AccessSection, SectionPlan]) -> int:
-    return sum(len(plan.failing) for plan in plans.values())
+def _failures(plans: dict[AccessSection, SectionPlan]) -> tuple[int, int]:
+    return (
+        sum(plan.openings for plan in plans.values()),
+        sum(len(plan.failing) for plan in plans.values()),
+    )

@@ -1,15 +1,25 @@
-"""Requests for files that do not exist yet: sections meet there that no present file brings together."""
+"""Requests for files that do not exist yet: sections meet there that no present file brings together.
+
+Where no text is right, the one is taken that admits the fewest.
+"""
 
 from __future__ import annotations
 
 from pathlib import Path
 
+import pytest
 from tests.unit.upgrade.access_texts import MODULES, USER
 from tests.unit.upgrade.config_trees import config_tree
 
+from whimbrel.access.clients import ExampleClient
+from whimbrel.access.decision import AccessVerdict, Counterexample
+from whimbrel.upgrade.access_control.replacement import Replacement
+from whimbrel.upgrade.access_control.sections import Chain
+from whimbrel.upgrade.access_control.solver import SectionPlan
 from whimbrel.upgrade.check.fixpoint import upgrade
 from whimbrel.upgrade.model import Risk
 
+FORBIDDEN, CHALLENGE, GRANTED = AccessVerdict.FORBIDDEN, AccessVerdict.CHALLENGE, AccessVerdict.GRANTED
 DENIED = "Order allow,deny\nDeny from all\n"
 ANY = f"{USER}Require user bob\nOrder deny,allow\nDeny from all\nAllow from 10.1\nSatisfy Any\n"
 HEAD = f"{MODULES}DocumentRoot ROOT/htdocs\n<Directory ROOT/htdocs>\nAllowOverride All\n</Directory>\n"
@@ -89,3 +99,19 @@ def test_a_line_without_effect_names_the_section_that_it_replaced(tmp_path: Path
         "`Allow from env=x` had no effect here in 2.2: its section replaced that of "
         f"conf/httpd.conf:{line}, which admits fewer clients"
     ]
+
+
+def _plan(*verdicts: tuple[AccessVerdict, AccessVerdict] | None) -> SectionPlan:
+    client = ExampleClient("192.0.2.1")
+    examples = [None if pair is None else Counterexample(client, *pair) for pair in verdicts]
+    return SectionPlan(Replacement(()), [(Chain(()), example) for example in examples])
+
+
+@pytest.mark.parametrize("opening", [(FORBIDDEN, GRANTED), (CHALLENGE, GRANTED), None])
+def test_a_text_that_admits_more_is_worse_than_one_that_refuses_more(
+    opening: tuple[AccessVerdict, AccessVerdict] | None,
+) -> None:
+    closing = _plan((GRANTED, FORBIDDEN), (GRANTED, CHALLENGE), (CHALLENGE, FORBIDDEN))
+    assert closing.weight < _plan(opening).weight
+    assert _plan((GRANTED, FORBIDDEN)).weight < closing.weight
+    assert _plan().weight < _plan((GRANTED, FORBIDDEN)).weight
