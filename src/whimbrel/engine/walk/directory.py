@@ -97,7 +97,7 @@ def _reuse_parent_walk(r: Request, known: WalkResult) -> HookStatus:
     value = r.plan.core.options.value
     if not value & OPT_SYM_LINKS and r.finfo is not None:
         link = r.deps.lstat(r.filename or "")
-        if is_link(link):
+        if link is not None and is_link(link):
             target = link_target(r, r.filename or "", link, code="AH00032")
             if target is None:
                 return 403

@@ -75,7 +75,7 @@ def split_url(url: str) -> UriParts | None:
 
 
 def read_url(url: str) -> tuple[UriParts, bool]:
-    """Return the parts of a URL, and False if `split_url` refuses it: the parts are those before the fault."""
+    """Return the parts of a URL, and False if `split_url` refuses it; the parts end at the fault then."""
     match = _SCHEME.match(url)
     scheme = match[0][:-1] if match else None
     rest = url[len(match[0]) :] if match else url

@@ -253,8 +253,9 @@ def first_match(mappings: list[Mapping], uri: str, for_url: bool) -> tuple[Mappi
 
 
 def _escaped_url(url: str) -> str:
-    """Return the URL escaped but for query and fragment, as apr_uri_parse and apr_uri_unparse write it: without
-    the scheme's default port, with a hidden password, and without what follows a fault.
+    """Return the URL escaped but for query and fragment, as apr_uri_parse and apr_uri_unparse write it.
+
+    It has no default port, a hidden password, and nothing behind a fault.
     """
     parts, _ = read_url(url)
     query = "" if parts.query is None else f"?{parts.query}"

@@ -204,7 +204,7 @@ STYLED = 'IndexOptions HTMLTable {}\nIndexStyleSheet /a.css\nDefaultIcon /u.gif\
             '<td class="indexcollastmod">&nbsp;</td><td class="indexcolsize">'
             '  - </td><td class="indexcoldesc">&nbsp;</td></tr>\n',
         ),
-        ("FancyIndexing AddAltClass", '<tr class="even-parentdir"><td class="indexcolicon"><img src="/u.gif"'),
+        ("FancyIndexing AddAltClass", '<tr class="even-parentdir"><td class="indexcolicon"><img '),
         ("AddAltClass", '   <tr class="even"><td class="indexcolicon"><img src="/u.gif"'),
         ("AddAltClass", '-txt & <x>"><td class="indexcolicon"><img src="/u.gif" alt="[TXT & <x>]"></td>'),
     ],

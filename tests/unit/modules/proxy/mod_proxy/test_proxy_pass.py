@@ -173,8 +173,8 @@ def test_rules_of_a_directory_run_before_the_canonical_form_is_made(
 ) -> None:
     """Recorded from httpd 2.4.71; 2.2 escapes the URL in mod_rewrite."""
     conf = (
-        '<Directory "@DOCROOT@">\nOptions FollowSymLinks\nRewriteEngine On\nRewriteRule ^r/(.*) http://b/$1 [P]\n'
-        "RewriteRule ^raw/(.*) http://b/$1 [P,NE]\n</Directory>\n"
+        '<Directory "@DOCROOT@">\nOptions FollowSymLinks\nRewriteEngine On\n'
+        "RewriteRule ^r/(.*) http://b/$1 [P]\nRewriteRule ^raw/(.*) http://b/$1 [P,NE]\n</Directory>\n"
     )
     site = ProxySite(tmp_path, conf, version)
     assert site.url("/r/%e4%20x?q") == url
