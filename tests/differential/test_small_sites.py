@@ -6,7 +6,7 @@ from email.utils import parsedate_to_datetime
 
 import pytest
 
-from tests.differential.raw_exchange import Documents, both, exchange
+from tests.differential.raw_exchange import Documents, both, differences, exchange
 
 LIMITS = """\
 <VirtualHost *:%PORT%>
@@ -84,3 +84,62 @@ def test_pages_of_mod_dav() -> None:
             rules.append(found)
     assert rules[1] == rules[0]
     assert (b"201", 0, 1) in rules[0]
+
+
+TARGETS = (
+    *("http://h:80/$1", "https://h:443/$1", "http://u:p@h/$1", "http://[::1]:80/$1", "http://[::1/$1"),
+    *("http://h:/$1", "http://h:080/$1", "x://h:80/$1", "http://h:y/$1", "http://h:8y/$1?q", "1x:/$1"),
+    *("http://h/%41 %$1", "/a?x y", "x:y?z", "http:80", "http:///$1", "//h:80/$1", "ldap://h:389/$1"),
+    *("ws://h:80/$1", "http://h:80:90/$1", "http://[a]b/$1", "http://h#f", "foo", "x_y://h/"),
+)
+
+
+def test_redirect_targets_are_read_as_urls() -> None:
+    conf = "".join(f'RedirectMatch 307 ^/{n}/(.*)$ "{target}"\n' for n, target in enumerate(TARGETS))
+    requests = {
+        f"{target} {rest}": f"GET /{n}/{rest} HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n"
+        for n, target in enumerate(TARGETS)
+        for rest in ("q", "a:b", "a%3fb?z")
+    }
+    with both(conf, Documents({})) as servers:
+        assert differences(servers, requests) == {}
+
+
+PASSED_ON = """\
+LoadModule proxy_module %MODULES%/mod_proxy.so
+LoadModule proxy_http_module %MODULES%/mod_proxy_http.so
+LoadModule proxy_balancer_module %MODULES%/mod_proxy_balancer.so
+LoadModule slotmem_shm_module %MODULES%/mod_slotmem_shm.so
+LoadModule lbmethod_byrequests_module %MODULES%/mod_lbmethod_byrequests.so
+<VirtualHost *:%PORT%>
+ServerName back.example
+Header set X-Target "expr=%{REQUEST_URI}?%{QUERY_STRING}"
+</VirtualHost>
+<VirtualHost *:%PORT%>
+ServerName front.example
+ProxyPreserveHost Off
+Header set X-Name "expr=%{REQUEST_FILENAME}"
+ProxyPass /b balancer://cluster
+<Proxy balancer://cluster>
+BalancerMember http://127.0.0.1:%PORT%
+</Proxy>
+<Directory %ROOT%>
+RewriteEngine On
+RewriteRule ^r/(.*) http://127.0.0.1:%PORT%/$1 [P]
+RewriteRule ^n/(.*) http://127.0.0.1:%PORT%/$1 [P,NE]
+RewriteRule ^e/(.*) http://127.0.0.1:%PORT%/$1 [P,B]
+RewriteRule ^h/(.*) HTTP://LOCALHOST:%PORT%/$1?x [P,QSA]
+</Directory>
+</VirtualHost>
+"""
+
+
+def test_urls_of_proxied_requests() -> None:
+    rests = ("a", "%e4%7c", "a%20b?x", "%25%3f%0a", "a?q=%e4", "x?")
+    requests = {
+        f"{where} {rest}": f"GET /{where}/{rest} HTTP/1.1\r\nHost: front.example\r\nConnection: close\r\n\r\n"
+        for where in "rnehb"
+        for rest in rests
+    }
+    with both(PASSED_ON, Documents({})) as servers:
+        assert differences(servers, requests) == {}

@@ -52,6 +52,7 @@ _INDEX: Final = DecidingSetting("DirectoryIndex", DirDirConfig, "names")
 
 _SETTINGS: Final[dict[str, DecidingSetting | None]] = {
     "AH00026": _SLASHES,
+    "AH00032": None,
     "AH00037": None,
     "AH00129": _INDEX,
     "AH00130": _PATH_INFO,
@@ -91,8 +92,8 @@ _SETTINGS: Final[dict[str, DecidingSetting | None]] = {
     "AH10157": _HOST,
 }
 """Codes of the lines that give the reason for a refusal, each with the setting that decides, if one does."""
-_LINK: Final = "AH00037"
-"""The code of a symbolic link that Options does not allow."""
+_LINKS: Final = ("AH00032", "AH00037")
+"""The codes of a symbolic link that Options does not allow."""
 _WORDS: Final = {
     "AH00026": "the path has %2F, an encoded slash",
     "AH00129": "the directory has no file of DirectoryIndex",
@@ -139,7 +140,7 @@ def _of_line(line: LogLine, r: Request, plan: Plan) -> CoreReason:
     sentence = _WORDS.get(line.code, line.text.strip())
     if line.code == "AH00129":
         return _of_directory(r, plan, sentence)
-    if line.code == _LINK:
+    if line.code in _LINKS:
         path = line.text.rpartition(": ")[2]
         if not os.path.exists(to_bytes(path)):
             return CoreReason((), f"the target of the symbolic link {path} cannot be read")

@@ -155,6 +155,7 @@ class Hook:
     order: int = Order.MIDDLE
     before: tuple[str, ...] = ()
     after: tuple[str, ...] = ()
+    versions: Versions = Versions.BOTH
 
 
 @dataclass(frozen=True, slots=True)

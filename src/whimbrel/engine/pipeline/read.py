@@ -61,9 +61,11 @@ def read_request(engine: RequestEngine, connection: Connection, head: Head) -> t
     for reason in head.notes:
         r.log(reason.level, reason.text, code=reason.code, module=reason.module, cause=reason.cause)
     if head.error is not None:
-        return r, _refused(r, head.error)
+        # ap_check_request_header checks the name of the host before the expectation
+        status = _strictly_named(r) if head.error.status == 417 else OK
+        return r, status or _refused(r, head.error)
     status = OK if url is None else _foreign_scheme(r, head)
-    return r, status or (_strictly_named(r) if r.plan.server_core.strict_host_check else OK)
+    return r, status or _strictly_named(r)
 
 
 def _refused(r: Request, error: HeadError) -> HookStatus:
@@ -102,7 +104,7 @@ def _foreign_scheme(r: Request, head: Head) -> HookStatus:
 
 def _strictly_named(r: Request) -> HookStatus:
     """StrictHostCheck On: a host name that no server here has is refused."""
-    if r.hostname is None:
+    if r.hostname is None or not r.plan.server_core.strict_host_check:
         return OK
     host = r.hostname.lower()
     names = (r.server.name, *r.server.names)

@@ -7,6 +7,7 @@ from typing import Any, Final
 from whimbrel.base.bounded_dict import BoundedDict
 from whimbrel.config.configuration import Configuration
 from whimbrel.config.core_config import apply_signs
+from whimbrel.config.loaded import known_in
 from whimbrel.config.model import Layer, Server
 from whimbrel.config.origins import merged_origins
 from whimbrel.engine.plan.compiled_phase import ordered
@@ -35,10 +36,11 @@ class PlanCache:
     def __init__(self, configuration: Configuration) -> None:
         self.configuration = configuration
         self.dialect = configuration.dialect
-        modules = configuration.modules.modules
-        self.hooks = {
-            p.index: ordered([(m, h) for m in modules for h in m.hooks if h.phase is p]) for p in PHASES
-        }
+        version = configuration.modules.version
+        hooks = [
+            (m, h) for m in configuration.modules.modules for h in m.hooks if known_in(h.versions, version)
+        ]
+        self.hooks = {p.index: ordered([(m, h) for m, h in hooks if h.phase is p]) for p in PHASES}
         self.has_pre_translate = bool(self.hooks[PRE_TRANSLATE_NAME.index])
         self.roots: dict[int, Plan] = {}
         # roots of servers; see pipeline/read.py

@@ -20,7 +20,7 @@ from whimbrel.engine.walk.matching import (
     directory_matches,
     regex_directories,
 )
-from whimbrel.engine.walk.symlinks import check_symlink
+from whimbrel.engine.walk.symlinks import check_symlink, link_target
 from whimbrel.registry.phases import OK, HookStatus
 
 
@@ -97,11 +97,11 @@ def _reuse_parent_walk(r: Request, known: WalkResult) -> HookStatus:
     value = r.plan.core.options.value
     if not value & OPT_SYM_LINKS and r.finfo is not None:
         link = r.deps.lstat(r.filename or "")
-        if is_link(link):
-            status, info = check_symlink(r, r.filename or "", link)
-            if status != OK:
-                return status
-            r.finfo = info
+        if link is not None and is_link(link):
+            target = link_target(r, r.filename or "", link, code="AH00032")
+            if target is None:
+                return 403
+            r.finfo = target
     return OK
 
 

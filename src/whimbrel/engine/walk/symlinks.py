@@ -21,9 +21,8 @@ def check_symlink(
         why = r.deps.errno
         return (OK, None) if why == errno.ENOENT else (_log_refused(r, path, why), None)
     if is_link(info):
-        info = _target(r, path, info)
+        info = link_target(r, path, info, code="AH00037")
         if info is None:
-            r.log("error", f"Symbolic link not allowed or link target not accessible: {path}", code="AH00037")
             return 403, None
     if not is_directory(info) and not is_file(info):
         r.log("error", f"Forbidden: {path} doesn't point to a file or directory", code="AH00038")
@@ -43,12 +42,13 @@ def _log_refused(r: Request, path: str, why: int) -> HookStatus:
     return 403
 
 
-def _target(r: Request, path: str, link: os.stat_result) -> os.stat_result | None:
-    """Return the target of a symbolic link that the options allow, else None."""
+def link_target(r: Request, path: str, link: os.stat_result, *, code: str) -> os.stat_result | None:
+    """Return the target of a symbolic link that the options allow, else log a line of *code* and return
+    None.
+    """
     value = r.plan.core.options.value
-    if not value & (OPT_SYM_LINKS | OPT_SYM_OWNER):
-        return None
-    target = r.deps.stat(path)
+    target = r.deps.stat(path) if value & (OPT_SYM_LINKS | OPT_SYM_OWNER) else None
     if target is None or (value & OPT_SYM_OWNER and target.st_uid != link.st_uid):
+        r.log("error", f"Symbolic link not allowed or link target not accessible: {path}", code=code)
         return None
     return target

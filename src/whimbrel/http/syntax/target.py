@@ -31,8 +31,7 @@ _DEFAULT_PORTS: Final = {
     "nfs": 2049,
     "tip": 3372,
     "acap": 674,
-    "ws": 80,
-    "wss": 443,
+    "ldap": 389,
 }
 
 
@@ -71,34 +70,36 @@ def split_url(url: str) -> UriParts | None:
     """Split any URL; None if a port is no number, a bracket is unclosed, or a relative path's first segment
     has a colon.
     """
+    parts, is_complete = read_url(url)
+    return parts if is_complete else None
+
+
+def read_url(url: str) -> tuple[UriParts, bool]:
+    """Return the parts of a URL, and False if `split_url` refuses it; the parts end at the fault then."""
     match = _SCHEME.match(url)
     scheme = match[0][:-1] if match else None
     rest = url[len(match[0]) :] if match else url
     if not rest.startswith("//"):
         if scheme is None and ":" in url.partition("/")[0]:
-            return None
-        return UriParts(scheme, None, None, None, None, 0, *_path_parts(rest))
+            return UriParts(), False
+        return UriParts(scheme, None, None, None, None, 0, *_path_parts(rest)), True
     found = _AUTHORITY.match(rest, 2)
     authority = found[0] if found else ""
     userinfo, at, host = authority.rpartition("@")
     user, colon, password = userinfo.partition(":")
     hostname, port_text = _host_and_port(host)
-    if hostname is None:
-        return None
-    port = default_port(scheme) if port_text == "" else 0
-    if port_text:
-        if _PORT.fullmatch(port_text) is None:
-            return None
-        port = strtol(port_text)[0] & 0xFFFF
-    return UriParts(
+    port = default_port(scheme) if port_text == "" else strtol(port_text or "")[0] & 0xFFFF
+    is_complete = hostname is not None and (not port_text or _PORT.fullmatch(port_text) is not None)
+    parts = UriParts(
         scheme,
         user if at else None,
         password if colon else None,
         hostname,
         port_text,
         port,
-        *_path_parts(rest[2 + len(authority) :]),
+        *(_path_parts(rest[2 + len(authority) :]) if is_complete else ()),
     )
+    return parts, is_complete
 
 
 def split_hostinfo(text: str) -> UriParts | None:
@@ -127,9 +128,9 @@ def _path_parts(rest: str) -> tuple[str | None, str | None, str | None]:
     return path or None, query if question else None, fragment if hash_sign else None
 
 
-def unsplit(target: UriParts, *, reveal_password: bool = False) -> str:
+def unsplit(target: UriParts, *, reveal_password: bool = False, without_query: bool = False) -> str:
     """Return the URL as text, with a password as ``XXXXXXXX`` (as in the access log) and without the scheme's
-    default port.
+    default port.  *without_query*: without query and fragment.
     """
     site = ""
     if target.user is not None or target.password is not None:
@@ -143,5 +144,7 @@ def unsplit(target: UriParts, *, reveal_password: bool = False) -> str:
         site = f"{scheme}//{site}{host}{port}"
     elif target.scheme is not None:
         site = f"{target.scheme}:{site}"
+    if without_query:
+        return f"{site}{target.path or ''}"
     query = "" if target.query is None else "?" + target.query
     return f"{site}{target.path or ''}{query}{'' if target.fragment is None else '#' + target.fragment}"

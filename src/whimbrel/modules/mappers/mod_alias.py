@@ -18,6 +18,7 @@ from whimbrel.directives.command import Command
 from whimbrel.directives.spec import Context
 from whimbrel.engine.expressions import StringExpression, read_string
 from whimbrel.expr.errors import EvalError
+from whimbrel.http.syntax.target import read_url, unsplit
 from whimbrel.http.syntax.url import escape_uri
 from whimbrel.modules.support.setters import Forbidden, set_flag
 from whimbrel.modules.support.substitution import Substitution, compiled, is_url
@@ -252,9 +253,14 @@ def first_match(mappings: list[Mapping], uri: str, for_url: bool) -> tuple[Mappi
 
 
 def _escaped_url(url: str) -> str:
-    """Return the URL with its path escaped; query and fragment stay unchanged."""
-    at = min((i for i in (url.find("?"), url.find("#")) if i >= 0), default=len(url))
-    return escape_uri(url[:at]) + url[at:]
+    """Return the URL escaped but for query and fragment, as apr_uri_parse and apr_uri_unparse write it.
+
+    It has no default port, a hidden password, and nothing behind a fault.
+    """
+    parts, _ = read_url(url)
+    query = "" if parts.query is None else f"?{parts.query}"
+    fragment = "" if parts.fragment is None else f"#{parts.fragment}"
+    return escape_uri(unsplit(parts, without_query=True)) + query + fragment
 
 
 def redirect_response(r: Request, status: int, url: str, relative: bool) -> HookStatus:

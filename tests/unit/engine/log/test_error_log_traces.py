@@ -132,6 +132,13 @@ def test_a_strict_host_is_named_with_its_server(tmp_path: Path, conf: str, wante
     assert wanted.replace("@", str(tmp_path)) in error_log(engine)
 
 
+def test_a_strict_host_is_checked_before_the_expectation(tmp_path: Path) -> None:
+    """ap_check_request_header, as httpd 2.4.71 answers."""
+    for conf, status in (("", 417), ("StrictHostCheck on\nServerName elsewhere\n", 400)):
+        engine = build_engine(tmp_path, conf, FILES)
+        assert fetch(engine, "/a.txt", "Expect: x").status == status
+
+
 def test_a_bad_field_of_an_error_names_the_error(tmp_path: Path) -> None:
     """The page of a response that has failed before names that failure; %b counts pages that are not sent."""
     conf = 'LoadModule headers_module modules/mod_headers.so\nHeader always set X-Bad "a\x01b"\n'

@@ -69,6 +69,14 @@ def test_a_symbolic_link_needs_an_option(tmp_path: Path, case: str) -> None:
     assert (site.status("/link.html"), site.codes()) == (status, codes)
 
 
+def test_a_refused_link_of_a_sub_request_beside_its_page_has_a_code_of_its_own(tmp_path: Path) -> None:
+    """httpd checks it where it reuses the walk of the page (request.c, ap_directory_walk)."""
+    conf = '<Directory "@DOCROOT@">\nOptions None\nDirectoryIndex link.html\n</Directory>\n'
+    site = AccessSite(tmp_path, conf, modules=MODULES)
+    os.symlink("f.html", tmp_path / "htdocs/link.html")
+    assert (site.status("/"), site.codes()) == (403, ["AH00032"])
+
+
 def test_a_link_on_the_way_is_checked_too(tmp_path: Path) -> None:
     site = AccessSite(tmp_path, '<Directory "@DOCROOT@">\nOptions None\n</Directory>\n')
     os.symlink("in", tmp_path / "htdocs/away")

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 from tests.support.cached_site import FRESH, MODULES, NOW, CachedSite
-from tests.support.client import Reply, fetch
+from tests.support.client import Reply, error_log, fetch
 from tests.support.engine import build_engine
 
 from whimbrel.base.errors import ConfigError
@@ -187,6 +187,37 @@ def test_storing_options(tmp_path: Path) -> None:
     assert site.state() == "HIT"
     site.now = NOW + 51
     assert site.state() == "MISS"
+
+
+@pytest.mark.parametrize(
+    ("conf", "field", "path", "state"),
+    [
+        ("", "Expires: 0", "/a", "MISS"),
+        ("CacheStoreExpired On", "Expires: 0", "/a", "HIT"),
+        ("CacheStoreExpired On", "Expires: junk", "/a?x", "HIT"),
+        ("CacheIgnoreNoLastMod On", "X: y", "/a", "HIT"),
+        ("CacheIgnoreNoLastMod On", "X: y", "/a?", "MISS"),
+        ("CacheIgnoreNoLastMod On\nCacheIgnoreQueryString On", "X: y", "/a?", "HIT"),
+    ],
+)
+def test_responses_with_a_bad_date_or_an_empty_query(
+    tmp_path: Path, conf: str, field: str, path: str, state: str
+) -> None:
+    site = CachedSite(tmp_path, f"CacheEnable disk /\n{conf}")
+    name, _, value = field.partition(": ")
+    site.origin.fields = [(name, value)]
+    site.get(path)
+    assert site.state(path=path) == state
+
+
+def test_a_cut_header_file_is_reported_with_its_cause(tmp_path: Path) -> None:
+    site = CachedSite(tmp_path)
+    site.get()
+    (file,) = site.files(".header")
+    data = file.read_bytes()
+    file.write_bytes(data[: data.rindex(b"\r\n\r\n")])
+    site.get()
+    assert "(70014)End of file found: [client 127.0.0.1:50000] AH00717" in error_log(site.engine)
 
 
 def test_variables_show_what_happened(tmp_path: Path) -> None:

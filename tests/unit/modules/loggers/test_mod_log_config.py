@@ -85,6 +85,15 @@ def test_original_and_final_request(tmp_path: Path) -> None:
     )
 
 
+def test_fields_of_an_error_document_are_not_those_of_the_original_response(tmp_path: Path) -> None:
+    conf = (
+        "LoadModule headers_module modules/mod_headers.so\nErrorDocument 404 /err.html\n"
+        "<Files err.html>\nHeader always set X-A b\nHeader always set Set-Cookie c\n</Files>\n"
+    )
+    form = "%{X-A}o %<{X-A}o %{Set-Cookie}o %<{Set-Cookie}o"
+    assert logged(tmp_path, form, "/nope", conf=conf) == "b - c -"
+
+
 def test_a_head_has_no_bytes(tmp_path: Path) -> None:
     assert logged(tmp_path, "%b %B", method="HEAD") == "- 0"
 

@@ -96,7 +96,7 @@ async def begin(r: Request, chooser: Chooser, *, is_quick: bool) -> CacheRequest
     query = url.query
     if url.path is None:
         query = r.args if reads_query else r.untracked_args
-    cache.query = query or ""
+    cache.query = query
     cache.key = cache_key(r, chooser.conf, path or "", cache.query, url)
     if r.method_number != 0:
         _unsafe(r, cache, is_quick=is_quick)

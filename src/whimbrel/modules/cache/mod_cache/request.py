@@ -55,7 +55,7 @@ class CacheRequest:
         self.control = control
         self.store: CacheStore = stores[0]
         self.key = ""
-        self.query = ""
+        self.query: str | None = None
         self.entry: CacheEntry | None = None
         self.stale_entry: CacheEntry | None = None
         self.stale_fields: Headers | None = None

@@ -131,17 +131,18 @@ def _reasons(r: Request, cache: CacheRequest, found: Validators) -> Iterator[str
     has_age = control.max_age or control.s_maxage
     if r.status not in _STATUSES and found.expires is None and not control.cache_control:
         yield f"Response status {r.status}"
-    if found.expires is not None and found.expiry == DATE_BAD and not has_age:
+    may_be_past = has_age or conf.stores_expired
+    if found.expires is not None and found.expiry == DATE_BAD and not may_be_past:
         yield f"Broken expires header: {found.expires}"
     is_past = found.expiry != DATE_BAD and found.expiry < int(r.time * MICROSECONDS)
-    if is_past and not has_age and not conf.stores_expired:
+    if is_past and not may_be_past:
         yield "Expires header already expired; not cacheable"
     is_stale = not control.s_maxage_value or (not control.s_maxage and not control.max_age_value)
     must = control.must_revalidate or control.proxy_revalidate
     has_validator = found.has_last_modified or found.etag is not None
     if must and is_stale and not has_validator and not conf.stores_expired:
         yield "s-maxage or max-age zero and no Last-Modified or Etag; not cacheable"
-    if not cache.conf.ignores_query and cache.query and found.expires is None and not has_age:
+    if not cache.conf.ignores_query and cache.query is not None and found.expires is None and not has_age:
         yield "Query string present but no explicit expiration time"
     if r.status == NOT_MODIFIED and cache.entry is None and cache.stale_entry is None:
         yield "HTTP Status 304 Not Modified"
@@ -212,7 +213,7 @@ def _reasons_22(r: Request, cache: CacheRequest, found: Validators) -> Iterator[
         yield "Response status 206"
     if found.expiry != DATE_BAD and found.expiry < int(r.time * MICROSECONDS):
         yield "Expires header already expired, not cacheable"
-    if not cache.conf.ignores_query and cache.query and found.expires is None and not has_age:
+    if not cache.conf.ignores_query and cache.query is not None and found.expires is None and not has_age:
         yield "Query string present but no explicit expiration time"
     if r.status == NOT_MODIFIED and cache.entry is None and cache.stale_entry is None:
         yield "HTTP Status 304 Not Modified"

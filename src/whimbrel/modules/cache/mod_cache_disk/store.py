@@ -12,6 +12,7 @@ from whimbrel.base.latin1 import to_bytes
 from whimbrel.base.programs import may_start_programs
 from whimbrel.base.static_typing import TYPE_CHECKING, Final
 from whimbrel.engine.body import FileSegment, Part
+from whimbrel.http.client.answer import END_OF_FILE
 from whimbrel.modules.cache import disk_format as disk
 from whimbrel.modules.cache.cache_control import vary_names
 from whimbrel.modules.cache.disk_format import DiskInfo, FormatError
@@ -537,7 +538,8 @@ def _read_entry(
         return None
     if count < 2:
         for _ in range(2 - count):
-            _log(r, "error", "AH00717", "Premature end of cache headers.")
+            text = "Premature end of cache headers."
+            r.log("error", text, code="AH00717", module=MODULE, cause=END_OF_FILE)
         if not facts.control.invalidated:
             return None
     _log(r, "debug", "AH00720", f"Recalled headers for URL {key}")

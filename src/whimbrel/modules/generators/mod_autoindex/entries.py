@@ -168,7 +168,7 @@ def parent_entry(r: Request, conf: AutoindexDirConfig, options: IndexOption, alt
     if not above or is_ignored(conf, path):
         return None
     entry = Entry(above, parent=True)
-    if options & (IndexOption.FANCY | IndexOption.TABLE):
+    if options & IndexOption.FANCY:  # HTMLTable alone is not sufficient, unlike for the other entries
         entry.icon = special(conf.icons, path) or special(conf.icons, "^^DIRECTORY^^")
         entry.alt = special(conf.alts, path) or special(conf.alts, "^^DIRECTORY^^") or alt
         entry.description = find_description(conf, path)

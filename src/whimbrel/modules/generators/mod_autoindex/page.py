@@ -132,8 +132,9 @@ def _link(style: ListingStyle, text: str, column: str) -> str:
 
 def _image(style: ListingStyle, icon: str, alt: str) -> str:
     conf = style.conf
-    width = f' width="{conf.icon_width}"' if conf.icon_width and conf.icon_height else ""
-    height = f' height="{conf.icon_height}"' if conf.icon_width and conf.icon_height else ""
+    is_sized = style.new or (conf.icon_width and conf.icon_height)  # 2.2 needs both
+    width = f' width="{conf.icon_width}"' if is_sized and conf.icon_width else ""
+    height = f' height="{conf.icon_height}"' if is_sized and conf.icon_height else ""
     return f'<img src="{escape_html(icon)}" alt="{alt}"{width}{height}{style.end}'
 
 
@@ -244,7 +245,8 @@ def table(style: ListingStyle, entries: list[Entry]) -> Iterator[str]:
         else f'{lead}{row}<th colspan="{len(cells)}"><hr{style.end}</th></tr>\n'
     )
     row = '<tr class="indexhead">' if styled else "<tr>"
-    head = f"  <table>\n   {row}{''.join(cells)}</tr>\n" if style.new else f"<table><tr>{''.join(cells)}</tr>"
+    table = '<table id="indexlist">' if styled else "<table>"
+    head = f"  {table}\n   {row}{''.join(cells)}</tr>\n" if style.new else f"<table><tr>{''.join(cells)}</tr>"
     yield head + rule
     for number, entry in enumerate(entries):
         yield _begin(style, entry, number) + _cells(style, entry, width) + "</tr>\n"

@@ -184,16 +184,18 @@ def field_in(r: Request, argument: str) -> str | None:
 def field_out(r: Request, argument: str) -> str | None:
     """%{Name}o: a response field; Content-Type without parameters, several Set-Cookie fields joined."""
     low = argument.lower()
+    # ap_http_header_filter joins both tables for the request that is answered
+    tables = (r.headers_out, r.err_headers_out) if r.next is None else (r.headers_out,)
     if low == "content-type":
         from whimbrel.engine.output.media_type import content_type  # not needed by -t
 
         kind = r.content_type if not r.plan.dialect.default_type else content_type(r)
         return None if not kind else escape_logitem(kind.partition(";")[0].rstrip(BLANKS))
     if low == "set-cookie":
-        values = [*r.headers_out.get_all(argument), *r.err_headers_out.get_all(argument)]
+        values = [value for table in tables for value in table.get_all(argument)]
         return escape_logitem(", ".join(dict.fromkeys(values))) if values else None
-    value = r.headers_out.get(argument)
-    return _escaped(r.err_headers_out.get(argument) if value is None else value)
+    found = (table.get(argument) for table in tables)
+    return _escaped(next((value for value in found if value is not None), None))
 
 
 def cookie(r: Request, argument: str) -> str | None:

@@ -306,8 +306,10 @@ async def _send_body(r: Request, best: Variant) -> HookStatus:
     r.headers_out.set("Content-Length", str(len(body)))
     if best.kind:
         r.content_type = f"{best.kind}; charset={best.charset}" if best.charset else best.kind
-    r.content_languages = list(best.languages)
-    r.content_encodings = [best.encoding] if best.encoding else []
+    if best.languages:  # else those of the map's own name, DefaultLanguage among them
+        r.content_languages = list(best.languages)
+    if best.encoding:
+        r.content_encodings = [best.encoding]
     seconds = int(r.time) if r.mtime is None else r.mtime // MICROSECONDS
     met = meets_conditions(
         r.method, r.headers_in, None, seconds, int(r.time), r.status, version22=r.plan.dialect.wire_22

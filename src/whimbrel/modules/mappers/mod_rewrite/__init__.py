@@ -105,7 +105,7 @@ MODULE = Module(
     },
     hooks=(
         Hook(TRANSLATE_NAME, make_translate, Order.FIRST),
-        Hook(FIXUPS, make_fixup, Order.FIRST, after=("mod_proxy.c",)),
+        Hook(FIXUPS, make_fixup, Order.FIRST),
         Hook(FIXUPS, make_types, Order.LAST),
         Hook(HANDLER, make_handler, Order.MIDDLE),
     ),

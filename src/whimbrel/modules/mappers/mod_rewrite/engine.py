@@ -370,7 +370,8 @@ class RewriteRun:
         c = self.c
         r = self.c.r
         name = r.filename or ""
-        if c.directory and not flags & Flag.NO_ESCAPE:
+        # 2.2 has put the URLs of mod_proxy in canonical form before; 2.4 does so later
+        if self.rules.version22 and c.directory and not flags & Flag.NO_ESCAPE:
             before, name = name, escape_uri(name)
             c.log_step(2, f"escaped URI in per-dir context for proxy, {before} -> {name}")
         name = fully_qualified(r, name, version22=self.rules.version22)

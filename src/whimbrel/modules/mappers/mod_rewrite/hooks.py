@@ -35,7 +35,7 @@ from whimbrel.modules.mappers.mod_rewrite.urls import (
 )
 from whimbrel.modules.mappers.mod_rewrite.variables import context, document_root
 from whimbrel.registry.module import CompiledHook, Reads, Scope
-from whimbrel.registry.phases import DECLINED, OK, REVERSE_PROXY, HookStatus
+from whimbrel.registry.phases import DECLINED, FORWARD_PROXY, OK, REVERSE_PROXY, HookStatus
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -193,7 +193,6 @@ def _server_result(r: Request, run: RewriteRun, outcome: Outcome, proxied: bool)
         return _redirect(r, run, outcome, scheme)
     if name.startswith(PASS_THROUGH):
         r.uri = name[len(PASS_THROUGH) :]
-        r.filename = None
         return DECLINED
     return as_file(r, run)
 
@@ -214,7 +213,9 @@ def _to_proxy(r: Request, run: RewriteRun, outcome: Outcome, proxied: bool) -> H
     name = r.filename or ""
     if not run.c.directory:
         name += r.path_info or ""
-    if r.args is not None and (run.c.directory or r.proxy or outcome is Outcome.CHANGED_NO_ESCAPE):
+    # mod_proxy appends the query of every other URL where it makes the canonical form
+    is_final = r.proxy == FORWARD_PROXY or outcome is Outcome.CHANGED_NO_ESCAPE
+    if r.args is not None and (is_final or (run.rules.version22 and run.c.directory)):
         name += f"?{r.args}"
     r.filename = name
     r.proxy, r.handler = r.proxy or REVERSE_PROXY, "proxy-server"

@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from whimbrel.base.static_typing import TYPE_CHECKING, Final
+from whimbrel.directives.spec import Versions
 from whimbrel.modules.proxy.mod_proxy.directives import DIR_SETTERS, SERVER_SETTERS
 from whimbrel.modules.proxy.mod_proxy.settings import ProxyDirConfig, ProxyServerConfig
 from whimbrel.registry.module import Hook, Module, Order, Segment, lazy_maker
@@ -27,6 +28,7 @@ if TYPE_CHECKING:
 
 _PACKAGE: Final = "whimbrel.modules.proxy.mod_proxy"
 _REWRITE: Final = ("mod_rewrite.c",)
+_CANONICAL: Final = lazy_maker(f"{_PACKAGE}.canonical_url", "make_fixup")
 
 
 def segments(configuration: Configuration) -> Iterable[Segment]:
@@ -62,7 +64,9 @@ MODULE: Final = Module(
             after=_REWRITE,
         ),
         Hook(MAP_TO_STORAGE, lazy_maker(f"{_PACKAGE}.url_hooks", "make_map_to_storage"), Order.FIRST),
-        Hook(FIXUPS, lazy_maker(f"{_PACKAGE}.canonical_url", "make_fixup"), Order.FIRST, before=_REWRITE),
+        # 2.4 puts the URLs of a directory's RewriteRules [P] in canonical form, too
+        Hook(FIXUPS, _CANONICAL, Order.FIRST, after=_REWRITE, versions=Versions.V24),
+        Hook(FIXUPS, _CANONICAL, Order.FIRST, before=_REWRITE, versions=Versions.V22),
         Hook(HANDLER, lazy_maker(f"{_PACKAGE}.handler", "make_handler"), Order.FIRST),
     ),
 )

@@ -154,9 +154,12 @@ def log_server(
     r.engine.error_log.about_server(r.server, LogLine(level, text, code, module, cause))
 
 
-def log_message(r: Request, message: BackendMessage) -> None:
-    """Write a line that the reader of an answer has left."""
+def log_message(r: Request, message: BackendMessage, address: str = "") -> None:
+    """Write a line that the reader of an answer has left; *address* is that of the back end."""
     level, code, text, cause, module, scope = message
+    if scope is MessageScope.CONNECTION and address:
+        text = f"[remote {address}] {code}: {text}"
+        code = ""
     if scope is MessageScope.REQUEST:
         r.log(level, text, code=code, module=module, cause=cause)
     else:

@@ -17,7 +17,7 @@ BALANCER_PREFIX: Final = "balancer://"
 BUFFER_SIZE: Final = 8192  # AP_IOBUFSIZE, and HUGE_STRING_LEN for response fields
 FLUSH_WAIT: Final = 0.01  # seconds
 RETRY: Final = 60.0
-PROXY_PORTS: Final = {"fcgi": 8000, "ajp": 8009, "scgi": 4000, "h2c": 80, "h2": 443}
+PROXY_PORTS: Final = {"fcgi": 8000, "ajp": 8009, "scgi": 4000, "h2c": 80, "h2": 443, "ws": 80, "wss": 443}
 LOAD_UNIT: Final = 100  # a load factor of 1
 # methods of health checks, in httpd's order
 HEALTH_METHODS: Final = ("NONE", "TCP", "OPTIONS", "HEAD", "GET", "CPING", "OPTIONS11", "HEAD11", "GET11")

@@ -16,6 +16,7 @@ from whimbrel.modules.proxy.mod_proxy.model import (
     find_balancer,
     is_balancer_url,
 )
+from whimbrel.modules.proxy.mod_proxy.url_authority import UNSENDABLE
 from whimbrel.modules.proxy.mod_proxy.worker_state import ProxyWorkerState, worker_states
 from whimbrel.modules.proxy.mod_proxy_balancer.balancer import Balancer, BalancerMember, balancer_of
 from whimbrel.modules.proxy.mod_proxy_balancer.messages import log, log_server, refuse
@@ -47,7 +48,7 @@ class BalancerScheme:
         search = ""
         if "proxy-nocanon" not in r.notes:
             encoded = canonical_encoding(path, UrlPart.PATH)
-            search = f"?{r.args}" if r.args else ""
+            search = "" if r.args is None else f"?{r.args}"
         if encoded is None:
             return 400
         r.filename = f"{PREFIX}{BALANCER_PREFIX}{lower(parts.hostname)}/{encoded}{search}"
@@ -214,8 +215,13 @@ def _chosen(call: ProxyCall, balancer: Balancer, member: BalancerMember, session
     call.worker = worker
     call.url = worker.name + slash + path
     if not balancer.is_old:
+        r.filename = PREFIX + call.url
         text = f"{balancer.name}: worker ({worker.name}) rewritten to {call.url}"
         log(r, "debug", "AH01172", text)
+        if UNSENDABLE(path):  # the scheme of the member makes the canonical form once more
+            text = "To be forwarded path contains control characters or spaces"
+            r.log("error", text, code="AH10415", module="proxy_http")
+            return 403
     return OK
 
 

@@ -409,8 +409,9 @@ class Exchange:
 
     def _log_messages(self, reader: ResponseReader) -> None:
         messages, reader.messages = reader.messages, []
+        address = printed(self.route.endpoint.addresses[0])
         for message in messages:
-            log_message(self.call.r, message)
+            log_message(self.call.r, message, address)
 
     def refuse_tls(self) -> HookStatus:
         """Return the status where the back end's certificate is not acceptable, or the handshake failed.

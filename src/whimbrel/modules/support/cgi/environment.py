@@ -127,6 +127,8 @@ def path_info_start(uri: str, path_info: str) -> int:
         at, rest = at - 1, rest - 1
         while uri[at] == "/" and at and uri[at - 1] == "/":
             at -= 1
+    # the character before the suffix may be the slash at which the part begins
+    at = max(at - 1, 0)
     while at < len(uri) and uri[at] != "/":
         at += 1
     return at
@@ -239,10 +241,12 @@ def _client_vars(r: Request) -> dict[str, str]:
     out = {"REMOTE_PORT": str(r.connection.client_port)}
     if r.user is not None:
         out["REMOTE_USER"] = r.user
-    elif r.prev is not None:
-        before: str | None = next((v for n, v in r.env.items() if n.upper() == "REDIRECT_REMOTE_USER"), None)
-        if before is not None:
-            out["REMOTE_USER"] = before
+    else:
+        before = r.prev
+        while before is not None and before.user is None:
+            before = before.prev
+        if before is not None and before.user is not None:
+            out["REDIRECT_REMOTE_USER"] = before.user
     if r.auth_type is not None:
         out["AUTH_TYPE"] = r.auth_type
     name = r.connection.notes.get(REMOTE_IDENT_NOTE)

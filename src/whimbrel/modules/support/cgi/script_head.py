@@ -161,6 +161,9 @@ class ScriptHead:
         if seconds is None:
             if self._old:
                 self.r.mtime = None
+            else:
+                text = f"Ignored invalid header value: Last-Modified: '{value}'"
+                self.r.log("info", text, code="AH10247", module=self.module)
             return
         modified = seconds * 1_000_000
         if self.r.mtime is None or self.r.mtime < modified:

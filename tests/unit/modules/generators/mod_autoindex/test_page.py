@@ -168,6 +168,23 @@ def test_options(tmp_path: Path, options: str, line: str) -> None:
     )
 
 
+@pytest.mark.parametrize(
+    ("version", "options", "size"),
+    [
+        ("2.4", "IconHeight", ' height="22"'),
+        ("2.4", "IconWidth=7", ' width="7"'),
+        ("2.4", "IconWidth=7 IconHeight=0", ' width="7"'),
+        ("2.2", "IconHeight", ""),
+        ("2.2", "IconWidth=7 IconHeight", ' width="7" height="22"'),
+    ],
+)
+def test_size_of_icons(tmp_path: Path, version: str, options: str, size: str) -> None:
+    """Recorded from httpd 2.4.71, which writes each size by itself; 2.2 writes both or none."""
+    conf = f"DefaultIcon /u.gif\nIndexOptions FancyIndexing {options}"
+    (reply,) = fetch_all(tmp_path, OPEN.format(conf), ["/d/"], FILES, version)
+    assert f'alt="[DIR]"{size}>' in reply.body
+
+
 STYLED = 'IndexOptions HTMLTable {}\nIndexStyleSheet /a.css\nDefaultIcon /u.gif\nAddAlt "TXT & <x>" b.txt'
 
 
@@ -176,18 +193,19 @@ STYLED = 'IndexOptions HTMLTable {}\nIndexStyleSheet /a.css\nDefaultIcon /u.gif\
     [
         (
             "",
-            '  <table>\n   <tr class="indexhead"><th class="indexcolicon">&nbsp;</th>'
+            '  <table id="indexlist">\n   <tr class="indexhead"><th class="indexcolicon">&nbsp;</th>'
             '<th class="indexcolname"><a href="?C=N;O=D">Name</a></th>'
             '<th class="indexcollastmod"><a href="?C=M;O=A">Last modified</a></th>'
             '<th class="indexcolsize"><a href="?C=S;O=A">Size</a></th><th class="indexcoldesc">'
             '<a href="?C=D;O=A">Description</a></th></tr>\n'
             '   <tr class="indexbreakrow"><th colspan="5"><hr></th></tr>\n   <tr class="even"><td '
-            'class="indexcolicon"><img src="/u.gif" alt="[PARENTDIR]"></td><td class="indexcolname">'
+            'class="indexcolicon"><img src="/u.gif" alt="[   ]"></td><td class="indexcolname">'
             '<a href="/">Parent Directory</a>       </td>'
             '<td class="indexcollastmod">&nbsp;</td><td class="indexcolsize">'
             '  - </td><td class="indexcoldesc">&nbsp;</td></tr>\n',
         ),
-        ("AddAltClass", '   <tr class="even-parentdir"><td class="indexcolicon"><img src="/u.gif"'),
+        ("FancyIndexing AddAltClass", '<tr class="even-parentdir"><td class="indexcolicon"><img '),
+        ("AddAltClass", '   <tr class="even"><td class="indexcolicon"><img src="/u.gif"'),
         ("AddAltClass", '-txt & <x>"><td class="indexcolicon"><img src="/u.gif" alt="[TXT & <x>]"></td>'),
     ],
 )

@@ -118,6 +118,7 @@ def test_types_and_handlers_are_lower_case(tmp_path: Path) -> None:
         ("%{Query_String}", "q=1"),
         ("%{la-u:request_uri}", "/v"),
         ("%{http:host}", "localhost"),
+        ("x%{handler}", "x"),  # no variable of mod_rewrite
     ],
 )
 def test_names_of_variables_have_no_case(tmp_path: Path, name: str, value: str) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import re
 from pathlib import Path
 
 import pytest
@@ -44,6 +45,17 @@ def test_a_back_end_that_is_not_there_is_a_503(tmp_path: Path, version: str, lin
     answer, log = run(tmp_path, echo, use, f"ProxyPass / http://127.0.0.1:{free_port()}/\n", version)
     assert answer.startswith(b"HTTP/1.1 503 ")
     assert all(line in log for line in lines)
+
+
+def test_a_line_about_the_connection_names_the_back_end(tmp_path: Path) -> None:
+    async def use(server: ProxyServer) -> str:
+        await server.get()
+        logs = server.engine.runtime.logs  # type: ignore[attr-defined]
+        return b"".join(line for each in logs.values() for line in each).decode()
+
+    answer = answering(b"HTTP/1.1 200 OK\r\nContent-Length: 5x\r\n\r\n")
+    log = run(tmp_path, answer, use, "LogLevel info\nProxyPass / http://127.0.0.1:@PORT@/\n")
+    assert re.search(r"\[http:info\] .*\[remote 127\.0\.0\.1:\d+\] AH01587: Invalid Content-Length", log)
 
 
 def test_hosts_that_are_blocked_are_refused(tmp_path: Path) -> None:

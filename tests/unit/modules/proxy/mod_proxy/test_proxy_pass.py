@@ -165,3 +165,17 @@ def test_an_unsafe_nocanon_is_ignored() -> None:
 
 def test_interpolation() -> None:
     assert interpolate("a${b}c${d}${e", {"b": "1"}) == "a1c${e"
+
+
+@pytest.mark.parametrize(("version", "url"), [("2.4", "http://b/%E4%20x?q"), ("2.2", "http://b/%e4%20x?q")])
+def test_rules_of_a_directory_run_before_the_canonical_form_is_made(
+    tmp_path: Path, version: str, url: str
+) -> None:
+    """Recorded from httpd 2.4.71; 2.2 escapes the URL in mod_rewrite."""
+    conf = (
+        '<Directory "@DOCROOT@">\nOptions FollowSymLinks\nRewriteEngine On\n'
+        "RewriteRule ^r/(.*) http://b/$1 [P]\nRewriteRule ^raw/(.*) http://b/$1 [P,NE]\n</Directory>\n"
+    )
+    site = ProxySite(tmp_path, conf, version)
+    assert site.url("/r/%e4%20x?q") == url
+    assert site.url("/raw/%e4x?q") == "http://b/\xe4x?q"

@@ -121,3 +121,17 @@ def test_the_state_is_that_of_shared_memory(tmp_path: Path) -> None:
     assert [fetch(other, "/b/x").body for _ in range(3)] == ["82"] * 3
     assert only_balancer(engine).members[1].state.totals()[1] == 3
     assert worker_states(other).process == 1
+
+
+def test_the_file_name_of_a_request_is_the_url_of_the_member(tmp_path: Path) -> None:
+    conf = "LogFormat %f f\nCustomLog logs/f f\n" + cluster("81")
+    engine, _ = balancing(tmp_path, conf)
+    assert fetch(engine, "/b/x?").body == "81"
+    assert "proxy:http://127.0.0.1:81/x?\n" in logged(engine)
+
+
+def test_a_raw_path_with_blanks_is_not_sent_to_a_member(tmp_path: Path) -> None:
+    conf = cluster("81") + "RewriteEngine On\nRewriteRule ^/r/(.*) balancer://cl/$1 [P,NE]\n"
+    engine, _ = balancing(tmp_path, conf, more="rewrite")
+    assert fetch(engine, "/r/a%20b").status == 403
+    assert "AH10415" in logged(engine)

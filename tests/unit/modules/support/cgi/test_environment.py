@@ -147,6 +147,23 @@ def test_path_info_start() -> None:
     assert path_info_start("/a/b.cgi/x/y", "/x/y") == len("/a/b.cgi")
     assert path_info_start("/a/b.cgi//x//y", "/x/y") == len("/a/b.cgi")
     assert path_info_start("/a/x/y", "/other") == len("/a/x/y")
+    assert path_info_start("/f/a/b", "/a%2fb") == len("/f/a")
+    assert path_info_start("/x/y", "/x/y") == 0
+
+
+def test_user_of_the_request_that_was_redirected(tmp_path: Path) -> None:
+    """ap_add_common_vars: the nearest user of the requests before, under a name of its own."""
+    (tmp_path / "passwd").write_text("alice:{SHA}kdy94uMKllPDlkpZtDPLJvfffX8=\n")
+    conf = (
+        "LoadModule authn_core_module modules/mod_authn_core.so\n"
+        "LoadModule authn_file_module modules/mod_authn_file.so\n"
+        "LoadModule auth_basic_module modules/mod_auth_basic.so\n"
+        "LoadModule authz_user_module modules/mod_authz_user.so\n"
+        "ErrorDocument 404 /env.cgi\n<Location /nope>\nAuthType Basic\nAuthName a\n"
+        f"AuthUserFile {tmp_path}/passwd\nRequire valid-user\n</Location>"
+    )
+    found = variables(tmp_path, "/nope", "Authorization: Basic YWxpY2U6Y3VybGV3", conf=conf)
+    assert (found.get("REDIRECT_REMOTE_USER"), found.get("REMOTE_USER")) == ("alice", None)
 
 
 def test_overlap_keeps_spelling() -> None:

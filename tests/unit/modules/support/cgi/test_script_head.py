@@ -5,7 +5,8 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-from tests.support.scripts import script_request
+from tests.support.client import error_log, fetch
+from tests.support.scripts import build_cgi_engine, script, script_request
 
 from whimbrel.modules.support.cgi.script_head import ScriptHead
 
@@ -32,6 +33,15 @@ def test_status(field: str, status: int, line: str | None, tmp_path: Path) -> No
     assert head.line(field) is None
     assert head.line("") == 0
     assert (r.status, r.status_line) == (status, line)
+
+
+@pytest.mark.parametrize("version", ["2.4", "2.2"])
+def test_a_date_that_cannot_be_read_is_reported(tmp_path: Path, version: str) -> None:
+    text = script("Content-Type: text/plain\\nLast-Modified: junk\\n\\n")
+    engine = build_cgi_engine(tmp_path, {"a.cgi": text}, "LogLevel info\n", version)
+    assert fetch(engine, "/a.cgi").get("Last-Modified") is None
+    line = "[client 127.0.0.1:50000] AH10247: Ignored invalid header value: Last-Modified: 'junk'\n"
+    assert (line in error_log(engine)) is (version == "2.4")
 
 
 def test_tables(tmp_path: Path) -> None:
