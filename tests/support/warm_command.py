@@ -38,6 +38,13 @@ def main() -> None:
     main()
 
 
+def debian_httpd() -> None:
+    """Run whimbrel-httpd as Debian's binary, which has modules built in and refuses to load them."""
+    from whimbrel.cli.httpd import run
+
+    sys.exit(run(["apache2", "--builtin", "debian", *sys.argv[1:]]))
+
+
 def run(
     words: Sequence[str],
     *,
@@ -46,7 +53,9 @@ def run(
     environment: Mapping[str, str] | None = None,
     entry: Callable[[], None] = main,
 ) -> subprocess.CompletedProcess[bytes]:
-    """Return exit status and output of a command; *entry* is a function of a module, and reads sys.argv."""
+    """Return exit status and output of a command; *entry* is a function of this module, as the
+    fork would import another one, and reads sys.argv.
+    """
     with tempfile.TemporaryDirectory(prefix="command-") as name:
         files = [os.path.join(name, each) for each in ("stdin", "stdout", "stderr")]
         for file, data in zip(files, (typed, b"", b""), strict=True):
