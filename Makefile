@@ -129,7 +129,7 @@ serve: .venv/run.stamp
 		$(BIN)/python -m pytest tests --ignore tests/unit --collect-only -q >/dev/null; wait
 	@touch $@
 
-# Workers wait for servers and clocks a third of their time, so there are more of them than processors.  Each collects all tests,
+# Workers wait for servers and clocks for a part of their time, so there are more of them than processors.  Each collects all tests,
 # which takes 12 s of its processor.  A file has one worker: its servers start once.
 test: .venv/tests.stamp
 	$(BIN)/python -m pytest tests -n $(WORKERS) --dist loadfile --no-loadscope-reorder -q --durations 25
