@@ -20,7 +20,7 @@ from whimbrel.upgrade.source.named_sources import ConfigArguments
 
 SEED = seed_of_the_run()
 """Trees are others each night."""
-UPGRADE = UpgradeTask(ConfigArguments(), Selection(), UpgradeOptions())
+UPGRADE = UpgradeTask(ConfigArguments(), Selection(), UpgradeOptions(), is_verified=bool(amount(0, 1)))
 TASKS = [CheckTask(ConfigArguments(), Selection(), UpgradeOptions()), UPGRADE]
 
 
