@@ -2,7 +2,7 @@
 PYTHON ?= python3
 BIN := .venv/bin
 # make test WORKERS=2: processes that run tests
-WORKERS ?= 5
+WORKERS ?= 4
 # make conformance FILES="tests/conformance/cases/core-*.xz" VERSION=2.2 MORE="--every 10"; without FILES: all packed recordings
 FILES ?=
 VERSION ?= 2.4
@@ -122,12 +122,16 @@ help:
 serve: .venv/run.stamp
 	@tools/serve-example
 
-# Modules and the assertions of tests are compiled once, in two processes, in place of once by each worker.  Workers wait for
-# servers and clocks half of their time, so there are more of them than processors.  A file has one worker: its servers start once.
-test: .venv/dev.stamp
+# Modules and the assertions of tests are compiled before the first run, in two processes, in place of once by each worker
+.venv/tests.stamp: .venv/dev.stamp
 	@$(BIN)/python -m compileall -q -j 2 src
 	@$(BIN)/python -m pytest tests/unit --collect-only -q >/dev/null & \
 		$(BIN)/python -m pytest tests --ignore tests/unit --collect-only -q >/dev/null; wait
+	@touch $@
+
+# Workers wait for servers and clocks for a part of their time, so there are more of them than processors.  Each collects all tests,
+# which takes 12 s of its processor.  A file has one worker: its servers start once.
+test: .venv/tests.stamp
 	$(BIN)/python -m pytest tests -n $(WORKERS) --dist loadfile --no-loadscope-reorder -q --durations 25
 
 static: .venv/dev.stamp

@@ -15,6 +15,8 @@ from bench.documents import BY_NAME
 from bench.errors import WrongResponse
 from bench.servers import Server
 
+from tests.support.samples import amount
+
 
 def corrected(counts: dict[int, int], expected: int) -> dict[int, int]:
     """Return the histogram as wrk's stats_correct changes it."""
@@ -27,7 +29,7 @@ def corrected(counts: dict[int, int], expected: int) -> dict[int, int]:
     return dict(out)
 
 
-@pytest.mark.parametrize("seed", range(20))
+@pytest.mark.parametrize("seed", range(amount(6, 20)))
 def test_times_that_wrk_adds_are_removed(seed: int) -> None:
     source = random.Random(seed)
     counts = dict(Counter(int(source.paretovariate(0.7) * 10) % 3000 + 1 for _ in range(500)))

@@ -122,6 +122,14 @@ def covered(entry: Exempt) -> Iterator[Record]:
     return (record for family in families() for record in load(family) if entry.covers(record["id"]))
 
 
+def one_version_each() -> list[tuple[str, str]]:
+    """The families that have a floor, each with one of its versions: every second one with 2.2."""
+    versions: dict[str, list[str]] = {}
+    for family, version in sorted(floors()):
+        versions.setdefault(family, []).append(version)
+    return [(family, found[number % len(found)]) for number, (family, found) in enumerate(versions.items())]
+
+
 def floors() -> dict[tuple[str, str], float]:
     """FLOORS.tsv: (family, version) -> the percentage of answers that must agree fully."""
     lines = [line.split("\t") for line in rows(FLOORS)]

@@ -6,7 +6,6 @@ import os
 import re
 import shutil
 import subprocess
-import sys
 from pathlib import Path
 
 import pytest
@@ -59,13 +58,6 @@ def copy_tree(root: Path, main: str, to: Path) -> Path:
     return where
 
 
-def whimbrel() -> None:
-    """Run whimbrel-httpd as Debian's binary, which has modules built in and refuses to load them."""
-    from whimbrel.cli.httpd import run
-
-    sys.exit(run(["apache2", "--builtin", "debian", *sys.argv[1:]]))
-
-
 def run_check(command: list[str], root: Path, main: str) -> tuple[int, str]:
     """Return the status and the output of -t, without times and process numbers.
 
@@ -85,7 +77,7 @@ def run_check(command: list[str], root: Path, main: str) -> tuple[int, str]:
     }
     argv = [*command, "-d", str(root), "-f", str(root / main), "-t"]
     if argv[0].startswith("-"):
-        done = warm_command.run(argv, cwd=root, environment=environment, entry=whimbrel)
+        done = warm_command.run(argv, cwd=root, environment=environment, entry=warm_command.debian_httpd)
     else:
         done = subprocess.run(argv, capture_output=True, env=environment, cwd=root, timeout=60, check=False)
     text = (done.stdout + done.stderr).decode("utf-8", "replace")

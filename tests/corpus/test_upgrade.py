@@ -13,6 +13,7 @@ from pathlib import Path
 import pytest
 
 from tests.corpus.configurations import roots, sample
+from tests.support.samples import amount
 from whimbrel.base.latin1 import from_system
 from whimbrel.cli.options import ConfigArguments, sources
 from whimbrel.config.options import LoadOptions
@@ -23,6 +24,8 @@ from whimbrel.upgrade.model import NO_FIXPOINT, InputContext, Style, UpgradeOpti
 from whimbrel.upgrade.source.reading import Sources, read_config_tree
 
 LEAST = 30
+EVERY = amount(20, 8)
+"""Of a larger set each so many is taken."""
 OPTION_SETS = [UpgradeOptions(), UpgradeOptions(style=Style.COMPAT), UpgradeOptions(also_22=True)]
 IDS = ["native", "compat", "also-2.2"]
 SERVER_LINES = ("LoadModule", "FileETag", "Options", "AllowOverride", "<IfModule mpm")
@@ -62,7 +65,7 @@ def kept_around_edits(old: bytes, new: bytes, result: UpgradeResult, path: str) 
 @pytest.mark.parametrize("number", range(len(OPTION_SETS)), ids=IDS)
 def test_every_file_alone(number: int) -> None:
     """Each file under one set of options."""
-    upgrade_options, found = OPTION_SETS[number], sample(8)
+    upgrade_options, found = OPTION_SETS[number], sample(EVERY)
     assert len(found) > LEAST
     for path in found[number :: len(OPTION_SETS)]:
         checked(Sources(fragments=(from_system(str(path)),)), upgrade_options)
@@ -82,7 +85,7 @@ def is_added(name: str, old: bytes, new: bytes) -> bool:
 def test_a_fragment_gets_no_lines_for_servers() -> None:
     """Files as they are named on the command line: ports.conf, snippets, virtual hosts."""
     seen = 0
-    for path in sample(9):
+    for path in sample(EVERY + 1):
         found, _directory = sources(ConfigArguments([path]))
         if found.context is InputContext.SERVER:
             continue
@@ -96,7 +99,7 @@ def test_a_fragment_gets_no_lines_for_servers() -> None:
 
 
 def test_written_and_undone_byte_for_byte(tmp_path: Path) -> None:
-    for number, path in enumerate(sample(8)[::2]):
+    for number, path in enumerate(sample(EVERY)[::2]):
         directory = tmp_path / str(number)
         directory.mkdir()
         copy = directory / path.name

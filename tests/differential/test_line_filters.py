@@ -13,6 +13,7 @@ import pytest
 
 from tests.differential.servers import APACHE, WHIMBREL, Program
 from tests.differential.site import GeneratedSite, ServerProcess, documents, htaccess
+from tests.support.samples import amount
 from tests.support.sed_scripts import DOCUMENTS, INSERTED, sed_scripts
 
 SLOW: Final = ("s/x*/-/",)
@@ -30,7 +31,7 @@ SUBSTITUTIONS: Final = (
     ("s/foo line/x/", "s/\\w+/<$0>/"),
     ("s/short/a longer line/n", "s/line/LINE/"),
 )
-SIZES: Final = (1, 100, 7_999, 8_000, 8_001, 65_535, 65_536, 70_000, 262_144, 300_000, 1_000_000)
+SIZES: Final = (1, 100, 7_999, 8_000, 8_001, 65_535, 65_536, 70_000, 262_144, amount(300_000, 1_000_000))
 SED_SIZES: Final = ("s/short/longer/", "p", "2q")
 Response = tuple[int, str | None, str | None, bytes]
 

@@ -28,7 +28,9 @@ from whimbrel.engine.request import Request
 SEEDS = int(os.environ.get("WHIMBREL_PREPARED_SEEDS", amount(4, 8)))
 FIRST = int(os.environ.get("WHIMBREL_PREPARED_FIRST", "0"))
 REQUESTS = 250
-CHANGES = 20  # kinds of changes on disk in one run of the tests
+FOUND = {"query": 1, "lists": 2, "values": 12, "fields": 1}
+"""Seeds whose requests show what is not noted: searches begin there, else at 0."""
+CHANGES = amount(8, 20)  # kinds of changes on disk
 
 
 @pytest.fixture
@@ -108,11 +110,13 @@ def test_what_is_not_noted_is_found(
     else:
         monkeypatch.setattr(*FORGETFUL[what])
     preamble = loads(root, V24)
-    for seed in range(60):
+    first = FOUND.get(what, 0)
+    for seed in range(first, first + 60):
         try:
             play(root, V24, preamble, seed, clock)
         except AssertionError as problem:
             assert "another answer" in str(problem)
+            print(f"found at seed {seed}")
             return
     pytest.fail(f"nobody misses the notes about {what}")
 
@@ -121,4 +125,4 @@ def test_changes_on_disk(echoing: list[bool]) -> None:
     """After a change of files, directories, links or .htaccess files no prepared request is outdated."""
     result = stale.run(Budget(CHANGES * len(stale.REQUESTS), 120.0))
     assert not result.failures
-    assert sum(echoing) > 500
+    assert sum(echoing) > 25 * CHANGES

@@ -9,8 +9,9 @@ import pytest
 
 pytest.importorskip("cryptography", reason="the optional package cryptography is not installed")
 
-from tests.hostile.tools import BOUNDS, faults, lay_bounds, run
+from tests.hostile.tools import BOUNDS, faults, lay_bounds, nested, run
 from tests.support.hostile_tree import HostileTree
+from tests.support.samples import amount
 
 KINDS = ("check", "explain", "replay", "rewrite-test", "upgrade", "verify")
 
@@ -45,9 +46,10 @@ def test_the_tree_is_hostile(tree: HostileTree) -> None:
 
 
 AT_THE_LIMITS = ("FIFOs", "devices", "sparse files", "loops of links", "own Include", "names")
+"""Trees that verify reads, each second one but in a nightly run."""
 
 
-@pytest.mark.parametrize("name", AT_THE_LIMITS)
+@pytest.mark.parametrize("name", AT_THE_LIMITS[:: amount(2, 1)])
 def test_a_tree_at_the_limits_gets_an_answer(name: str, tmp_path: Path) -> None:
     lay_bounds(tmp_path / "tree", BOUNDS[name])
     outcome = run(["verify", "--old-dialect", "2.4", "-d", str(tmp_path / "tree")], tmp_path / "state")
@@ -55,10 +57,16 @@ def test_a_tree_at_the_limits_gets_an_answer(name: str, tmp_path: Path) -> None:
     assert outcome.status in (0, 1, 2, 3) and outcome.output
 
 
-@pytest.mark.parametrize("name", ["deep requirements", "deepest conditions"])
+NESTED = {
+    "deep requirements": lambda root: nested(root, "RequireAll", amount(30_000, 100_000)),
+    "deepest conditions": BOUNDS["deepest conditions"],
+}
+
+
+@pytest.mark.parametrize("name", NESTED)
 def test_nested_sections_get_an_answer(name: str, tmp_path: Path) -> None:
     root = tmp_path / "tree"
-    lay_bounds(root, BOUNDS[name])
+    lay_bounds(root, NESTED[name])
     for arguments in (
         ["check", "-d", str(root)],
         ["fmt", "--check", str(root)],

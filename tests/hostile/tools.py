@@ -216,18 +216,19 @@ def _names(root: Path) -> None:
 
 
 def _deep(root: Path) -> None:
-    _nested(root, "IfDefine !x", 100_000)
+    nested(root, "IfDefine !x", 100_000)
 
 
 def _deep_requirements(root: Path) -> None:
-    _nested(root, "RequireAll", 100_000)
+    nested(root, "RequireAll", 100_000)
 
 
 def _deepest_conditions(root: Path) -> None:
-    _nested(root, 'If "true"', MAX_SECTIONS - 1)
+    nested(root, 'If "true"', MAX_SECTIONS - 1)
 
 
-def _nested(root: Path, tag: str, levels: int) -> None:
+def nested(root: Path, tag: str, levels: int) -> None:
+    """Write a server root with so many sections, each in the one before."""
     name = tag.split(maxsplit=1)[0]
     inner = f"<{tag}>\n" * levels + "Require all granted\n" + f"</{name}>\n" * levels
     (root / "apache2.conf").write_text(_main(root, f"<Location />\n{inner}</Location>\n"))

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
+from functools import cache
 from re import _parser  # type: ignore[attr-defined]
 from typing import Any
 
@@ -17,14 +18,21 @@ CANDIDATES = "a0 \t/<\"'=;,:.%-_\\x\n(){}[]&?#A~\0\xe9"
 
 def pumped(pattern: str, flags: int, length: int) -> Iterator[str]:
     """Yield subjects of about *length* characters."""
+    for start, pump in _pumps(pattern, flags):
+        text = start + pump * (length // len(pump))
+        yield from (text + end for end in ENDS)
+
+
+@cache
+def _pumps(pattern: str, flags: int) -> list[tuple[str, str]]:
+    """Return beginnings of subjects, each with what is repeated behind it."""
     tree = _parser.parse(pattern, flags & ~re.UNICODE | re.ASCII)
-    seen = set()
+    found: dict[tuple[str, str], None] = {}
     for start, unit in (("", _sample(tree)), *_repeated(tree, "")):
-        for pump in {unit, start, unit[: len(unit) // 2], unit[:-1]} - {""}:
-            if (start, pump) not in seen:
-                seen.add((start, pump))
-                text = start + pump * (length // len(pump))
-                yield from (text + end for end in ENDS)
+        for pump in (unit, start, unit[: len(unit) // 2], unit[:-1]):
+            if pump:
+                found[start, pump] = None
+    return list(found)
 
 
 def _sample(items: Any) -> str:

@@ -19,7 +19,7 @@ pytestmark = pytest.mark.skipif(DRIVER is None or CHROMIUM is None, reason="need
 NAMES = ("check", "upgrade", "verify", "replay")
 AXE = os.environ.get("WHIMBREL_AXE", "")
 MAX_SECONDS = 2.0
-"""The time in which a page of 5,000 findings opens."""
+"""Of the processor, in which a page of 5,000 findings opens."""
 
 
 @pytest.fixture(scope="module")
@@ -260,26 +260,30 @@ def test_printed_without_the_filter(shown: Callable[[str], Chromium]) -> None:
         browser.devtools("Emulation.setEmulatedMedia", media="")
 
 
-def test_five_thousand_findings_open_quickly(shown: Callable[[str], Chromium]) -> None:
-    """The best of three, since other work of the machine counts as well."""
+def test_five_thousand_findings_open_quickly(shown: Callable[[str], Chromium], browser: Chromium) -> None:
+    """The best of three, since the caches of a busy processor are cold."""
     page = render(large_report(5000))
     seconds = []
     for _ in range(3):
-        browser = shown(page)
-        seconds.append(
-            browser.script("return performance.getEntriesByType('navigation')[0].loadEventEnd / 1000")
-        )
+        before = browser.processor_seconds()
+        shown(page)
+        assert browser.script("return performance.getEntriesByType('navigation')[0].loadEventEnd") > 0
+        seconds.append(browser.processor_seconds() - before)
         if seconds[-1] < MAX_SECONDS:
             break
     print(f"{len(page):,} bytes, open in {min(seconds):.2f} s")
     assert min(seconds) < MAX_SECONDS
     assert browser.text("//p[@id='count']") == "5,000 shown"
     filtered = """
-        const done = arguments[0], started = performance.now(), words = document.getElementById("words");
+        const done = arguments[0], words = document.getElementById("words");
         words.value = "10.77.0.0";
         words.dispatchEvent(new Event("input", { bubbles: true }));
-        requestAnimationFrame(() => setTimeout(() => done((performance.now() - started) / 1000)));"""
-    taken = [browser.script_later(filtered) for _ in range(2)]
+        requestAnimationFrame(() => setTimeout(done));"""
+    taken = []
+    for _ in range(2):
+        before = browser.processor_seconds()
+        browser.script_later(filtered)
+        taken.append(browser.processor_seconds() - before)
     print(f"filtered in {taken[0]:.2f} s, again in {taken[1]:.2f} s")
     assert browser.script(SHOWN) == 20
     assert taken[1] < MAX_SECONDS / 2

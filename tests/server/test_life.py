@@ -126,14 +126,22 @@ def test_graceful_restarts_lose_no_request(server: ServerProcess) -> None:
     for _ in range(4):
         time.sleep(0.3)
         server.signal(signal.SIGUSR1)
-    time.sleep(0.3)
+    server.wait_for(lambda: len(answers) > 100)
     stop.set()
     for thread in threads:
         thread.join(10)
-    assert len(answers) > 100
     assert [a for a in answers if not (a.startswith(b"HTTP/1.1 200 OK") and a.endswith(b"hello\n"))] == []
     server.stop()
     assert (server.root / "logs/access_log").read_text().count(" 200 6\n") == len(answers)
+
+
+def is_refused(port: int) -> bool:
+    """Return True if nothing listens at *port*."""
+    try:
+        socket.create_connection(("127.0.0.1", port), timeout=2).close()
+    except ConnectionRefusedError:
+        return True
+    return False
 
 
 def test_winch_lets_an_answer_finish(server: ServerProcess) -> None:
@@ -142,9 +150,7 @@ def test_winch_lets_an_answer_finish(server: ServerProcess) -> None:
         wire.sendall(b"GET /big.bin HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n")
         got = wire.recv(1000)
         server.signal(signal.SIGWINCH)
-        time.sleep(0.3)
-        with pytest.raises(ConnectionRefusedError):
-            socket.create_connection(("127.0.0.1", server.port), timeout=2).close()
+        server.wait_for(lambda: is_refused(server.port))
         while data := wire.recv(1 << 20):
             got += data
     assert got.endswith(bytes(range(256)) * 40_000)

@@ -15,11 +15,12 @@ pytest.importorskip("pygls", reason="the extra lsp is not installed")
 from lsprotocol import types
 from tests.corpus.configurations import LARGER_SET, files
 from tests.support.editor import SECONDS, START, Editor, ask_everything, editor
+from tests.support.samples import amount
 
 from whimbrel.lsp.diagnostics import MAX_DIAGNOSTICS
 
 Work = Callable[[Editor], Coroutine[None, None, None]]
-MIN_FILES = 30
+MIN_FILES = amount(10, 30)
 MAX_SIZE = 20_000
 LONG = 1 << 20
 

@@ -27,6 +27,8 @@ def application(environ, start_response):
     query = environ["QUERY_STRING"]
     name, _, value = query.partition("=")
     if name == "sleep":
+        environ["wsgi.errors"].write("asleep\\n")
+        environ["wsgi.errors"].flush()
         time.sleep(float(value))
     elif name == "kill":
         os.kill(os.getpid(), int(value))
@@ -186,9 +188,9 @@ def test_an_idle_process_ends(server: ServerProcess) -> None:
 def test_waiting_requests_time_out(server: ServerProcess) -> None:
     start(server, "threads=1 queue-timeout=1")
     server.get("/app")
-    slow = threading.Thread(target=server.get, args=("/app?sleep=2.5",))
+    slow = threading.Thread(target=server.get, args=("/app?sleep=4",))
     slow.start()
-    time.sleep(0.3)  # the other request has to be in the process before this one
+    assert within(lambda: "asleep" in server.errors())
     assert server.get("/app").startswith(b"HTTP/1.1 504 ")
     slow.join()
     assert "Queue timeout expired for WSGI daemon process 'site'." in server.errors()

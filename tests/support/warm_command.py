@@ -12,13 +12,25 @@ import os
 import subprocess
 import sys
 import tempfile
+import time
 from collections.abc import Callable, Mapping, Sequence
 from functools import cache
 from pathlib import Path
 from typing import Final
 
 SECONDS: Final = 120
-PRELOADED: Final = ("api", "cli", "config", "directives", "engine", "modules", "report", "upgrade", "verify")
+PRELOADED: Final = (
+    "api",
+    "cli",
+    "config",
+    "directives",
+    "engine",
+    "modules",
+    "report",
+    "upgrade",
+    "utilities",
+    "verify",
+)
 """Packages whose modules are imported before the fork, if the tests have imported them."""
 
 
@@ -38,21 +50,47 @@ def main() -> None:
     main()
 
 
+def debian_httpd() -> None:
+    """Run whimbrel-httpd as Debian's binary, which has modules built in and refuses to load them."""
+    from whimbrel.cli.httpd import run
+
+    sys.exit(run(["apache2", "--builtin", "debian", *sys.argv[1:]]))
+
+
+def httpd() -> None:
+    """Run whimbrel-httpd, with what its messages call it as the first argument."""
+    from whimbrel.cli.httpd import run
+
+    sys.exit(run(sys.argv[1:]))
+
+
+def utility() -> None:
+    """Run a utility of httpd, or `whimbrel` with the arguments of this process."""
+    from whimbrel.cli.entry import main
+
+    main()
+
+
 def run(
     words: Sequence[str],
     *,
     cwd: Path | str,
     typed: bytes = b"",
+    umask: int = 0o022,
     environment: Mapping[str, str] | None = None,
     entry: Callable[[], None] = main,
 ) -> subprocess.CompletedProcess[bytes]:
-    """Return exit status and output of a command; *entry* is a function of a module, and reads sys.argv."""
+    """Return exit status and output of a command; *entry* is a function of this module, as the
+    fork would import another one, and reads sys.argv.
+    """
     with tempfile.TemporaryDirectory(prefix="command-") as name:
         files = [os.path.join(name, each) for each in ("stdin", "stdout", "stderr")]
         for file, data in zip(files, (typed, b"", b""), strict=True):
             Path(file).write_bytes(data)
         values = dict(os.environ if environment is None else environment)
-        process = _context().Process(target=_command, args=(entry, list(words), str(cwd), values, files))
+        process = _context().Process(
+            target=_command, args=(entry, list(words), str(cwd), umask, values, files)
+        )
         process.start()
         process.join(SECONDS)
         if process.exitcode is None:
@@ -64,11 +102,19 @@ def run(
 
 
 def _command(
-    entry: Callable[[], None], words: list[str], cwd: str, environment: dict[str, str], files: list[str]
+    entry: Callable[[], None],
+    words: list[str],
+    cwd: str,
+    umask: int,
+    environment: dict[str, str],
+    files: list[str],
 ) -> None:
+    os.setsid()  # no terminal
     os.chdir(cwd)
+    os.umask(umask)
     os.environ.clear()
     os.environ.update(environment)
+    time.tzset()
     for number, file in enumerate(files):
         handle = os.open(file, os.O_WRONLY if number else os.O_RDONLY)
         os.dup2(handle, number)

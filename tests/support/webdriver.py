@@ -71,6 +71,20 @@ class Chromium:
             pass
         self._process.wait(5)
 
+    def processor_seconds(self) -> float:
+        """Return the processor time that the browser and its pages have used: it does not depend on what
+        else the machine does.
+        """
+        ticks = 0
+        for path in Path("/proc").glob("[0-9]*/stat"):
+            try:
+                fields = path.read_bytes().rpartition(b") ")[2].split()
+            except OSError:  # it has ended
+                continue
+            if int(fields[2]) == self._process.pid:  # its process group
+                ticks += int(fields[11]) + int(fields[12])
+        return ticks / os.sysconf("SC_CLK_TCK")
+
     def _is_ready(self) -> bool:
         try:
             return bool(self._call("GET", "/status")["ready"])

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from tests.support.fleet_trees import write_broken
-from tests.support.samples import seed_of_the_run
+from tests.support.samples import amount, seed_of_the_run
 from tests.support.varied_trees import write_varied_server
 from whimbrel.base.lazy_dataclasses import replace
 from whimbrel.fleet.model import ServerResult
@@ -20,7 +20,7 @@ from whimbrel.upgrade.source.named_sources import ConfigArguments
 
 SEED = seed_of_the_run()
 """Trees are others each night."""
-UPGRADE = UpgradeTask(ConfigArguments(), Selection(), UpgradeOptions())
+UPGRADE = UpgradeTask(ConfigArguments(), Selection(), UpgradeOptions(), is_verified=bool(amount(0, 1)))
 TASKS = [CheckTask(ConfigArguments(), Selection(), UpgradeOptions()), UPGRADE]
 
 
@@ -41,7 +41,7 @@ def require_same(task: FleetTask, servers: list[FleetServer]) -> list[ServerResu
 def fleet(tmp_path_factory: pytest.TempPathFactory) -> Path:
     base = tmp_path_factory.mktemp("fleet")
     for name, seed in (("a", SEED), ("b", SEED + 1), ("c", SEED), ("e", SEED + 2)):
-        write_varied_server(base / name, seed, files=16, hosts=2)
+        write_varied_server(base / name, seed, files=amount(6, 16), hosts=2)
     write_broken(base / "d", "unclosed")
     return base
 

@@ -5,7 +5,10 @@ from __future__ import annotations
 import time
 from pathlib import Path
 
+import pytest
+
 from tests.performance.many_hosts import server
+from tests.support.samples import amount
 from whimbrel.base.lazy_dataclasses import replace
 from whimbrel.config.options import LoadOptions
 from whimbrel.upgrade.check.fixpoint import upgrade
@@ -16,9 +19,11 @@ from whimbrel.verify.side import Side
 from whimbrel.verify.verification import Verdict
 from whimbrel.verify.verify import Comparison, verify
 
-HOSTS = 600
-CHANGED = 433
-REDIRECTING = 110
+HOSTS = amount(200, 600)
+CHANGED = HOSTS * 7 // 10
+FLUSHED = amount(80, 250)
+REDIRECTING = amount(40, 110)
+MANY = amount(35, 100)
 BOUND = 30.0
 """Seconds of one process on a busy machine; it took 9."""
 
@@ -43,7 +48,8 @@ def configuration(root: Path, name: str, changed: int = -1) -> Side:
     return Side.load(LoadOptions(server_root=str(root), file=str(root / f"{name}.conf")), "2.4", name=name)
 
 
-def test_one_of_many_hosts_differs(tmp_path: Path) -> None:
+def test_one_of_many_hosts_differs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("whimbrel.verify.verify._FLUSHED", FLUSHED)
     for name in ("htdocs", "logs"):
         (tmp_path / name).mkdir()
     old, new = configuration(tmp_path, "old"), configuration(tmp_path, "new", CHANGED)
@@ -63,8 +69,11 @@ def test_the_share_of_each_host_is_bounded(tmp_path: Path) -> None:
     )
 
 
-def test_many_hosts_that_redirect_all_requests_are_decided_within_their_time(tmp_path: Path) -> None:
+def test_many_hosts_that_redirect_all_requests_are_decided_within_their_time(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """The site of tests/performance: no request reaches a line about access, and all lines are decided."""
+    monkeypatch.setattr("whimbrel.verify.verify._MANY", MANY)
     start = time.process_time()
     options = server(tmp_path, REDIRECTING)
     result = upgrade(read_config_tree(Sources(options=options), UpgradeOptions()))

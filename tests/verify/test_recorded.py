@@ -19,6 +19,8 @@ MAX_UNDECIDED = 0.02
 FEW = 3
 """Chains beyond that share in the few cases of one family: members of DBM groups cannot be assumed."""
 AUTHZ = [family for family in families() if family.startswith("authz") and family != "authz-equivalences"]
+SAMPLED = AUTHZ if CASES > 1 else [family for family in AUTHZ if not family.endswith("-2")]
+"""A second part of a recording has more of the same."""
 
 
 def pairs() -> list[tuple[Record, Record]]:
@@ -70,7 +72,7 @@ def is_site(record: Record) -> bool:
     return record.get("kind", "site") == "site"
 
 
-@pytest.mark.parametrize("family", AUTHZ)
+@pytest.mark.parametrize("family", SAMPLED)
 def test_one_text_under_both_versions_agrees_with_the_recordings(family: str) -> None:
     """Where recorded answers differ, verify says so; where a version does not start, it does not load."""
     undecided = chains = 0

@@ -1,6 +1,7 @@
 """No pair of texts that differ by words of one line is called *same*; the line is named.
 
-Each fourth pair is compared, and each pair of which other words have an effect; WHIMBREL_CASES=N takes all.
+Each eighth pair is compared, in a nightly run each fourth, and each pair of which other words have an effect;
+WHIMBREL_CASES=N takes all.
 """
 
 from __future__ import annotations
@@ -10,6 +11,7 @@ from pathlib import Path
 
 import pytest
 
+from tests.support.samples import amount
 from tests.unit.verify.sites import make_root, side
 from tests.verify.word_pairs import FILES, WordPair, word_pairs
 from whimbrel.catalogue.load import catalogue
@@ -22,12 +24,13 @@ pytest.importorskip("cryptography", reason="the optional package cryptography is
 
 from tests.support.ocsp import Certificate
 
+EVERY = amount(8, 4)
 IS_EFFECTIVE = frozenset(("ht", "doc", "docmv", "doclist", "echo", "echo2", "status"))
 """Lines around pairs of which requests show other words than the changed one."""
 PAIRS = [
     pair
     for number, pair in enumerate(word_pairs())
-    if "WHIMBREL_CASES" in os.environ or number % 4 == 0 or pair.around in IS_EFFECTIVE
+    if "WHIMBREL_CASES" in os.environ or number % EVERY == 0 or pair.around in IS_EFFECTIVE
 ]
 
 

@@ -7,6 +7,7 @@ import random
 from pathlib import Path
 
 import pytest
+from tests.support.samples import amount
 from tests.support.statuses import ALLOWED, CHALLENGED, DENIED, FAILED
 from tests.unit.access.generated import PASSWORDS, Chain, ask, chain, engine, prepare, users
 from tests.unit.access.witness import Report, watching
@@ -40,7 +41,7 @@ def client(chance: random.Random) -> tuple[ExampleClient, str]:
 
 
 @pytest.mark.parametrize("version", ("2.2", "2.4"))
-@pytest.mark.parametrize("seed", range(4))
+@pytest.mark.parametrize("seed", range(amount(2, 4)))
 def test_engine_and_decision_agree(
     version: str, seed: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -78,7 +79,7 @@ def test_engine_and_decision_agree(
     assert version == "2.2" or refused
 
 
-@pytest.mark.parametrize("seed", range(4))
+@pytest.mark.parametrize("seed", range(amount(2, 4)))
 def test_clients_of_counterexamples(seed: int, tmp_path: Path) -> None:
     chance = random.Random(seed)
     prepare(tmp_path)

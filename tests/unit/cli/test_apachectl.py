@@ -6,11 +6,11 @@ import os
 import pwd
 import socket
 import subprocess
-import sys
 import threading
 from pathlib import Path
 
 import pytest
+from tests.support import warm_command
 
 from whimbrel.cli.apachectl import as_text, brief
 from whimbrel.testing.ports import free_port
@@ -19,14 +19,9 @@ FAILED = "The Apache error log may have more information.\n"
 
 
 def ctl(*words: str, **environment: str) -> subprocess.CompletedProcess[str]:
-    return subprocess.run(
-        [sys.executable, "-c", "from whimbrel.cli.entry import main; main()", "ctl", *words],
-        capture_output=True,
-        text=True,
-        timeout=30,
-        check=False,
-        env={"PATH": "/usr/bin:/bin", **environment},
-    )
+    environment = {"PATH": "/usr/bin:/bin", **environment}
+    done = warm_command.run(["ctl", *words], cwd="/", environment=environment, entry=warm_command.utility)
+    return subprocess.CompletedProcess(done.args, done.returncode, done.stdout.decode(), done.stderr.decode())
 
 
 def written(root: Path, more: str) -> None:

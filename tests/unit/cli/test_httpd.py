@@ -7,6 +7,7 @@ import sys
 from pathlib import Path
 
 import pytest
+from tests.support import warm_command
 
 from whimbrel.base.dialect import DIALECTS
 from whimbrel.base.product import VERSION
@@ -88,10 +89,8 @@ def site(root: Path, conf: str, *more: str) -> subprocess.CompletedProcess[str]:
     (root / "conf/httpd.conf").write_text(
         f"LoadModule mpm_event_module m/mod_mpm_event.so\nListen 127.0.0.1:8080\n{conf}"
     )
-    code = "import sys; from whimbrel.cli.httpd import run; sys.exit(run(sys.argv))"
-    return subprocess.run(
-        [sys.executable, "-c", code, "-d", str(root), *more], capture_output=True, text=True, check=False
-    )
+    done = warm_command.run(["-c", "-d", str(root), *more], cwd=root, entry=warm_command.httpd)
+    return subprocess.CompletedProcess(done.args, done.returncode, done.stdout.decode(), done.stderr.decode())
 
 
 def test_files_before_an_error_are_listed(tmp_path: Path) -> None:

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import json
-import subprocess
-import sys
 from pathlib import Path
 from typing import Any
+
+from tests.support import warm_command
 
 MAIN = """LoadModule mpm_event_module m/mod_mpm_event.so
 ServerName localhost
@@ -25,12 +25,8 @@ def check(folder: Path, text: str, *words: str) -> tuple[int, Any]:
     (folder / "logs").mkdir()
     (folder / "conf/httpd.conf").write_text(text)
     (folder / "conf/more.conf").write_text("KeepAlive On\n")
-    code = "import sys; from whimbrel.cli.httpd import run; sys.exit(run(sys.argv[1:]))"
-    done = subprocess.run(
-        [sys.executable, "-c", code, "whimbrel-httpd", "-d", str(folder), *words, "--json"],
-        capture_output=True,
-        check=False,
-    )
+    argv = ["whimbrel-httpd", "-d", str(folder), *words, "--json"]
+    done = warm_command.run(argv, cwd=folder, entry=warm_command.httpd)
     assert done.stderr == b""
     return done.returncode, json.loads(done.stdout)
 

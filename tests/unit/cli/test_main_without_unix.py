@@ -6,9 +6,12 @@ not have; the files are the example site.
 
 from __future__ import annotations
 
+import json
 import subprocess
 import sys
+from collections.abc import Sequence
 from pathlib import Path
+from typing import NamedTuple
 
 import pytest
 
@@ -32,8 +35,9 @@ NOT_ON_WINDOWS = (
     *("getuid", "killpg", "pread", "preadv", "pwrite", "setsid"),
 )
 RUN = """
-import os, sys
+import importlib, json, os, sys, traceback
 
+fork = os.fork
 modules, members = (words.split(",") for words in sys.argv[1:3])
 
 
@@ -51,9 +55,30 @@ for name in members:
         delattr(os, name)
 if "fork" in members:
     os.supports_dir_fd = set()
-sys.argv[:3] = ["whimbrel"]
 from whimbrel.cli.entry import main
-main()
+for name in ("check", "explain", "fmt", "main", "upgrade", "verify"):
+    importlib.import_module(f"whimbrel.cli.{name}")
+from whimbrel.upgrade.rules import all_rules
+all_rules()
+results = []
+for number, words in enumerate(json.load(sys.stdin)):
+    if not (child := fork()):
+        for handle, name in ((1, "out"), (2, "err")):
+            os.dup2(os.open(f"{name}{number}", os.O_CREAT | os.O_WRONLY), handle)
+        sys.argv = ["whimbrel", *words]
+        status = 0
+        try:
+            main()
+        except SystemExit as end:
+            status = end.code or 0
+        except BaseException:
+            traceback.print_exc()
+            status = 70
+        sys.stdout.flush()
+        sys.stderr.flush()
+        os._exit(status)
+    results.append(os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]))
+print(json.dumps(results))
 """
 READING = {
     ("check", "site"): (1, "C17"),
@@ -65,44 +90,62 @@ READING = {
 """Command -> its exit code, and a part of its output."""
 
 
-def run(
-    members: tuple[str, ...], words: tuple[str, ...], directory: Path
-) -> subprocess.CompletedProcess[str]:
-    """Run a command of `whimbrel` without the modules of Unix and these members of `os`."""
+class Done(NamedTuple):
+    """A command that has ended."""
+
+    status: int
+    out: str
+    err: str
+
+
+def run(members: tuple[str, ...], commands: Sequence[tuple[str, ...]], directory: Path) -> list[Done]:
+    """Run commands of `whimbrel` without the modules of Unix and these members of `os`.
+
+    They are forks of one process, since each would import the same modules.
+    """
     hidden = [",".join(HIDDEN_MODULES), ",".join(members)]
-    return subprocess.run(
-        [sys.executable, "-c", RUN, *hidden, *words], cwd=directory, capture_output=True, text=True
-    )
+    program = [sys.executable, "-c", RUN, *hidden]
+    done = subprocess.run(program, cwd=directory, input=json.dumps(commands), capture_output=True, text=True)
+    assert done.returncode == 0, done.stderr
+    return [
+        Done(
+            status,
+            (directory / f"out{number}").read_text(),
+            (directory / f"err{number}").read_text(),
+        )
+        for number, status in enumerate(json.loads(done.stdout))
+    ]
 
 
-@pytest.fixture(scope="module")
-def directory(tmp_path_factory: pytest.TempPathFactory) -> Path:
+@pytest.fixture
+def directory(tmp_path: Path) -> Path:
     """Return the parent of a copy of the example site."""
-    path = tmp_path_factory.mktemp("without-unix")
-    copy_site(path / "site")
-    return path
+    copy_site(tmp_path / "site")
+    return tmp_path
 
 
 @pytest.mark.parametrize("members", [NOT_ON_MACOS, NOT_ON_WINDOWS], ids=["macos", "windows"])
-@pytest.mark.parametrize("words", READING, ids=" ".join)
-def test_what_reads(words: tuple[str, ...], members: tuple[str, ...], directory: Path) -> None:
-    status, part = READING[words]
-    found = run(members, words, directory)
-    assert found.returncode == status, found.stderr
-    assert part in found.stdout and "Traceback" not in found.stderr
+def test_what_reads(members: tuple[str, ...], directory: Path) -> None:
+    for found, words in zip(run(members, list(READING), directory), READING, strict=True):
+        status, part = READING[words]
+        assert found.status == status, (words, found.err)
+        assert part in found.out and "Traceback" not in found.err, words
 
 
 def test_what_writes_on_macos(directory: Path) -> None:
-    written = run(NOT_ON_MACOS, ("upgrade", "-d", "site", "--out", "new"), directory)
-    assert written.returncode == 0, written.stderr
+    commands = (
+        ("upgrade", "-d", "site", "--out", "new"),
+        ("verify", "site", "new"),
+        ("example", "second"),
+    )
+    for found in run(NOT_ON_MACOS, commands, directory):
+        assert found.status == 0, found.err
     assert "Require all denied" in (directory / "new/conf/httpd.conf").read_text()
-    assert run(NOT_ON_MACOS, ("verify", "site", "new"), directory).returncode == 0
-    assert run(NOT_ON_MACOS, ("example", "second"), directory).returncode == 0
     assert (directory / "second/htdocs/index.html").is_file()
 
 
 def test_what_would_write_on_windows_says_why_not(directory: Path) -> None:
-    refused = run(NOT_ON_WINDOWS, ("upgrade", "-d", "site", "--out", "other"), directory)
-    assert refused.returncode == 2
-    assert "this system has no descriptors of directories" in refused.stderr
-    assert "Traceback" not in refused.stderr
+    (refused,) = run(NOT_ON_WINDOWS, [("upgrade", "-d", "site", "--out", "other")], directory)
+    assert refused.status == 2
+    assert "this system has no descriptors of directories" in refused.err
+    assert "Traceback" not in refused.err

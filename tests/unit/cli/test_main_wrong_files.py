@@ -7,12 +7,11 @@ The lines that are named are those at which httpd stops, or where the damage is.
 from __future__ import annotations
 
 import re
-import subprocess
-import sys
 from collections.abc import Callable
 from pathlib import Path
 
 import pytest
+from tests.support import warm_command
 from tests.support.wrong_files import KINDS, PLACES, Site, site
 
 from whimbrel.api import ConfigurationError, load
@@ -121,12 +120,7 @@ def test_serve_ends_with_the_message_of_httpd(tmp_path: Path, kind: str) -> None
     """It names the file, and a line at which httpd stops."""
     found = site(tmp_path / "srv", kind, "include")
     before = found.wrong.read_bytes()
-    done = subprocess.run(
-        [sys.executable, "-m", "whimbrel", "serve", str(found.main)],
-        capture_output=True,
-        timeout=60,
-        check=False,
-    )
+    done = warm_command.run(["serve", str(found.main)], cwd=tmp_path)
     text = done.stderr.decode("latin-1")
     assert done.returncode == 1 and "Traceback" not in text
     assert re.search(rf"yntax error on line \d+ of {re.escape(str(found.wrong))}:", text), text
@@ -150,12 +144,8 @@ def test_fmt(tmp_path: Path, kind: str, run: Callable[..., tuple[int, str]]) -> 
 def test_the_server_prints_what_httpd_prints(tmp_path: Path, kind: str) -> None:
     """`-t` has httpd's messages to the letter: the wrong file and its line."""
     found = site(tmp_path / "srv", kind, "include")
-    done = subprocess.run(
-        [sys.executable, "-c", "from whimbrel.cli.httpd import main; main()", "-t", "-f", str(found.main)],
-        capture_output=True,
-        text=True,
-        timeout=60,
-        check=False,
-    )
-    assert done.returncode == 1 and "Traceback" not in done.stderr
-    assert f"line {found.line} of {found.wrong}" in done.stderr
+    words = ["whimbrel-httpd", "-t", "-f", str(found.main)]
+    done = warm_command.run(words, cwd=tmp_path, entry=warm_command.httpd)
+    text = done.stderr.decode("latin-1")
+    assert done.returncode == 1 and "Traceback" not in text
+    assert f"line {found.line} of {found.wrong}" in text

@@ -11,15 +11,14 @@ from __future__ import annotations
 import json
 import os
 import re
-import subprocess
-import sys
 from pathlib import Path
 from typing import Any
+
+from tests.support import warm_command
 
 Case = dict[str, Any]
 
 HERE = Path(__file__).parent / "utilities"
-START = "from whimbrel.cli.entry import main; main()"
 MASKS = (
     (r"\$apr1\$[./A-Za-z0-9]{8}\$[./A-Za-z0-9]{22}", "@A@"),
     (r"\$2[aby]\$(\d\d)\$[./A-Za-z0-9]{53}", r"@B\1@"),
@@ -68,16 +67,13 @@ def call(
     folder: Path, argv: list[str], stdin: str = "", umask: int = 0o022, tz: str = "UTC"
 ) -> tuple[int, str, str]:
     """Return exit status, standard output and standard error of a utility without a terminal."""
-    done = subprocess.run(
-        [sys.executable, "-c", START, *argv],
+    done = warm_command.run(
+        argv,
         cwd=folder,
-        input=stdin.encode("latin-1"),
-        capture_output=True,
-        timeout=60,
-        start_new_session=True,
+        typed=stdin.encode("latin-1"),
         umask=umask,
-        env={**os.environ, "TZ": tz},
-        check=False,
+        environment={**os.environ, "TZ": tz},
+        entry=warm_command.utility,
     )
     return done.returncode, done.stdout.decode("latin-1"), done.stderr.decode("latin-1")
 

@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 from tests.support.cache_site import cached_entry, exchange, exchange_uncached
+from tests.support.samples import amount
 from tests.support.site import MTIME
 
 from whimbrel.base.dialect import V24
@@ -120,7 +121,7 @@ def engine(root: Path, more: str = "") -> Engine:
 @pytest.mark.parametrize(
     "more", ["", "LoadModule remoteip_module modules/mod_remoteip.so\nRemoteIPHeader X-Client\n"]
 )
-@pytest.mark.parametrize("seed", range(4))
+@pytest.mark.parametrize("seed", range(amount(2, 4)))
 def test_each_client_gets_its_own_answer(root: Path, seed: int, more: str) -> None:
     chance = random.Random(seed)
     serving, other = engine(root, more), engine(root, more)

@@ -10,6 +10,7 @@ import pytest
 from tests.support.cache_site import FIELDS, PATHS, QUERIES, URLS, write_cache_site
 from tests.support.engine import start_engine
 from tests.support.fakes import FakeTransport
+from tests.support.samples import amount
 from tests.support.worker import WorkerHarness
 
 from whimbrel.config.model import LogSink
@@ -80,7 +81,7 @@ def heads(chance: random.Random) -> list[bytes]:
     return out
 
 
-@pytest.mark.parametrize("seed", range(6))
+@pytest.mark.parametrize("seed", range(amount(2, 6)))
 def test_heads_of_one_turn_get_what_a_fresh_engine_gives(root: Path, seed: int) -> None:
     chance, site, other = random.Random(seed), CachingWorker(root), CachingWorker(root)
     quick = 0

@@ -18,6 +18,7 @@ from h2.connection import H2Connection
 from h2.events import DataReceived, ResponseReceived, StreamEnded, StreamReset
 from tests.performance.site import MTIME, NOW, BenchmarkWorker
 from tests.support.fakes import EagerTaskLoop, FakeTransport
+from tests.support.samples import amount
 
 from whimbrel.http.http2.protocol import ErrorCode
 from whimbrel.server.http1.connection import Http1Connection
@@ -136,7 +137,7 @@ def roots(monkeypatch: pytest.MonkeyPatch) -> Iterator[tuple[Path, Path]]:
         yield Path(one), Path(two)
 
 
-@pytest.mark.parametrize("seed", range(4))
+@pytest.mark.parametrize("seed", range(amount(2, 4)))
 def test_requests_get_the_same_answers_with_and_without_a_stream(
     roots: tuple[Path, Path], seed: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -171,7 +172,7 @@ def test_requests_get_the_same_answers_with_and_without_a_stream(
     assert not sites[1].problems
 
 
-@pytest.mark.parametrize("seed", range(4))
+@pytest.mark.parametrize("seed", range(amount(2, 4)))
 def test_requests_that_arrive_together_get_the_same_answers(
     roots: tuple[Path, Path], seed: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -6,6 +6,7 @@ import random
 from pathlib import Path
 
 import pytest
+from tests.support.samples import amount
 from tests.unit.upgrade.config_trees import config_tree
 
 from whimbrel.upgrade.access_control import analysis as controls
@@ -151,7 +152,7 @@ def facts(found: ConfigTree) -> list[tuple[str, str, int, str]]:
     return [(finding.rule, finding.place.path, finding.place.line, finding.message) for finding in findings]
 
 
-@pytest.mark.parametrize("seed", range(12))
+@pytest.mark.parametrize("seed", range(amount(4, 12)))
 def test_hosts_with_htaccess_files_become_what_each_would_alone(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, seed: int
 ) -> None:
@@ -223,7 +224,7 @@ def section(chance: random.Random) -> str:
     )
 
 
-@pytest.mark.parametrize("seed", range(30))
+@pytest.mark.parametrize("seed", range(amount(10, 30)))
 def test_one_answers_for_all(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, seed: int) -> None:
     chance = random.Random(seed)
     shapes = ["".join(section(chance) for _ in range(4)) for _ in range(2)]

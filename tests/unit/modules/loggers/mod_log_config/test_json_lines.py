@@ -9,12 +9,13 @@ from pathlib import Path
 import pytest
 from tests.support.client import fetch
 from tests.support.engine import build_engine
+from tests.support.samples import amount
 
 from whimbrel.http.syntax.url import escape_logitem
 from whimbrel.modules.loggers.mod_log_config.json_lines import json_number, json_text
 
 
-@pytest.mark.parametrize("seed", range(20))
+@pytest.mark.parametrize("seed", range(amount(6, 20)))
 def test_random_bytes_are_json(seed: int) -> None:
     chance = random.Random(seed)
     for _ in range(200):

@@ -8,6 +8,7 @@ from typing import Any, cast
 
 import pytest
 from tests.support.fastcgi_application import record
+from tests.support.samples import amount
 
 from whimbrel.backends.fastcgi import FastcgiReader, RecordType, complete_output
 from whimbrel.backends.reader import BackendError
@@ -34,7 +35,7 @@ def random_answer(dice: random.Random) -> bytes:
     return out
 
 
-@pytest.mark.parametrize("seed", range(20))
+@pytest.mark.parametrize("seed", range(amount(6, 20)))
 def test_a_recognized_answer_is_that_of_the_reader(seed: int) -> None:
     dice, heads = random.Random(seed), 0
     for _ in range(400):

@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 from tests.support.engine import build_engine
+from tests.support.samples import amount
 
 from whimbrel.engine.connection import Connection
 from whimbrel.engine.deps.key_spec import KeySpecs
@@ -74,7 +75,7 @@ def sent(engine: Engine, data: bytes, address: str, port: int, *, passes: bool) 
     return r, variable_text(r.env.items()), split
 
 
-@pytest.mark.parametrize("seed", range(4))
+@pytest.mark.parametrize("seed", range(amount(2, 4)))
 def test_a_filled_pattern_is_the_variables_of_each_head(engine: Engine, seed: int) -> None:
     dice = random.Random(seed)
     specs = KeySpecs(lambda: None)

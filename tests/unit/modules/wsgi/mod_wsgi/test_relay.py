@@ -5,6 +5,7 @@ from __future__ import annotations
 import random
 
 import pytest
+from tests.support.samples import amount
 
 from whimbrel.backends.reader import BackendError
 from whimbrel.modules.wsgi.mod_wsgi.records import (
@@ -41,7 +42,7 @@ def random_answer(dice: random.Random) -> bytes:
     return out
 
 
-@pytest.mark.parametrize("seed", range(10))
+@pytest.mark.parametrize("seed", range(amount(3, 10)))
 def test_a_recognized_answer_is_that_of_the_reader(seed: int) -> None:
     dice = random.Random(seed)
     count = 0
@@ -104,7 +105,7 @@ def test_the_variables_of_one_request_follow_those_that_are_kept() -> None:
     ]
 
 
-@pytest.mark.parametrize("seed", range(10))
+@pytest.mark.parametrize("seed", range(amount(3, 10)))
 def test_the_head_of_a_beginning_is_that_of_the_reader(seed: int) -> None:
     dice = random.Random(seed)
     count = 0
@@ -126,7 +127,7 @@ def test_the_head_of_a_beginning_is_that_of_the_reader(seed: int) -> None:
     assert count > 20
 
 
-@pytest.mark.parametrize("seed", range(10))
+@pytest.mark.parametrize("seed", range(amount(3, 10)))
 def test_a_head_is_split_as_line_by_line(seed: int) -> None:
     dice = random.Random(seed)
     for _ in range(300):
@@ -153,7 +154,7 @@ class OneByOneReader(WsgiReader):
         return 0
 
 
-@pytest.mark.parametrize("seed", range(10))
+@pytest.mark.parametrize("seed", range(amount(3, 10)))
 def test_records_that_are_read_together_are_those_that_are_read_one_by_one(seed: int) -> None:
     dice = random.Random(seed)
     for _ in range(100):

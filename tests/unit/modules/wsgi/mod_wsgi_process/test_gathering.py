@@ -10,6 +10,7 @@ from collections.abc import Iterator
 from unittest import mock
 
 import pytest
+from tests.support.samples import amount
 
 from whimbrel.modules.wsgi.mod_wsgi_process import records as records_module
 from whimbrel.modules.wsgi.mod_wsgi_process.gathering import Flusher
@@ -58,7 +59,7 @@ def read_all(ours: socket.socket) -> tuple[bytes, list[bytes]]:
         return output, lines
 
 
-@pytest.mark.parametrize("seed", range(10))
+@pytest.mark.parametrize("seed", range(amount(3, 10)))
 def test_what_is_held_arrives_in_order(pair: Pair, seed: int) -> None:
     ours, channel = pair
     channel.connection.setsockopt(socket.SOL_SOCKET, socket.SO_SNDBUF, 5000)

@@ -8,6 +8,7 @@ import struct
 import threading
 
 import pytest
+from tests.support.samples import amount
 
 from whimbrel.backends.fastcgi import END_STDIN, FastcgiRole
 from whimbrel.modules.wsgi.mod_wsgi.records import begin, variable_records, variable_text
@@ -132,7 +133,7 @@ def gone() -> bytes:
     raise ClientGone
 
 
-@pytest.mark.parametrize("seed", range(10))
+@pytest.mark.parametrize("seed", range(amount(3, 10)))
 def test_a_request_in_one_piece_is_read_as_one_in_many(seed: int) -> None:
     dice = random.Random(seed)
     usual = 0
