@@ -108,6 +108,9 @@ def readiness_of_replay(summary: Summary) -> str:
     elif written := _written(summary.scope):
         verdict = "not decided"
         reason = written
+    elif summary.sources_sent:
+        verdict = "no"
+        reason = f"{summary.sources_sent:,} of {total} get the source of a program that ran before"
     elif summary.status_changes:
         verdict = "no"
         reason = f"{summary.status_changes:,} of {total} change their status"
