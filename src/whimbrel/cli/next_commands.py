@@ -11,6 +11,7 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
+from whimbrel.base.counts import count_noun
 from whimbrel.base.dialect import V22, V24
 from whimbrel.base.latin1 import from_system, to_bytes
 from whimbrel.base.lazy_re import compile
@@ -151,13 +152,35 @@ def after_verify(
         other = dialects[0] if old is new else f"{place}@{dialects[0]}"
         sides = ["--dialect", dialects[1], "--diff", other]
         return _next(command_line("explain", *request, *_named(new), *words, *sides))
+    if result.has_stop:
+        return _next(command_line("check", *_named(new), *words))
     if result.verdict is Verdict.NOT_DECIDED:
-        more = ["--limit", str(MORE_REQUESTS)] if result.has_ended else []
-        decided = _next(command_line("verify", *repeated, *more))
-        if not more:
-            decided = f"Give or decide what is named above, and compare again.\n{decided}"
-        return decided + (f"Or, as it is: {test}\n" if test else "")
+        following = test or command_line("check", *_named(new), *words)
+        return _after_undecided(result, repeated, following, is_test=bool(test))
     return _next(test) if test else ""
+
+
+def _after_undecided(result: VerifyResult, repeated: list[str], following: str, *, is_test: bool) -> str:
+    """Return what makes the facts known, or who decides about them, and the command that comes then."""
+    again = command_line("verify", *repeated)
+    if result.has_ended:
+        more = command_line("verify", *repeated, "--limit", str(MORE_REQUESTS))
+        return _next(more) + (f"Or, as it is: {following}\n" if is_test else "")
+    lines = []
+    by_hand = len(result.not_decided)
+    unknown = len(result.scope.deciding)
+    if unknown:
+        facts = count_noun(unknown, "fact")
+        lines.append(f"Not known: {facts}; what gives each is named above. Once it is given: {again}")
+    if by_hand:
+        what = count_noun(by_hand, "line or chain", "lines or chains")
+        lines.append(
+            f"Not decided: {what} above: a person looks at each, since no option and no file decides it. "
+            "That is recorded nowhere: the next step does not ask for it."
+        )
+    is_one = by_hand + unknown == 1
+    lines.append(f"When {'that is' if is_one else 'all that is'} known or looked at:")
+    return "".join(f"{line}\n" for line in lines) + _next(following)
 
 
 def after_replay(summary: Summary, old: Path | None, new: Path, *, has_backups: bool = False) -> str:
