@@ -90,6 +90,9 @@ def readiness_of_comparison(verification: VerifyResult) -> str:
     elif unknown:
         verdict = "not decided"
         reason = _unknown(unknown)
+    if verification.unwritten and verdict in ("yes", "not decided", "not yet"):
+        verdict = "not yet"
+        reason = f"{verification.unwritten}; {reason}"
     return f"ready for 2.4: {verdict}: {reason}"
 
 

@@ -156,6 +156,8 @@ class VerifyResult:
         has_ended: lines are not decided as the time, or the number of requests, ended before.
         to_decide: what the findings about the new text leave to a person: ``to decide: 1: R01 FILE:LINE``; ""
             for nothing. `has_stop`: 2.4 does not start, or answers 500, until then.
+        unwritten: where a server of the new side, a copy, answers 500 with the old .htaccess files; "" for
+            nowhere.
     """
 
     names: tuple[str, str] = ("old", "new")
@@ -172,6 +174,7 @@ class VerifyResult:
     has_ended: bool = False
     to_decide: str = ""
     has_stop: bool = False
+    unwritten: str = ""
     dialects: tuple[str, str] = ("", "")
 
     @property
