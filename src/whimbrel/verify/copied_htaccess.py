@@ -65,12 +65,11 @@ def unwritten_sentence(configuration: Configuration, options: LoadOptions) -> st
     if not found:
         return ""
     directory = found[0].rpartition("/")[0]
-    more = (
-        f" and {count_noun(len(found) - 1, 'more directory', 'more directories')}" if len(found) > 1 else ""
-    )
+    number = len(found) - 1
+    more = f" and {count_noun(number, 'more directory', 'more directories')}" if number else ""
     return (
-        f"a server of this copy answers 500 below {directory}{more}, where the .htaccess file is the old one, "
-        "until `whimbrel upgrade --write` writes it"
+        f"a server of this copy answers 500 below {directory}{more}, where the .htaccess file is the old "
+        "one, until `whimbrel upgrade --write` writes it"
     )
 
 
@@ -87,9 +86,8 @@ def copies_item(options: LoadOptions) -> UnknownItem | None:
 def copy_item(configuration: Configuration, place: str, copy: str) -> UnknownItem:
     """Return the item about one such file that a request meets."""
     line = refused_line(configuration, place)
-    consequence = (
-        f"the file in its place stops 2.4: it answers 500 ({place}:{line})" if line else ANOTHER_TEXT
-    )
+    stops = f"2.4 answers 500 with the file in its place ({place}:{line})"
+    consequence = stops if line else ANOTHER_TEXT
     return _item(copy, f"a copy of {place}", consequence, matters=True)
 
 

@@ -85,15 +85,11 @@ def test_the_500_of_a_copy_is_in_the_answer_and_in_the_verdict(tmp_path: Path) -
     CliRunner().invoke(upgrade.app, ["--no-verify", str(old), "--out", str(copy)])
     output = CliRunner().invoke(verify_command.app, [str(old), str(copy)]).output
     ready = next(line for line in output.splitlines() if line.startswith("ready for 2.4: "))
-    assert ready.startswith(
-        f"ready for 2.4: not yet: a server of this copy answers 500 below {documents}, "
-    ), ready
+    assert f": not yet: a server of this copy answers 500 below {documents}, " in ready
     words = ["http://a/a.html", "-d", str(copy)]
     answer = " ".join(CliRunner().invoke(explain.app, words).output.split())
-    assert (
-        f"not yet: a copy of {place} was read: the file in its place stops 2.4: it answers 500 ({place}:2)"
-        in answer
-    )
+    assert f"not yet: a copy of {place} was read: " in answer
+    assert f"2.4 answers 500 with the file in its place ({place}:2)" in answer
     place.write_bytes(Path(f"{copy}{place}").read_bytes())
     output = CliRunner().invoke(verify_command.app, [str(old), str(copy)]).output
     assert "answers 500" not in output
