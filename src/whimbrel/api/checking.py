@@ -149,10 +149,10 @@ def add_start_failure(report: Report, options: LoadOptions) -> None:
     of_both = report.start_fault
     if of_both is not None and not of_both.is_damage:
         report.fault = of_both.where(report.directory)
-        at_24 = "" if report.fault == where else f"; 2.4 at {where}: {reason}"
-        report.stop = (
-            f"neither 2.2 nor 2.4 starts: 2.2 ends at {report.fault}: {reason_of(of_both.why)}{at_24}"
-        )
+        why = f"{report.fault}: {reason_of(of_both.why)}"
+        if report.fault != where:
+            why = f"2.2 ends at {why}; 2.4 at {where}: {reason}"
+        report.stop = f"neither 2.2 nor 2.4 starts: {why}"
 
 
 def _old_module(side: Side, report: Report) -> tuple[SourceLocation, str] | None:

@@ -41,6 +41,7 @@ _MODULES: Final = (
 )
 """Where packages of httpd 2.4 have their modules."""
 _EXAMPLE: Final = compile(r"([A-Z]+) (https?://\S+) from ([0-9a-fA-F.:]+)")
+NOT_TRIED: Final = "Whimbrel's test did not try module files; that of httpd, which comes next, does."
 MORE_REQUESTS: Final = 200_000
 """The number of requests that is offered where they ended before every line was asked for."""
 
@@ -138,6 +139,8 @@ def after_verify(
     test = ""
     if dialects[1] != V22.name and _is_in_place(new, result.files):
         test = configtest(new.server_root, new.file, words)
+    if is_one_text and all(result.errors):  # its first line says what stops both
+        return _next(command_line("check", *_named(new), *words))
     if is_one_text and (result.causes_to_review or result.errors[1]):
         return _next(command_line("upgrade", *given_words(context, READ | NAMED | {"old"})))
     if result.errors[1]:
@@ -219,7 +222,7 @@ def command_of(following: str) -> str:
 
 
 def after_configtest(arguments: Arguments, *, is_valid: bool) -> str:
-    """Return the line behind a test: the commands of httpd 2.4 that test and start or reload the server, or
+    """Return the lines behind a test: the commands of httpd 2.4 that test and start or reload the server, or
     what explains the failure; "" for a text that is read by the rules of 2.2.
     """
     if arguments.dialect == V22.name:
@@ -234,13 +237,13 @@ def after_configtest(arguments: Arguments, *, is_valid: bool) -> str:
             return f"First: put what is named above in its place; the text itself loads\n{_next(retried)}"
         return _next(command_line("check", *given, *envvars))
     if server.path == server_of("", "").path and not named:
-        return _next("apachectl configtest && apachectl graceful")
+        return f"{NOT_TRIED}\n{_next('apachectl configtest && apachectl graceful')}"
     file = os.path.relpath(server.path, server.root) if server.path.startswith(server.root) else server.path
     words = ["apachectl", "-d", server.root, "-f", file, *named]
     variables = arguments.envvars or envvars_of(server)
     start = f"APACHE_ENVVARS={_quoted(os.path.abspath(variables))} " if variables else ""
     line = f"{start}{quoted_words(*words)}"
-    return _next(f"{_modules_link(server)}{line} -t && {line} -k graceful")
+    return f"{NOT_TRIED}\n{_next(f'{_modules_link(server)}{line} -t && {line} -k graceful')}"
 
 
 def _loads_elsewhere(arguments: Arguments, server: FoundServer) -> bool:

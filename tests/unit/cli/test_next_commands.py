@@ -55,6 +55,7 @@ def assert_is_tested(result: tuple[int, str], root: Path, file: str) -> None:
     """Assert that the test of the server succeeded, and that those of httpd 2.4 and its start follow."""
     status, output = result
     assert status == 0 and "Syntax OK\n" in output, output
+    assert "test did not try module files" in output, output
     (line,) = [one.removeprefix("Next: ") for one in output.splitlines() if one.startswith("Next: ")]
     test, start = [shlex.split(one) for one in line.split(" && ")][-2:]
     assert test[:5] == ["apachectl", "-d", str(root), "-f", file] and test[-1] == "-t"

@@ -222,16 +222,17 @@ def test_a_comment_that_keeps_a_change_out_says_so(site: Path) -> None:
 def test_a_text_that_22_refuses_too_says_which_line_stops_which_version(site: Path) -> None:
     """mod_disk_cache needs mod_cache in both versions; the number of the line is that of the user's text."""
     main = site / "conf/httpd.conf"
-    text = main.read_text().replace("FileETag None", "LoadModule disk_cache_module modules/mod_disk_cache.so")
-    main.write_text(text)
+    rewrite = "LoadModule rewrite_module modules/mod_rewrite.so\n"
+    disk = "LoadModule disk_cache_module modules/mod_disk_cache.so\n"
+    main.write_text(main.read_text().replace(rewrite, rewrite + disk))
     output = run(check.app, site)
     first = output.splitlines()[0]
-    assert first.startswith("neither 2.2 nor 2.4 starts: 2.2 ends at conf/httpd.conf:4: ")
+    assert first.startswith("neither 2.2 nor 2.4 starts: 2.2 ends at conf/httpd.conf:8: ")
     assert "undefined symbol: ap_cache_generate_name" in first
     assert first.endswith("; 2.4 at conf/httpd.conf:5: mod_authz_default is gone")
     assert "load cache_module above the line: this module needs it" in output
     assert "error on line" not in output
-    assert "First: correct conf/httpd.conf:4\n" in output
+    assert "First: correct conf/httpd.conf:8\n" in output
 
 
 def test_texts_in_the_place_of_links_are_said_first(site: Path) -> None:
@@ -247,3 +248,6 @@ def test_texts_in_the_place_of_links_are_said_first(site: Path) -> None:
     places = "enabled/a.conf:1 and 1 more"
     assert lines[0] == f"neither 2.2 nor 2.4 starts: {places}: text in the place of a link; {remedy}"
     assert f"First: correct {places}" in lines
+    first = f"First: {remedy}: text in the place of a link: enabled/a.conf and 1 more"
+    assert first in run(upgrade.app, site, "--no-verify").splitlines()
+    assert run(verify.app, site).splitlines()[-1].startswith("Next: whimbrel check ")

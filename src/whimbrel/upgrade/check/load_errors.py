@@ -164,10 +164,12 @@ def _finding(result: UpgradeResult, problem: RefusedLine) -> Finding:
     file = result.tree.files.get(place.path)
     is_htaccess = file is not None and file.role is Role.HTACCESS
     effect = "2.4 answers 500 in this directory" if is_htaccess else "2.4 does not start"
+    # of a recursion the lines in between are the reason
+    text = problem.text if "(through " in problem.text else without_place(problem.text)
     return Finding(
         LOAD_ERROR,
         SourceLocation(place.path, line, via if via is not None and via.path != MAIN else None),
-        f"{effect} with this line{branch}: {without_place(problem.text)}",
+        f"{effect} with this line{branch}: {text}",
         _advice(problem, statement),
         Risk.BREAKS,
         in_htaccess=is_htaccess,
