@@ -43,9 +43,9 @@ def unwritten_copies(options: LoadOptions) -> Iterator[tuple[str, str]]:
             yield place, copy
 
 
-def refused_line(configuration: Configuration, place: str) -> int:
+def refused_line(configuration: Configuration, place: str, known: dict[bytes, int]) -> int:
     """Return the number of the first line at *place*, a .htaccess file as it is there, which *configuration*
-    refuses under 2.4; 0 for none.
+    refuses under 2.4; 0 for none. *known* stores the number by the text: hosts repeat their files.
     """
     if configuration.dialect is not V24:
         return 0
@@ -53,15 +53,18 @@ def refused_line(configuration: Configuration, place: str) -> int:
         data = read_regular(to_bytes(place))
     except OSError:
         return 0
-    problem = parse_htaccess(configuration, place, data, ALL, V24)
-    return problem.place.line if problem is not None and problem.place is not None else 0
+    if data not in known:
+        problem = parse_htaccess(configuration, place, data, ALL, V24)
+        known[data] = problem.place.line if problem is not None and problem.place is not None else 0
+    return known[data]
 
 
 def unwritten_sentence(configuration: Configuration, options: LoadOptions) -> str:
     """Return where a server of a copy answers 500, as the old .htaccess files are in their places; "" for
     nowhere.
     """
-    found = [place for place, _ in unwritten_copies(options) if refused_line(configuration, place)]
+    known: dict[bytes, int] = {}
+    found = [place for place, _ in unwritten_copies(options) if refused_line(configuration, place, known)]
     if not found:
         return ""
     directory = found[0].rpartition("/")[0]
@@ -85,7 +88,7 @@ def copies_item(options: LoadOptions) -> UnknownItem | None:
 
 def copy_item(configuration: Configuration, place: str, copy: str) -> UnknownItem:
     """Return the item about one such file that a request meets."""
-    line = refused_line(configuration, place)
+    line = refused_line(configuration, place, {})
     stops = f"2.4 answers 500 with the file in its place ({place}:{line})"
     consequence = stops if line else ANOTHER_TEXT
     return _item(copy, f"a copy of {place}", consequence, matters=True)
