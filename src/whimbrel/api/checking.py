@@ -35,6 +35,7 @@ from whimbrel.upgrade.model import LOAD_ERROR, NEWEST, READ_ERROR, Finding, Risk
 from whimbrel.upgrade.rules import all_rules, rule_names
 from whimbrel.upgrade.source.config_tree import ConfigTree, ReportProgress, no_progress
 from whimbrel.upgrade.source.reading import Progress, Sources, read_config_tree
+from whimbrel.upgrade.source.text_faults import COPY_LINKS, LINK_TEXT
 from whimbrel.utilities.usage_error import UsageError
 
 if TYPE_CHECKING:
@@ -101,6 +102,18 @@ def check_parts(
     return report
 
 
+def add_link_texts(report: Report) -> bool:
+    """Put into `Report.stop` that files are texts in the place of links, as some programs copy them; return
+    True if there are any.
+    """
+    links = [entry for entry in report.counted if entry.rule == READ_ERROR and LINK_TEXT in entry.message]
+    if links:
+        more = f" and {len(links) - 1:,} more" if len(links) > 1 else ""
+        report.fault = f"{links[0].place}{more}"
+        report.stop = f"neither 2.2 nor 2.4 starts: {report.fault}: text in the place of a link; {COPY_LINKS}"
+    return bool(links)
+
+
 def add_start_failure(report: Report, options: LoadOptions) -> None:
     """Put the line at which 2.4 ends its start, and the reason, into `Report.stop` for the text as it stands,
     and the place into `Report.fault` if 2.2 ends its start there too; nothing if 2.4 starts.
@@ -133,6 +146,13 @@ def add_start_failure(report: Report, options: LoadOptions) -> None:
             who = "neither 2.2 nor 2.4 starts"
             report.fault = where
     report.stop = f"{who}: {where}: {reason}"
+    of_both = report.start_fault
+    if of_both is not None and not of_both.is_damage:
+        report.fault = of_both.where(report.directory)
+        why = f"{report.fault}: {reason_of(of_both.why)}"
+        if report.fault != where:
+            why = f"2.2 ends at {why}; 2.4 at {where}: {reason}"
+        report.stop = f"neither 2.2 nor 2.4 starts: {why}"
 
 
 def _old_module(side: Side, report: Report) -> tuple[SourceLocation, str] | None:

@@ -87,12 +87,25 @@ class ToDecide(Document):
     places: list[str] = Field(description="file:line of each finding, in the order of the text")
 
 
+class Counts(Document):
+    """The findings about files that the server reads: the next four numbers add up to the first."""
+
+    findings: int
+    fixed: int = Field(description="fixed by upgrade, with nothing to decide")
+    to_decide: int = Field(description="findings that need a review or a decision")
+    unread: int = Field(description="text that could not be read")
+    waiting: int = Field(description="findings whose change waits for the correction of another line")
+    notes: int = Field(description="entries with nothing to do; no findings")
+    places_to_decide: int = Field(description="places of the findings to decide about")
+
+
 class CheckDocument(Document):
     """whimbrel check --format json"""
 
     input: list[str] = Field(description="what the input was taken for")
     stop: str = Field(description="the line at which 2.4 ends its start, and why; empty if none is known")
     to_decide: list[ToDecide] = Field(description="what needs review or a decision, the worst first")
+    counts: Counts
     next: str = Field(description="the command that follows, empty for none")
     files: list[str]
     lines: int

@@ -4,7 +4,8 @@ A process starts with none. The serving commands call `permit_programs`; a tool 
 behalf of its user, such as an editor, does so within `programs_permitted`. All other code that starts one
 calls `require_programs` first, or `permitted`, which replaces programs that work for one request by a
 stand-in with the output of a small CGI script, so that what the configuration makes of an output can be
-seen. Scripts of an interpreter within the process (mod_lua) and files that modules write count as programs.
+seen. Handlers that are about to start a program say so by `report`, which tools see in `noted_programs`.
+Scripts of an interpreter within the process (mod_lua) and files that modules write count as programs.
 """
 
 from __future__ import annotations
@@ -13,7 +14,9 @@ import errno
 import os
 from contextvars import ContextVar, Token
 
-from whimbrel.base.static_typing import Final
+from whimbrel.base.static_typing import Final, Generic, TypeVar
+
+T = TypeVar("T")
 
 _STAND_IN: Final = [
     b"/usr/bin/printf",
@@ -34,6 +37,7 @@ class _Process:
 _PROCESS: Final = _Process()
 _CONTEXT: Final[ContextVar[bool | None]] = ContextVar("programs in this context", default=None)
 _REPORTED: Final[ContextVar[bool]] = ContextVar("programs are reported", default=False)
+_NOTED: Final[ContextVar[list[str] | None]] = ContextVar("programs that were noted", default=None)
 
 
 class ProgramReported(Exception):
@@ -66,10 +70,15 @@ def permitted(argv: list[bytes]) -> list[bytes] | None:
     return argv if may_start_programs() else None
 
 
-def report(what: str) -> None:
-    """Raise ProgramReported with *what* would be run, where programs are reported."""
+def report(what: str, *, is_handler: bool = True) -> None:
+    """Note *what* would be run, "" for the request's file; raises ProgramReported where programs are
+    reported. *is_handler*: the program makes the response, and does not only filter it.
+    """
     if _REPORTED.get():
         raise ProgramReported(what)
+    noted = _NOTED.get()
+    if noted is not None and is_handler:
+        noted.append(what)
 
 
 def stand_in() -> list[bytes]:
@@ -77,34 +86,40 @@ def stand_in() -> list[bytes]:
     return list(_STAND_IN)
 
 
-class _Switched:
-    """Context manager that gives a variable of the context a value."""
+class _Switched(Generic[T]):
+    """Context manager that gives a variable of the context a value, which it returns."""
 
     __slots__ = ("_token", "_value", "_variable")
 
-    _token: Token[bool] | Token[bool | None]
+    _token: Token[T]
 
-    def __init__(self, variable: ContextVar[bool] | ContextVar[bool | None], value: bool) -> None:
+    def __init__(self, variable: ContextVar[T], value: T) -> None:
         self._variable = variable
         self._value = value
 
-    def __enter__(self) -> None:
+    def __enter__(self) -> T:
         self._token = self._variable.set(self._value)
+        return self._value
 
     def __exit__(self, *_exception: object) -> None:
-        self._variable.reset(self._token)  # type: ignore[arg-type]  # it is of this variable
+        self._variable.reset(self._token)
 
 
-def reported_programs() -> _Switched:
+def reported_programs() -> _Switched[bool]:
     """Return a context in which ProgramReported is raised in the place of starting a program."""
     return _Switched(_REPORTED, True)
 
 
-def without_programs() -> _Switched:
+def noted_programs() -> _Switched[list[str] | None]:
+    """Return a context whose value is a list, to which `report` adds what would be run."""
+    return _Switched(_NOTED, [])
+
+
+def without_programs() -> _Switched[bool | None]:
     """Return a context in which programs are forbidden."""
     return _Switched(_CONTEXT, False)
 
 
-def programs_permitted() -> _Switched:
+def programs_permitted() -> _Switched[bool | None]:
     """Return a context in which programs that the user of the command asked for are permitted."""
     return _Switched(_CONTEXT, True)

@@ -288,7 +288,7 @@ def _run_check(
 ) -> Report:
     import gc
 
-    from whimbrel.api.checking import add_start_failure, check_parts
+    from whimbrel.api.checking import add_link_texts, add_start_failure, check_parts
     from whimbrel.cli.progress import ProgressBar
     from whimbrel.upgrade.model import Risk
     from whimbrel.verify.copied_htaccess import as_copied, copies_item
@@ -300,6 +300,8 @@ def _run_check(
         found = parts[0][0].options if len(parts) == 1 else None
         item = copies_item(found) if found is not None else None
         report.scope = report.scope.with_items([item] if item is not None else [])
+        if found is not None and add_link_texts(report):
+            return report
         if found is not None and report.is_complete and report.by_risk().get(Risk.BREAKS):
             bar.on_step("loading the text under 2.4", 0, 0)
             add_start_failure(report, found)

@@ -11,6 +11,7 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
+from whimbrel.base.counts import count_noun
 from whimbrel.base.dialect import V22, V24
 from whimbrel.base.latin1 import from_system, to_bytes
 from whimbrel.base.lazy_re import compile
@@ -40,6 +41,7 @@ _MODULES: Final = (
 )
 """Where packages of httpd 2.4 have their modules."""
 _EXAMPLE: Final = compile(r"([A-Z]+) (https?://\S+) from ([0-9a-fA-F.:]+)")
+NOT_TRIED: Final = "Whimbrel's test did not try module files; that of httpd, which comes next, does."
 MORE_REQUESTS: Final = 200_000
 """The number of requests that is offered where they ended before every line was asked for."""
 
@@ -137,6 +139,8 @@ def after_verify(
     test = ""
     if dialects[1] != V22.name and _is_in_place(new, result.files):
         test = configtest(new.server_root, new.file, words)
+    if is_one_text and all(result.errors):  # its first line says what stops both
+        return _next(command_line("check", *_named(new), *words))
     if is_one_text and (result.causes_to_review or result.errors[1]):
         return _next(command_line("upgrade", *given_words(context, READ | NAMED | {"old"})))
     if result.errors[1]:
@@ -151,13 +155,35 @@ def after_verify(
         other = dialects[0] if old is new else f"{place}@{dialects[0]}"
         sides = ["--dialect", dialects[1], "--diff", other]
         return _next(command_line("explain", *request, *_named(new), *words, *sides))
+    if result.has_stop:
+        return _next(command_line("check", *_named(new), *words))
     if result.verdict is Verdict.NOT_DECIDED:
-        more = ["--limit", str(MORE_REQUESTS)] if result.has_ended else []
-        decided = _next(command_line("verify", *repeated, *more))
-        if not more:
-            decided = f"Give or decide what is named above, and compare again.\n{decided}"
-        return decided + (f"Or, as it is: {test}\n" if test else "")
+        following = test or command_line("check", *_named(new), *words)
+        return _after_undecided(result, repeated, following, is_test=bool(test))
     return _next(test) if test else ""
+
+
+def _after_undecided(result: VerifyResult, repeated: list[str], following: str, *, is_test: bool) -> str:
+    """Return what makes the facts known, or who decides about them, and the command that comes then."""
+    again = command_line("verify", *repeated)
+    if result.has_ended:
+        more = command_line("verify", *repeated, "--limit", str(MORE_REQUESTS))
+        return _next(more) + (f"Or, as it is: {following}\n" if is_test else "")
+    lines = []
+    by_hand = len(result.not_decided)
+    unknown = len(result.scope.deciding)
+    if unknown:
+        facts = count_noun(unknown, "fact")
+        lines.append(f"Not known: {facts}; what gives each is named above. Once it is given: {again}")
+    if by_hand:
+        what = count_noun(by_hand, "line or chain", "lines or chains")
+        lines.append(
+            f"Not decided: {what} above: a person looks at each, since no option and no file decides it. "
+            "That is recorded nowhere: the next step does not ask for it."
+        )
+    is_one = by_hand + unknown == 1
+    lines.append(f"When {'that is' if is_one else 'all that is'} known or looked at:")
+    return "".join(f"{line}\n" for line in lines) + _next(following)
 
 
 def after_replay(summary: Summary, old: Path | None, new: Path, *, has_backups: bool = False) -> str:
@@ -196,7 +222,7 @@ def command_of(following: str) -> str:
 
 
 def after_configtest(arguments: Arguments, *, is_valid: bool) -> str:
-    """Return the line behind a test: the commands of httpd 2.4 that test and start or reload the server, or
+    """Return the lines behind a test: the commands of httpd 2.4 that test and start or reload the server, or
     what explains the failure; "" for a text that is read by the rules of 2.2.
     """
     if arguments.dialect == V22.name:
@@ -211,13 +237,13 @@ def after_configtest(arguments: Arguments, *, is_valid: bool) -> str:
             return f"First: put what is named above in its place; the text itself loads\n{_next(retried)}"
         return _next(command_line("check", *given, *envvars))
     if server.path == server_of("", "").path and not named:
-        return _next("apachectl configtest && apachectl graceful")
+        return f"{NOT_TRIED}\n{_next('apachectl configtest && apachectl graceful')}"
     file = os.path.relpath(server.path, server.root) if server.path.startswith(server.root) else server.path
     words = ["apachectl", "-d", server.root, "-f", file, *named]
     variables = arguments.envvars or envvars_of(server)
     start = f"APACHE_ENVVARS={_quoted(os.path.abspath(variables))} " if variables else ""
     line = f"{start}{quoted_words(*words)}"
-    return _next(f"{_modules_link(server)}{line} -t && {line} -k graceful")
+    return f"{NOT_TRIED}\n{_next(f'{_modules_link(server)}{line} -t && {line} -k graceful')}"
 
 
 def _loads_elsewhere(arguments: Arguments, server: FoundServer) -> bool:

@@ -371,10 +371,16 @@ def _before_writing(result: UpgradeResult, external: list[str]) -> list[str]:
     is for.
     """
     from whimbrel.upgrade.edits.diff import display_path
+    from whimbrel.upgrade.source.text_faults import COPY_LINKS, LINK_TEXT
 
     stop = _stops(result)
     lines = []
-    if stop is not None:
+    links = [one for one in result.needs_review if LINK_TEXT in one.message]
+    if links:
+        place = shown(display_path(links[0].place.path, result.tree.root))
+        more = f" and {len(links) - 1:,} more" if len(links) > 1 else ""
+        lines.append(f"First: {COPY_LINKS}: text in the place of a link: {place}{more}")
+    elif stop is not None:
         place = shown(f"{display_path(stop.place.path, result.tree.root)}:{stop.place.line}")
         lines.append(f"First: correct {stop.rule} {place}: 2.4 does not start, or answers 500, until then")
     if external:

@@ -261,13 +261,18 @@ def _add_open_findings(options: LoadOptions, result: VerifyResult) -> None:
     from whimbrel.api.checking import check_parts
     from whimbrel.report.decisions import has_stop, is_to_decide, to_decide
     from whimbrel.upgrade.check.check import Selection
+    from whimbrel.upgrade.check.fixpoint import NOT_SHOWN
     from whimbrel.upgrade.source.reading import Sources
     from whimbrel.verify.copied_htaccess import as_copied
 
     new_text = as_copied(Sources(options=options))
-    entries = check_parts([(new_text, options.server_root)], Selection()).entries
+    report = check_parts([(new_text, options.server_root)], Selection())
+    entries = report.entries
     result.to_decide = to_decide(entries) if any(map(is_to_decide, entries)) else ""
     result.has_stop = has_stop(entries)
+    result.scope = result.scope.with_items(
+        item for item in report.scope.deciding if item.consequence == NOT_SHOWN
+    )
 
 
 def _add_httpd(program: Path, new: Side, result: VerifyResult) -> None:

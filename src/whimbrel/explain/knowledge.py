@@ -51,7 +51,9 @@ class RequestKnowledge:
                 items.append(item)
         files = {line.place.path for step in explanation.all() for line in step.lines}
         met = {*texts, *files}
-        items += [copy_item(*pair) for pair in unwritten_copies(self.side.options) if pair[1] in met]
+        if self.side.is_loaded:
+            copies = [pair for pair in unwritten_copies(self.side.options) if pair[1] in met]
+            items += [copy_item(self.side.loaded, *pair) for pair in copies]
         more = (*self._unknown_user(probe, explanation), *unknown_names(probe, explanation))
         return KnowledgeScope(self.scope.files_read, tuple(items)).with_items(more)
 

@@ -21,7 +21,7 @@ from whimbrel.explain.source_lines import SourceLines
 from whimbrel.explain.step import ExplanationStep, RequestExplanation, is_reason
 from whimbrel.explain.void_lines import UNREAD, VOID
 from whimbrel.http.semantics.status import reason
-from whimbrel.upgrade.knowledge.scope import KnowledgeScope, UnknownItem
+from whimbrel.upgrade.knowledge.scope import KnowledgeScope, UnknownItem, UnknownKind
 from whimbrel.verify.difference import FieldDifference
 
 LABEL_WIDTH: Final = 15
@@ -134,6 +134,9 @@ def _doubt(scope: KnowledgeScope, style: OutputStyle) -> Iterator[str]:
     """Yield that the answer is not certain, if it may depend on what is not known."""
     if scope.deciding:
         text = "not certain: the answer may depend on what is not known here, see below"
+        read = next((item for item in scope.deciding if item.kind is UnknownKind.STAND_IN), None)
+        if read is not None:
+            text = shown(f"not yet: {read.subject} was read: {read.consequence}; {read.advice}", MAX_NOTICE)
         yield from (paint(line, _YELLOW, style.is_colored) for line in wrapped(text, style.width))
 
 

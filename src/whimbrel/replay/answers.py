@@ -10,7 +10,7 @@ from typing import Any, Final, NamedTuple
 
 from whimbrel.base.bounded_dict import BoundedDict
 from whimbrel.base.latin1 import to_text
-from whimbrel.base.programs import without_programs
+from whimbrel.base.programs import noted_programs, without_programs
 from whimbrel.config.core_config import CoreServerConfig
 from whimbrel.engine.body import release
 from whimbrel.engine.cache.entry import CachedResponse
@@ -23,8 +23,8 @@ from whimbrel.engine.response import Response
 from whimbrel.engine.specialized.split_path import LineParts
 from whimbrel.http.syntax.head import InputState, read_head
 from whimbrel.http.syntax.head_shape import SplitHead
-from whimbrel.modules.dav.mod_dav.settings import CHANGING_METHODS, HANDLER_NAME
 from whimbrel.replay.tally import NOT_RUN
+from whimbrel.upgrade.rules.modules.php import COMMON, OF_ONE_VERSION
 from whimbrel.verify.answer import Answer
 from whimbrel.verify.answering import is_built_in
 from whimbrel.verify.assumptions import USER_KEY
@@ -32,9 +32,8 @@ from whimbrel.verify.difference import compare
 from whimbrel.verify.probe import ProbeUser
 from whimbrel.verify.side import Side
 
-EXTERNAL_HANDLERS: Final = frozenset(
-    ("cgi-script", "fcgid-script", "fastcgi-script", "proxy-server", "wsgi-script")
-)
+PROXY: Final = "proxy-server"
+"""The handler of mod_proxy."""
 MAX_ADDRESSES: Final = 256
 MAX_TAILS: Final = 4096  # combinations of host, user and fields
 TICK: Final = 1 << 40
@@ -193,7 +192,7 @@ class SideAnswers:
             return FastAnswer(400, (b"", b""), EVERY_CLIENT)
         engine.worker_state[USER_KEY] = tail.user
         connection = Connection(client, 50000, tail.address, tail.port)
-        with without_programs():
+        with without_programs(), noted_programs() as noted:
             result: Any = engine.respond(connection, head, RequestBody(0))
             response: Response = result if isinstance(result, Response) else asyncio.run(_wait(result))
             response.on_sent(0)
@@ -203,11 +202,11 @@ class SideAnswers:
         handler = r.handler or ""
         deps = r.deps
         lists = None if deps.is_uncacheable or deps.on_client else deps.address_lists
-        is_external = r.proxy or handler in EXTERNAL_HANDLERS or handler.startswith("proxy:")
-        if is_external or (handler == HANDLER_NAME and r.method in CHANGING_METHODS):
-            if r.handled_by is not None:
-                target = (handler.encode("latin-1"), (r.filename or "").encode("latin-1"))
-                return FastAnswer(NOT_RUN, target, lists)
+        is_external = noted or r.proxy or handler.startswith("proxy:") or handler == PROXY
+        if is_external and r.handled_by is not None:
+            named = OF_ONE_VERSION.sub(COMMON, handler or r.content_type or "")
+            target = (named.encode("latin-1"), (r.filename or "").encode("latin-1"))
+            return FastAnswer(NOT_RUN, target, lists)
         status = self._status(response.head_prefix)
         return FastAnswer(status, (response.head_prefix, response.head_suffix), lists, status == 404, r)
 

@@ -14,13 +14,13 @@ from whimbrel.explain.explanation import explain_probe
 from whimbrel.explain.source_lines import SourceLines
 from whimbrel.explain.step import ExplanationStep
 from whimbrel.replay.answers import FastAnswer
-from whimbrel.replay.tally import NOT_RUN, CausingLine, ChangeKey
+from whimbrel.replay.tally import NOT_RUN, SOURCE_SENT, CausingLine, ChangeKey
 from whimbrel.upgrade.access_control.effective import DECIDING
 from whimbrel.verify.answer import DECIDES, REFUSED, Answer
 from whimbrel.verify.causes import PlanPair
 from whimbrel.verify.config_lines import SideLines
 from whimbrel.verify.deciding_lines import deciding_lines
-from whimbrel.verify.difference import Difference
+from whimbrel.verify.difference import Difference, is_source
 from whimbrel.verify.located_causes import LocatedCauses, separate
 from whimbrel.verify.probe import Probe
 from whimbrel.verify.side import Side
@@ -79,6 +79,8 @@ class ChangeCauses:
         if NOT_RUN in (old.status, new.status):
             if old.status == new.status:
                 what = "handler or its target"
+            elif old.status == NOT_RUN and is_source(self._old.answer(probe), self._new.answer(probe)):
+                what = SOURCE_SENT
             else:
                 what = f"status {_status(old.status)} -> {_status(new.status)}"
             return self._key(probe, what, (what, old.head[0], new.head[0]))

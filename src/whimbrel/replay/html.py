@@ -9,7 +9,7 @@ from typing import Final
 from whimbrel.base.counts import count_noun, word_for
 from whimbrel.replay.charts import status_chart, time_chart
 from whimbrel.replay.summary import NO_HOST, STATUS, Summary, risk_of, top
-from whimbrel.replay.tally import CausingLine, Change, ChangeKey
+from whimbrel.replay.tally import SOURCE_SENT, CausingLine, Change, ChangeKey
 from whimbrel.replay.text import answer, logged_as_before
 from whimbrel.report.page.access_table import GAINS
 from whimbrel.report.page.items import plain
@@ -147,15 +147,16 @@ def _access(changes: Changes) -> Iterator[ReportTable]:
     for key, change, anchor in changes:
         found = STATUS.search(key.what)
         risk = risk_of(key)
-        if found is None or risk is Risk.CHANGES:
+        values = ("run", "source") if key.what == SOURCE_SENT else found and found.groups()
+        if values is None or risk is Risk.CHANGES:
             continue
         rows.append(
             (
                 Cell(GAINS[risk], "chip", KEYS[risk]),
                 Cell(_names(change.clients)),
                 Cell(_names(change.paths), "code", href=anchor),
-                Cell(found[1], "number"),
-                Cell(found[2], "number"),
+                Cell(values[0], "number"),
+                Cell(values[1], "number"),
                 Cell(number(change.requests), "number"),
             )
         )

@@ -8,7 +8,7 @@ from typing import Any, Final
 
 from whimbrel.base.counts import count_noun
 from whimbrel.base.lazy_dataclasses import dataclass
-from whimbrel.replay.tally import NOT_RUN, CausingLine, Change, ChangeKey, Tally
+from whimbrel.replay.tally import NOT_RUN, SOURCE_SENT, CausingLine, Change, ChangeKey, Tally
 from whimbrel.report.knowledge import as_json
 from whimbrel.report.readiness import readiness_of_replay
 from whimbrel.upgrade.knowledge.scope import KnowledgeScope, UnknownItem, UnknownKind
@@ -56,6 +56,12 @@ class Summary:
     def has_changes_to_review(self) -> bool:
         """Return True if a request changes, and no rule calls that cosmetic."""
         return any(not key.rule for key in self.tally.changes)
+
+    @property
+    def sources_sent(self) -> int:
+        """The number of requests that get the text of a program in the place of its output."""
+        changes = self.tally.changes.items()
+        return sum(change.requests for key, change in changes if key.what == SOURCE_SENT)
 
     @property
     def status_changes(self) -> int:
@@ -196,6 +202,8 @@ def risk_of(key: ChangeKey) -> Risk:
     """Return what a change does, by its statuses: access is gained or lost where access control decided."""
     if key.rule:
         return Risk.COSMETIC
+    if key.what == SOURCE_SENT:
+        return Risk.OPENS
     found = STATUS.search(key.what)
     if found is None or not key.is_of_access:
         return Risk.CHANGES

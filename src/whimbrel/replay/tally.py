@@ -16,6 +16,8 @@ MAX_NAMES: Final = 2000  # clients, users, hosts and paths of a change; the rare
 MAX_HOURS: Final = 50_000  # hours that are counted apart, of five years
 MAX_SHOWN: Final = 200  # bytes of a line that is shown as an example
 NOT_RUN: Final = 0  # status of a request whose handler is a program or a back end
+SOURCE_SENT: Final = "the program runs -> its source is sent"
+"""What changes where the new side sends the text of a program that the old side runs."""
 
 
 class CausingLine(NamedTuple):

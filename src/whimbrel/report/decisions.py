@@ -1,6 +1,8 @@
 """What a person must decide before 2.4 serves, who gains or loses access, and how a review is recorded.
 
-Check, upgrade and the pages write the same sentences.
+Check, upgrade and the pages write the same sentences, and the same words for what they count: a *finding* is
+what is to change or to look at, its *place* a file and a line, and *to decide* is each finding that needs a
+review or a decision. Every finding is counted once: fixed by upgrade, to decide, not read, or waiting.
 """
 
 from __future__ import annotations
@@ -9,11 +11,16 @@ from collections.abc import Iterable, Sequence
 from typing import Final, NamedTuple
 
 from whimbrel.base.counts import count_noun, word_for
+from whimbrel.base.terminal_text import shown
 from whimbrel.report.model import Report, ReportEntry
 from whimbrel.upgrade.model import READ_ERROR, AccessDifference, Risk
 
 MAX_PLACES: Final = 4
 """Groups of rules and places that a sentence names."""
+
+
+MAX_WRITTEN: Final = 60
+"""Characters of a line that a sentence quotes."""
 
 
 class RuleToDecide(NamedTuple):
@@ -24,9 +31,61 @@ class RuleToDecide(NamedTuple):
 
     @property
     def place(self) -> str:
-        """Return the first place, and the number of the others."""
+        """Return both of two places; of more the first, and the number of the others."""
         more = len(self.places) - 1
+        if more == 1:
+            return " and ".join(self.places)
         return f"{self.places[0]} and {more:,} more" if more else self.places[0]
+
+
+class FindingCounts(NamedTuple):
+    """The findings of some entries, each in one of four numbers, and the notes beside them."""
+
+    fixed: int
+    to_decide: int
+    unread: int
+    waiting: int
+    notes: int
+
+    @property
+    def findings(self) -> int:
+        """The number of findings."""
+        return self.fixed + self.to_decide + self.unread + self.waiting
+
+    @property
+    def parts(self) -> list[str]:
+        """What the findings are, in words, without zero counts."""
+        return [
+            *([f"{self.fixed:,} fixed by upgrade"] if self.fixed else []),
+            *([f"{self.to_decide:,} to decide"] if self.to_decide else []),
+            *([f"{self.unread:,} not read"] if self.unread else []),
+            *([f"{self.waiting:,} {word_for(self.waiting, 'waits', 'wait')}"] if self.waiting else []),
+        ]
+
+
+def counts_of(entries: Iterable[ReportEntry]) -> FindingCounts:
+    """Return the counts of *entries*."""
+    numbers = dict.fromkeys(FindingCounts._fields, 0)
+    for entry in entries:
+        numbers[_count_of(entry)] += 1
+    return FindingCounts(**numbers)
+
+
+def counts_as_json(entries: Iterable[ReportEntry]) -> dict[str, int]:
+    """Return the counts of *entries* for JSON, with the number of places to decide about."""
+    found = list(entries)
+    counted = counts_of(found)
+    places = len({entry.place for entry in found if is_to_decide(entry)})
+    return {"findings": counted.findings, **counted._asdict(), "places_to_decide": places}
+
+
+def _count_of(entry: ReportEntry) -> str:
+    if entry.needs_review or entry.decision:
+        is_unread = entry.rule == READ_ERROR and entry.risk is not Risk.BREAKS
+        return "unread" if is_unread else "to_decide"
+    if entry.is_note:
+        return "notes"
+    return "waiting" if entry.waits_for else "fixed"
 
 
 def is_to_decide(entry: ReportEntry) -> bool:
@@ -49,9 +108,12 @@ def decisions(entries: Iterable[ReportEntry]) -> list[RuleToDecide]:
 
 
 def to_decide(entries: Iterable[ReportEntry]) -> str:
-    """Return ``to decide: 2: R01, R02 conf/httpd.conf:9``, or ``to decide: nothing``."""
-    found = decisions(entries)
-    return f"to decide: {len(found):,}: {named(found)}" if found else "to decide: nothing"
+    """Return ``to decide: 2 findings at 1 place: R01, R02 conf/httpd.conf:9``, or ``to decide: nothing``."""
+    open_work = list(filter(is_to_decide, entries))
+    if not open_work:
+        return "to decide: nothing"
+    places = count_noun(len({entry.place for entry in open_work}), "place")
+    return f"to decide: {count_noun(len(open_work), 'finding')} at {places}: {named(decisions(open_work))}"
 
 
 def named(found: Sequence[RuleToDecide]) -> str:
@@ -66,10 +128,19 @@ def named(found: Sequence[RuleToDecide]) -> str:
 
 def recording(entries: Iterable[ReportEntry]) -> str:
     """Return how a reviewed finding is recorded, "" where nothing can be accepted as it is."""
-    accepted = {entry.rule for entry in entries if is_to_decide(entry) and entry.risk is not Risk.BREAKS}
-    if not accepted:
-        return ""
-    return f"reviewed? a comment above the line records it: # whimbrel: ignore[{','.join(sorted(accepted))}]"
+    accepted = [entry for entry in entries if is_to_decide(entry) and entry.risk is not Risk.BREAKS]
+    changed = sorted({entry.rule for entry in accepted if entry.is_fixable})
+    as_they_are = sorted({entry.rule for entry in accepted} - set(changed))
+    comment = "# whimbrel: ignore"
+    texts = []
+    if as_they_are:
+        texts.append(f"reviewed? a comment above the line records it: {comment}[{','.join(as_they_are)}]")
+    if changed:
+        written = [line.strip() for entry in accepted if entry.is_fixable for line in entry.new]
+        what = f"write `{shown(written[0], MAX_WRITTEN)}`" if written else "change the line"
+        what += " and more" if len(written) > 1 else ""
+        texts.append(f"with {comment}[{','.join(changed)}] upgrade does not {what}")
+    return "; ".join(texts)
 
 
 def access_line(entries: Sequence[ReportEntry]) -> str:

@@ -23,6 +23,9 @@ _REMEDIES: Final = {
     UnknownKind.USERS_UNKNOWN: _COPY,
     UnknownKind.PROGRAM_NOT_RUN: "send these requests to the server itself",
     UnknownKind.NO_BEHAVIOUR: "send requests for these lines to the server itself",
+    UnknownKind.STAND_IN: _COPY,
+    UnknownKind.NOT_EXERCISED: "whimbrel explain URL --diff CONF compares a URL that you know",
+    UnknownKind.ASSUMED: "a person decides: no file shows it",
 }
 """What makes items known that have no advice of their own."""
 

@@ -8,7 +8,6 @@ from typing import Final, NamedTuple
 
 from whimbrel.base.counts import count_noun
 from whimbrel.base.lazy_dataclasses import dataclass, field
-from whimbrel.report.knowledge import text_lines
 from whimbrel.upgrade.check.start_faults import StartFault
 from whimbrel.upgrade.edits.frame_lines import FrameLine
 from whimbrel.upgrade.knowledge.scope import KnowledgeScope
@@ -239,35 +238,6 @@ def title_of(report: Report, number: str) -> str:
 def read_errors(entries: Iterable[ReportEntry]) -> set[str]:
     """Return the messages of the findings about text that could not be read."""
     return {entry.message for entry in entries if entry.rule == READ_ERROR}
-
-
-def summary(report: Report) -> list[str]:
-    """Return the counts and what is not known as lines of text."""
-    return [*counts(report), *text_lines(report.scope, report.directory, read_errors(report.entries))]
-
-
-def counts(report: Report) -> list[str]:
-    """Return the counts as lines of text."""
-    entries = report.counted
-    notes = sum(entry.is_note for entry in entries)
-    lines = [
-        f"{count_noun(report.lines, 'line')} in {count_noun(report.counted_files, 'file')}: "
-        f"{count_noun(len(entries) - notes, 'finding')}"
-        f", {count_noun(notes, 'note')}"
-    ]
-    lines += [f"  {effect_class.name}: {count}" for effect_class, count in report.by_effect().items()]
-    fixable = sum(entry.is_fixable and not entry.needs_review for entry in entries)
-    if fixable:
-        lines.append(f"  whimbrel upgrade fixes {fixable} of them")
-    changed = sum(entry.is_fixable and entry.needs_review for entry in entries)
-    if changed:
-        lines.append(f"  whimbrel upgrade changes {changed} more, which need review")
-    decisions = sum(bool(entry.decision) for entry in entries)
-    if decisions:
-        lines.append(f"  {count_noun(decisions, 'decision')} to take")
-    if report.baselined:
-        lines.append(f"  {count_noun(report.baselined, 'finding')} of the baseline not shown")
-    return [*lines, report.lone_counts] if report.lone else lines
 
 
 def groups(entries: Iterable[ReportEntry]) -> list[list[ReportEntry]]:

@@ -90,6 +90,9 @@ def readiness_of_comparison(verification: VerifyResult) -> str:
     elif unknown:
         verdict = "not decided"
         reason = _unknown(unknown)
+    if verification.unwritten and verdict in ("yes", "not decided", "not yet"):
+        verdict = "not yet"
+        reason = f"{verification.unwritten}; {reason}"
     return f"ready for 2.4: {verdict}: {reason}"
 
 
@@ -108,6 +111,9 @@ def readiness_of_replay(summary: Summary) -> str:
     elif written := _written(summary.scope):
         verdict = "not decided"
         reason = written
+    elif summary.sources_sent:
+        verdict = "no"
+        reason = f"{summary.sources_sent:,} of {total} get the source of a program that ran before"
     elif summary.status_changes:
         verdict = "no"
         reason = f"{summary.status_changes:,} of {total} change their status"

@@ -100,6 +100,8 @@ class Finding:
         is_part: the line at its place is one that an edit wrote, and the text as it was read does not need
             this: the edits belong to that edit.
         waits_for: the line to correct before `upgrade` makes the change, None for none.
+        is_proven: a file that was read shows that 2.4 stops here: no comment exempts the line.
+        accepted: what a comment that exempts the line takes for a fact that no file shows; "" for nothing.
     """
 
     rule: str
@@ -119,6 +121,8 @@ class Finding:
     fails_requests: bool = False
     is_part: bool = False
     waits_for: SourceLocation | None = None
+    is_proven: bool = False
+    accepted: str = ""
 
     @property
     def is_per_request(self) -> bool:
@@ -137,7 +141,7 @@ class Finding:
 @dataclass(frozen=True, slots=True)
 class AccessDifference:
     """A request that one side admits and the other refuses, as text; *before* and *after* are statuses, 200
-    for granted.
+    for granted. *is_source*: after the change the text of a program is sent, which ran before.
     """
 
     client: str
@@ -145,11 +149,20 @@ class AccessDifference:
     before: int
     after: int
     place: SourceLocation | None = None
+    is_source: bool = False
+
+    @property
+    def words(self) -> tuple[str, str]:
+        """What the request gets before and after; status 200 stands for access, whatever the answer is."""
+        if self.is_source:
+            return "run", "source"
+        before, after = ("granted" if one == 200 else str(one) for one in (self.before, self.after))
+        return before, after
 
     @property
     def risk(self) -> Risk:
         """The effect of the difference."""
-        if self.before in (401, 403) and self.after < 400:
+        if self.is_source or (self.before in (401, 403) and self.after < 400):
             return Risk.OPENS
         is_closed = self.after in (401, 403, 500) and self.before < 400
         return Risk.CLOSES if is_closed else Risk.CHANGES

@@ -47,6 +47,8 @@ class Answer:
         server: the virtual host, as file and line; ("", 0) for the main server.
         log: the codes and texts of the error log.
         lines: the lines that decided; empty unless they were asked for.
+        runs_program: a program for *file* was not run, and something stands in for its output.
+        sends_file: the core's handler sent *file* as it is.
     """
 
     status: int
@@ -64,6 +66,8 @@ class Answer:
     log: tuple[str, ...] = ()
     lines: tuple[DecidingLine, ...] = ()
     dialect: str = "2.4"
+    runs_program: bool = False
+    sends_file: bool = False
 
     def field(self, name: str) -> tuple[str, ...]:
         """Return the values of a header field; *name* in any case."""

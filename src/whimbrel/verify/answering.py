@@ -6,11 +6,14 @@ import hashlib
 import os
 import re
 from asyncio import events
+from stat import S_ISREG
 from typing import Any, Final
 
-from whimbrel.base.lazy_dataclasses import dataclass
+from whimbrel.base.lazy_dataclasses import dataclass, replace
+from whimbrel.base.numbers import lower
 from whimbrel.base.portability import pread
-from whimbrel.base.programs import without_programs
+from whimbrel.base.programs import noted_programs, without_programs
+from whimbrel.config.handlers import is_implemented
 from whimbrel.config.model import Server
 from whimbrel.engine.body import FileSegment, JoinedSource, Part, release
 from whimbrel.engine.connection import Connection
@@ -132,14 +135,17 @@ def answer_probe(engine: ProbeEngine, probe: Probe) -> tuple[Answer, tuple[Acces
     begun = begin_probe(engine, probe)
     if begun is None:
         return Answer(400, dialect=engine.configuration.dialect.name), ()
-    with without_programs():
+    with without_programs(), noted_programs() as noted:
         result = _respond(engine, begun)
         if isinstance(result, Response):
             response = result
             (digest, length) = _digest_now(engine, result)
         else:
             response, (digest, length) = engine.loop.run_until_complete(_finish(result))
-    return answer_of(engine, response, digest, length), tuple(engine.checks)
+    answer = answer_of(engine, response, digest, length)
+    if noted:
+        answer = replace(answer, runs_program=True, sends_file=False)
+    return answer, tuple(engine.checks)
 
 
 def _respond(engine: ProbeEngine, begun: BegunProbe) -> Any:
@@ -244,7 +250,15 @@ def answer_of(engine: Engine, response: Response, digest: str, length: int, date
         server=(place.path, place.line) if place is not None and last.server.is_virtual else ("", 0),
         log=tuple(one.message(new=dialect.messages_24) for one in first.log_lines),
         dialect=dialect.name,
+        sends_file=_sends_file(engine, last, status),
     )
+
+
+def _sends_file(engine: Engine, r: Request, status: int) -> bool:
+    """Return True if no module takes the handler of *r*, a file, which is sent as it is."""
+    is_file = status in (200, 206) and r.finfo is not None and S_ISREG(r.finfo.st_mode)
+    handler = lower(r.handler or "")
+    return is_file and not r.proxy and (not handler or not is_implemented(engine.configuration, handler))
 
 
 def _back_end(r: Request) -> str:

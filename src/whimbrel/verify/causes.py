@@ -17,7 +17,7 @@ from whimbrel.base.lazy_dataclasses import dataclass
 from whimbrel.engine.plan.plan import Plan
 from whimbrel.verify.answer import DECIDES, Answer, DecidingLine
 from whimbrel.verify.config_lines import SECTIONS, ConfigLine, LineScope, SideLines, key_of
-from whimbrel.verify.difference import Difference
+from whimbrel.verify.difference import SOURCE, Difference
 from whimbrel.verify.probe_engine import ProbePlanCache
 from whimbrel.verify.text_differences import MAX_LINES, Roots, TextDifferences, shown
 
@@ -38,6 +38,7 @@ _FAMILIES: Final[tuple[tuple[str, str], ...]] = (
         r"status|location",
         rf"{_ACCESS}|{_MAPPING}|{_TYPES}|directoryindex|fallbackresource|errordocument|limit\w+",
     ),
+    (SOURCE, _TYPES),
     (r"user|www-authenticate", _ACCESS),
     (r"demands on the back end", r"sslproxy\w*|proxypass\w*|rewriterule"),
     (r"file|handler", rf"{_MAPPING}|{_TYPES}|directory(index|slash)|fallbackresource|multiviews.*"),

@@ -3,16 +3,23 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from typing import Final
 
 from whimbrel.base.counts import count_noun
+from whimbrel.base.dialect import V24
 from whimbrel.base.errors import SourceLocation
 from whimbrel.base.file_reading import read_regular
 from whimbrel.base.latin1 import to_bytes
 from whimbrel.base.lazy_dataclasses import replace
+from whimbrel.config.configuration import Configuration
+from whimbrel.config.htaccess import ALL
 from whimbrel.config.options import LoadOptions
+from whimbrel.upgrade.check.loading import parse_htaccess
 from whimbrel.upgrade.knowledge.scope import UnknownItem, UnknownKind
 from whimbrel.upgrade.source.reading import Sources
 from whimbrel.verify.loading import with_copied_htaccess
+
+ANOTHER_TEXT: Final = "a server reads the file in its place, which has another text"
 
 
 def as_copied(sources: Sources) -> Sources:
@@ -36,6 +43,39 @@ def unwritten_copies(options: LoadOptions) -> Iterator[tuple[str, str]]:
             yield place, copy
 
 
+def refused_line(configuration: Configuration, place: str, known: dict[bytes, int]) -> int:
+    """Return the number of the first line at *place*, a .htaccess file as it is there, which *configuration*
+    refuses under 2.4; 0 for none. *known* stores the number by the text: hosts repeat their files.
+    """
+    if configuration.dialect is not V24:
+        return 0
+    try:
+        data = read_regular(to_bytes(place))
+    except OSError:
+        return 0
+    if data not in known:
+        problem = parse_htaccess(configuration, place, data, ALL, V24)
+        known[data] = problem.place.line if problem is not None and problem.place is not None else 0
+    return known[data]
+
+
+def unwritten_sentence(configuration: Configuration, options: LoadOptions) -> str:
+    """Return where a server of a copy answers 500, as the old .htaccess files are in their places; "" for
+    nowhere.
+    """
+    known: dict[bytes, int] = {}
+    found = [place for place, _ in unwritten_copies(options) if refused_line(configuration, place, known)]
+    if not found:
+        return ""
+    directory = found[0].rpartition("/")[0]
+    number = len(found) - 1
+    more = f" and {count_noun(number, 'more directory', 'more directories')}" if number else ""
+    return (
+        f"a server of this copy answers 500 below {directory}{more}, where the .htaccess file is the old "
+        "one, until `whimbrel upgrade --write` writes it"
+    )
+
+
 def copies_item(options: LoadOptions) -> UnknownItem | None:
     """Return the item about all such files, None without one."""
     found = list(unwritten_copies(options))
@@ -43,21 +83,23 @@ def copies_item(options: LoadOptions) -> UnknownItem | None:
         return None
     place, copy = found[0]
     more = f", and {count_noun(len(found) - 1, 'more file')} likewise" if len(found) > 1 else ""
-    subject = f"read in the place of {place}{more}"
-    return _item(copy, subject, matters=False)
+    return _item(copy, f"read in the place of {place}{more}", ANOTHER_TEXT, matters=False)
 
 
-def copy_item(place: str, copy: str) -> UnknownItem:
+def copy_item(configuration: Configuration, place: str, copy: str) -> UnknownItem:
     """Return the item about one such file that a request meets."""
-    return _item(copy, f"a copy of {place}", matters=True)
+    line = refused_line(configuration, place, {})
+    stops = f"2.4 answers 500 with the file in its place ({place}:{line})"
+    consequence = stops if line else ANOTHER_TEXT
+    return _item(copy, f"a copy of {place}", consequence, matters=True)
 
 
-def _item(copy: str, subject: str, *, matters: bool) -> UnknownItem:
+def _item(copy: str, subject: str, consequence: str, *, matters: bool) -> UnknownItem:
     return UnknownItem(
         UnknownKind.STAND_IN,
         SourceLocation(copy, 1),
         subject,
-        "a server reads the file in its place, which has another text",
+        consequence,
         "`whimbrel upgrade --write` writes it",
         matters,
     )

@@ -16,7 +16,7 @@ from whimbrel.verify.answer import Answer
 from whimbrel.verify.causes import Cause, Causes, PlanPair, ServerKey
 from whimbrel.verify.config_lines import ConfigLine, lines_of
 from whimbrel.verify.coverage.without_line import RemovalBudget, side_without
-from whimbrel.verify.difference import Difference
+from whimbrel.verify.difference import SOURCE, Difference
 from whimbrel.verify.probe import Probe
 from whimbrel.verify.side import Side
 
@@ -29,7 +29,7 @@ MAX_DECISIVE: Final = 4
 MAX_WITHOUT: Final = 16
 """Sides without lines that are kept, if they have at most MAX_STORED lines."""
 MAX_STORED: Final = 4000
-_OF_MAPPING: Final = frozenset(("status", "location", "file", "handler", "demands on the back end"))
+_OF_MAPPING: Final = frozenset(("status", "location", "file", "handler", SOURCE, "demands on the back end"))
 """Parts of answers that lines decide without which nothing may be served."""
 LinePair = tuple[ConfigLine | None, ConfigLine | None]
 """A line of each side that is removed together; None where a side has none."""

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import os
-import stat
 import weakref
 from collections.abc import Iterable
 from typing import Any, Final
@@ -15,7 +14,7 @@ from whimbrel.base.lazy_dataclasses import dataclass
 from whimbrel.config.configuration import Configuration
 from whimbrel.config.core_config import CoreServerConfig
 from whimbrel.config.model import Layer, Server
-from whimbrel.engine.deps.files import StatResult
+from whimbrel.engine.deps.files import ASSUMED_DIRECTORY, StatResult
 from whimbrel.engine.engine import Engine
 from whimbrel.engine.log.error_log import ErrorLog
 from whimbrel.engine.log.error_log_line import LogLine
@@ -39,11 +38,11 @@ MAX_FILES: Final = 100_000
 """Looks at files that are remembered."""
 MAX_PORTS: Final = 1024
 """Addresses of which it is remembered whether their clients speak TLS."""
-_DIRECTORY: Final = os.stat_result(
-    (stat.S_IFDIR | 0o755, 1, 1, 2, 0, 0, 4096, 0, 0, 0),
-    {"st_atime_ns": 0, "st_mtime_ns": 0, "st_ctime_ns": 0},
+_ASSUMED: Final[StatResult] = (
+    ASSUMED_DIRECTORY,
+    (-1, 1, 1, ASSUMED_DIRECTORY.st_mode, 0, 0),
+    0,
 )
-_ASSUMED: Final[StatResult] = (_DIRECTORY, (-1, 1, 1, _DIRECTORY.st_mode, 0, 0), 0)
 
 
 @dataclass(frozen=True, slots=True)

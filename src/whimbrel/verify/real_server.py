@@ -53,12 +53,6 @@ _DIRECTORIES: Final = (
 _NEVER_SENT: Final = frozenset("TRACE PUT DELETE PATCH MKCOL MOVE COPY PROPPATCH LOCK".split())
 
 
-PROGRAMS: Final = frozenset(
-    ("cgi-script", "application/x-httpd-cgi", "fcgid-script", "fastcgi-script", "proxy-server", "wsgi-script")
-)
-"""Handlers whose answers are those of programs and back ends, which the engine does not run."""
-
-
 class NoServer(Exception):
     """The server does not start; the message has its own words."""
 
@@ -82,7 +76,7 @@ def _compare_all(side: Side, result: VerifyResult, ports: dict[int, int]) -> Non
             result.limits.append(f"the real server got {MAX_REQUESTS} requests only")
             break
         ours = side.answer(probe)
-        is_foreign = ours.file.startswith("proxy:") or ours.handler in PROGRAMS
+        is_foreign = ours.file.startswith("proxy:") or ours.runs_program
         if is_foreign or side.probing.is_assumed(ours.file) or probe.port not in ports:
             continue
         sent_count += 1

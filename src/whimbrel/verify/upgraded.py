@@ -144,9 +144,8 @@ def _sentence(comparison: Comparison, unconfirmed: int, access: int) -> str:
     if comparison.source.is_cut and not limits:
         limits.append(CUT)
     if verification.not_decided:
-        limits.append(
-            f"{count_noun(len(verification.not_decided), 'line or chain', 'lines or chains')} not decided"
-        )
+        what = count_noun(len(verification.not_decided), "line or chain", "lines or chains")
+        limits.append(f"{what} that no request decided")
     cut = f" ({'; '.join(limits)})" if limits else ""
     found = "no answer contradicts a safe change"
     if unconfirmed:

@@ -13,7 +13,7 @@ from whimbrel.upgrade.knowledge.scope import KnowledgeScope
 from whimbrel.upgrade.model import AccessDifference, Risk
 from whimbrel.verify.answer import Answer, DecidingLine
 from whimbrel.verify.causes import REFUSED_LINE, Cause
-from whimbrel.verify.difference import Difference
+from whimbrel.verify.difference import SOURCE, Difference, is_source
 from whimbrel.verify.probe import Probe
 from whimbrel.verify.side import LoadError
 
@@ -55,10 +55,15 @@ class Example:
         return self.access or (self.old.status, self.new.status)
 
     @property
+    def is_source(self) -> bool:
+        """Return True if the new side sends the text of a program that the old side runs."""
+        return SOURCE in self.difference.names and is_source(self.old, self.new)
+
+    @property
     def opens(self) -> bool:
-        """Return True if the new side admits a client that the old one refuses."""
+        """Return True if the new side admits a client that the old one refuses, or sends a program's text."""
         old, new = self.statuses
-        return old in (401, 403) and new < 400
+        return (old in (401, 403) and new < 400) or self.is_source
 
     @property
     def closes(self) -> bool:
@@ -151,6 +156,8 @@ class VerifyResult:
         has_ended: lines are not decided as the time, or the number of requests, ended before.
         to_decide: what the findings about the new text leave to a person: ``to decide: 1: R01 FILE:LINE``; ""
             for nothing. `has_stop`: 2.4 does not start, or answers 500, until then.
+        unwritten: where a server of the new side, a copy, answers 500 with the old .htaccess files; "" for
+            nowhere.
     """
 
     names: tuple[str, str] = ("old", "new")
@@ -167,6 +174,7 @@ class VerifyResult:
     has_ended: bool = False
     to_decide: str = ""
     has_stop: bool = False
+    unwritten: str = ""
     dialects: tuple[str, str] = ("", "")
 
     @property
@@ -241,7 +249,9 @@ def access_differences(groups: Iterable[DifferenceGroup]) -> Iterator[AccessDiff
                     or example.probe.client_text
                 )
                 request = example.probe.request_text
-                found.append(AccessDifference(client, request, *example.statuses, place))
+                found.append(
+                    AccessDifference(client, request, *example.statuses, place, is_source=example.is_source)
+                )
     yield from sorted(found, key=lambda one: one.risk.rank)
 
 

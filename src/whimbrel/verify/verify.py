@@ -20,7 +20,7 @@ from whimbrel.verify.alignment import Alignment
 from whimbrel.verify.answer import Answer, DecidingLine
 from whimbrel.verify.clients import Confirmation, Confirmed
 from whimbrel.verify.config_lines import SideLines, key_of, lines_of
-from whimbrel.verify.copied_htaccess import copies_item
+from whimbrel.verify.copied_htaccess import copies_item, unwritten_sentence
 from whimbrel.verify.counterexamples import counterexamples
 from whimbrel.verify.coverage.behind_redirects import without_redirects
 from whimbrel.verify.coverage.coverage import NUMBER_ENDED, TIME_ENDED, UNREACHED, Coverage
@@ -116,6 +116,7 @@ class Comparison:
         result.scope = result.scope.with_items(assume_directories(self.lines).values())
         result.scope = result.scope.with_items(damaged_htaccess(self.lines))
         result.scope = result.scope.with_items(written_by_upgrade(self.lines))
+        result.unwritten = unwritten_sentence(new.loaded, new.options)
         copied = (copies_item(side.options) for side in (old, new))
         result.scope = result.scope.with_items(item for item in copied if item is not None)
         space = PatternSpace()

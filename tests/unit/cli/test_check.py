@@ -158,7 +158,7 @@ def test_the_report_says_first_what_the_input_was_taken_for(tmp_path: Path) -> N
     named = [line for line in found.stdout.splitlines() if "LoadModule" in line]
     assert named == ["    3  | LoadModule php5_module x.so"]
     whole = run(tmp_path / "ports.conf", "--whole").stdout.splitlines()
-    decided = "to decide: 4: C06, C11, X02 ports.conf:3; C04 ports.conf:2"
+    decided = "to decide: 4 findings at 2 places: C06, C11, X02 ports.conf:3; C04 ports.conf:2"
     assert whole[0].endswith("ports.conf:3: x.so is built for 2.2")
     assert whole[1] == decided and whole.count(decided) == 2  # the answer is above many lines, and below
     assert any(line.startswith("input: whole server: ") for line in whole[:8])

@@ -55,6 +55,7 @@ def assert_is_tested(result: tuple[int, str], root: Path, file: str) -> None:
     """Assert that the test of the server succeeded, and that those of httpd 2.4 and its start follow."""
     status, output = result
     assert status == 0 and "Syntax OK\n" in output, output
+    assert "test did not try module files" in output, output
     (line,) = [one.removeprefix("Next: ") for one in output.splitlines() if one.startswith("Next: ")]
     test, start = [shlex.split(one) for one in line.split(" && ")][-2:]
     assert test[:5] == ["apachectl", "-d", str(root), "-f", file] and test[-1] == "-t"
@@ -224,6 +225,29 @@ def test_the_name_of_a_client_is_part_of_the_command(site: Path) -> None:
     assert command[0] == "explain" and command[command.index("--client-host") + 1].endswith("example.com")
     status, output = run(command, site)
     assert status == 1 and output.startswith("403 Forbidden in "), output
+
+
+def test_what_a_person_decides_is_said_and_the_next_step_is_another_command(site: Path) -> None:
+    """No request shows what the line does, no option gives it: the comparison again would be a loop."""
+    text = (site / "conf/httpd.conf").read_text().replace("DefaultType None", "")
+    line = "LoadModule setenvif_module modules/mod_setenvif.so\nSetEnvIf Request_Protocol ^SPDY x=1\n"
+    for name, more in (("old.conf", ""), ("new.conf", line)):
+        (site / "conf" / name).write_text(f"{text}{more}")
+    status, output = run(["verify", "conf/old.conf", "conf/new.conf", "--old-dialect", "2.4"], site)
+    assert status == 3, output
+    assert "Not decided: 1 line or chain above: a person looks at each" in output
+    assert "When that is known or looked at:\nNext: " in output
+    assert line_of(output, "Next")[:2] == ["ctl", "configtest"]
+
+
+def test_what_stops_24_comes_before_its_test(site: Path) -> None:
+    text = (site / "conf/httpd.conf").read_text()
+    foreign = "LoadModule frontpage_module modules/mod_frontpage.so\n"
+    for name in ("old.conf", "new.conf"):
+        (site / "conf" / name).write_text(text + foreign)
+    _status, output = run(["verify", "conf/old.conf", "conf/new.conf"], site)
+    assert "C06 conf/new.conf" in output, output
+    assert line_of(output, "Next")[0] == "check", output
 
 
 def test_a_text_without_findings_is_compared(tmp_path: Path) -> None:

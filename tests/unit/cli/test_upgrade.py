@@ -156,7 +156,7 @@ def test_the_summary_names_what_is_left(site: Path) -> None:
     shown = upgrade("-d", str(site), "--select", "C11,C13,X02", cwd=site)[2]
     (line,) = [one for one in shown.splitlines() if " read, " in one]
     (ready,) = {one for one in shown.splitlines() if one.startswith("ready for 2.4: ")}
-    assert re.fullmatch(r"ready for 2.4: not yet: to decide: [1-9]: C11.*", ready), shown
+    assert re.fullmatch(r"ready for 2.4: not yet: to decide: 2 findings at 1 place: C11.*", ready), shown
     assert "see the notes of `whimbrel check`: C13" in line
 
 
@@ -293,10 +293,11 @@ def test_equal_findings_and_decisions_stand_once(site: Path) -> None:
     (site / MAIN).write_bytes(OLD + b"RewriteRule ^/(.*)$ /b/$1\n" * 3 + b"SSLProxyEngine On\n")
     words = ["upgrade", "-d", str(site), "--select", "R01,C43"]
     err = warm_command.run(words, cwd=site).stderr.decode()
-    ready = "ready for 2.4: not yet: to decide: 2: R01 conf/httpd.conf:3 and 2 more; C43 conf/httpd.conf:6"
+    ready = "ready for 2.4: not yet: to decide: 4 findings at 4 places: R01 conf/httpd.conf:3 and 2 more; C43"
     why = "not verified: under 2.4 the configuration does not load here: "  # R01 and C43 add no LoadModule
-    assert err.startswith(f"{ready}, {why}") and err.count(ready) == 2  # above the findings, and below
-    assert "comment above the line records it: # whimbrel: ignore[C43,R01]\n" in err
+    assert err.startswith(f"{ready} conf/httpd.conf:6, {why}")
+    assert err.count(ready) == 2  # above the findings, and below
+    assert "records it: # whimbrel: ignore[R01]; with # whimbrel: ignore[C43] upgrade does not " in err
     assert f"\ninput: whole server: {site}/conf/httpd.conf\n" in err
     assert "conf/httpd.conf:3  R01 unsafe-urls  changes answers · needs review  in 3 places\n" in err
     assert "    3  | RewriteRule ^/(.*)$ /b/$1\n" in err

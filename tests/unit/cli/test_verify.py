@@ -140,7 +140,7 @@ def test_what_check_leaves_to_a_person_is_in_the_sentence(tmp_path: Path) -> Non
         f'DocumentRoot "{tmp_path}/htdocs"\n{loads}{options}{rule}'
     )
     for name, text, sentence in (
-        ("new.conf", rule, "to decide: 2: R01, R02 conf/new.conf:16"),
+        ("new.conf", rule, "to decide: 1 finding at 1 place: R01 conf/new.conf:16"),
         ("reviewed.conf", reviewed, ""),
     ):
         new = write(tmp_path, name, f"LoadModule unixd_module modules/mod_unixd.so\n{loads}{options}{text}")

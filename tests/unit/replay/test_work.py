@@ -20,10 +20,12 @@ from whimbrel.replay import work
 from whimbrel.replay.causes import ChangeCauses, causing_lines
 from whimbrel.replay.log_files import LogPiece, pieces_of
 from whimbrel.replay.log_format import DEFAULT_FORMATS
-from whimbrel.replay.summary import Summary
-from whimbrel.replay.tally import NOT_RUN, ChangeKey, Tally
+from whimbrel.replay.summary import Summary, risk_of
+from whimbrel.replay.tally import NOT_RUN, SOURCE_SENT, ChangeKey, Tally
 from whimbrel.replay.work import LoadFailure, Replayer, ReplayWork, SideOptions
+from whimbrel.report.readiness import readiness_of_replay
 from whimbrel.upgrade.knowledge.scope import UnknownItem, UnknownKind
+from whimbrel.upgrade.model import Risk
 from whimbrel.verify.probe import Probe
 
 
@@ -99,11 +101,39 @@ def test_a_log_of_another_format_has_no_requests(tmp_path: Path) -> None:
 
 def test_programs_are_not_run(tmp_path: Path) -> None:
     new = CONF.replace("ProxyPass /app http://127.0.0.1:9/", "ProxyPass /app http://127.0.0.2:9/")
+    (tmp_path / "cgi").mkdir()
+    (tmp_path / "cgi/z").touch(mode=0o755)
     tally = replayed(replayer_of(tmp_path, CONF, new), line("/cgi-bin/z"), line("/app/z"))
     assert {(old, now) for _logged, old, now in tally.statuses} == {(NOT_RUN, NOT_RUN)}
     (change,) = tally.changes
     assert change.what == "handler or its target"
     assert [each.text for each in change.new] == ["ProxyPass /app http://127.0.0.2:9/"]
+
+
+PHP5 = CONF + "LoadModule php5_module modules/libphp5.so\nAddHandler php5-script .php\n"
+PHP7 = CONF + "LoadModule php7_module modules/libphp7.so\nAddHandler application/x-httpd-php .php\n"
+
+
+def test_pages_of_php_are_not_run(tmp_path: Path) -> None:
+    replayer = replayer_of(tmp_path, PHP5, PHP7)
+    (tmp_path / "htdocs/x.php").write_text("<?php secret ?>\n")
+    tally = replayed(replayer, line("/x.php"), line("/missing.php", status=404))
+    assert dict(tally.statuses) == {(200, NOT_RUN, NOT_RUN): 1, (404, 404, 404): 1}
+    assert not tally.changes
+    assert Summary("old", "new", ("log",), tally).not_run == 1
+
+
+def test_the_text_of_a_page_of_php_opens_with_its_line(tmp_path: Path) -> None:
+    replayer = replayer_of(tmp_path, PHP5, CONF + "AddHandler application/x-httpd-php .php\n")
+    (tmp_path / "htdocs/x.php").write_text("<?php secret ?>\n")
+    tally = replayed(replayer, line("/x.php"), line("/x.php", "192.0.2.9"))
+    (key,) = tally.changes
+    assert key.what == SOURCE_SENT
+    assert [each.text for each in key.old] == ["AddHandler php5-script .php"]
+    summary = Summary("old", "new", ("log",), tally, dialects=("2.2", "2.4"))
+    assert risk_of(key) is Risk.OPENS
+    reason = "no: 2 of 2 requests get the source of a program that ran before"
+    assert readiness_of_replay(summary) == f"ready for 2.4: {reason}"
 
 
 def test_a_configuration_that_does_not_load(tmp_path: Path) -> None:

@@ -41,8 +41,8 @@ RewriteRule ^/w/(.*)$ /wiki/$1 [R=301,L]
 </Directory>
 """
 STOP = "2.4 does not start: conf/httpd.conf:5: mod_authz_default is gone"
-DECIDE = "to decide: 2: R01, R02 conf/httpd.conf:14"
-RECORD = "# whimbrel: ignore[R01,R02]"
+DECIDE = "to decide: 1 finding at 1 place: R01 conf/httpd.conf:14"
+RECORD = "# whimbrel: ignore[R01]"
 
 
 @pytest.fixture
@@ -79,7 +79,7 @@ def test_a_check_begins_and_ends_with_the_answer(site: Path) -> None:
 def test_the_json_of_a_check_names_what_is_to_decide(site: Path) -> None:
     found = json.loads(run(check.app, site, "--format", "json"))
     assert found["stop"] == STOP and found["next"] == f"whimbrel upgrade {site}"
-    assert found["to_decide"] == [{"rule": rule, "places": ["conf/httpd.conf:14"]} for rule in ("R01", "R02")]
+    assert found["to_decide"] == [{"rule": rule, "places": ["conf/httpd.conf:14"]} for rule in ("R01",)]
 
 
 def test_the_page_of_a_check_names_the_stop_and_filters_what_needs_review(site: Path) -> None:
@@ -87,8 +87,8 @@ def test_the_page_of_a_check_names_the_stop_and_filters_what_needs_review(site: 
     assert '<span class="badge" data-risk="breaks">2.4 does not start</span>' in page
     top = top_of(page)
     assert "conf/httpd.conf:5: mod_authz_default is gone" in top and DECIDE in top and RECORD in top
-    assert re.search(r'data-filter="review"[^>]*><b>2</b><span>need review</span>', page)
-    assert len(re.findall(r"<article [^>]* data-review", page)) == 2
+    assert re.search(r'data-filter="review"[^>]*><b>1</b><span>to decide</span>', page)
+    assert len(re.findall(r"<article [^>]* data-review", page)) == 1
 
 
 def test_an_ignored_finding_is_nothing_to_decide(site: Path) -> None:
@@ -192,3 +192,62 @@ def test_the_name_of_a_file_is_no_command_of_an_answer(site: Path) -> None:
         assert not any(line.startswith("::") for line in text.splitlines())
     answer = [line for line in run(check.app, site, "--format", "github").splitlines() if "to decide" in line]
     assert answer and "\\x0a::error::" in answer[0]
+
+
+def test_each_finding_is_counted_once_in_text_json_and_page(site: Path) -> None:
+    main = site / "conf/httpd.conf"
+    main.write_text(main.read_text().replace("FileETag None", "LoadModule front_module modules/front.so"))
+    found = json.loads(run(check.app, site, "--format", "json"))
+    numbers = found["counts"]
+    of_text = [entry for entry in found["findings"] if not entry["note"]]
+    assert numbers["findings"] == len(of_text)
+    four = [numbers[name] for name in ("fixed", "to_decide", "unread", "waiting")]
+    assert sum(four) == numbers["findings"] and numbers["to_decide"] == 3
+    words = f"({four[0]} fixed by upgrade, 3 to decide)"
+    text = run(check.app, site)
+    assert f"{numbers['findings']} findings {words}" in text
+    assert "to decide: 3 findings at 3 places: C06" in text
+    assert f"; {four[0]} fixed by upgrade; 3 to decide" in unescape(run(check.app, site, "--format", "html"))
+
+
+def test_a_comment_that_keeps_a_change_out_says_so(site: Path) -> None:
+    """FileETag is written where the default changes (C11): a comment leaves it unwritten."""
+    main = site / "conf/httpd.conf"
+    main.write_text(main.read_text().replace("FileETag None\n", ""))
+    text = run(check.app, site)
+    assert "with # whimbrel: ignore[C11] upgrade does not write `FileETag INode MTime Size`" in text
+    assert "ignore[C11," not in text and "ignore[R01]" in text
+
+
+def test_a_text_that_22_refuses_too_says_which_line_stops_which_version(site: Path) -> None:
+    """mod_disk_cache needs mod_cache in both versions; the number of the line is that of the user's text."""
+    main = site / "conf/httpd.conf"
+    rewrite = "LoadModule rewrite_module modules/mod_rewrite.so\n"
+    disk = "LoadModule disk_cache_module modules/mod_disk_cache.so\n"
+    main.write_text(main.read_text().replace(rewrite, rewrite + disk))
+    output = run(check.app, site)
+    first = output.splitlines()[0]
+    assert first.startswith("neither 2.2 nor 2.4 starts: 2.2 ends at conf/httpd.conf:8: ")
+    assert "undefined symbol: ap_cache_generate_name" in first
+    assert first.endswith("; 2.4 at conf/httpd.conf:5: mod_authz_default is gone")
+    assert "load cache_module above the line: this module needs it" in output
+    assert "error on line" not in output
+    assert "First: correct conf/httpd.conf:8\n" in output
+
+
+def test_texts_in_the_place_of_links_are_said_first(site: Path) -> None:
+    (site / "available").mkdir()
+    (site / "enabled").mkdir()
+    for name in ("a.conf", "b.conf"):
+        (site / "available" / name).write_text("Listen 127.0.0.1:8081\n")
+        (site / "enabled" / name).write_text(f"../available/{name}")
+    main = site / "conf/httpd.conf"
+    main.write_text(main.read_text() + "Include enabled/*.conf\n")
+    lines = run(check.app, site).splitlines()
+    remedy = "copy the tree with its links (cp -a, rsync -l, tar)"
+    places = "enabled/a.conf:1 and 1 more"
+    assert lines[0] == f"neither 2.2 nor 2.4 starts: {places}: text in the place of a link; {remedy}"
+    assert f"First: correct {places}" in lines
+    first = f"First: {remedy}: text in the place of a link: enabled/a.conf and 1 more"
+    assert first in run(upgrade.app, site, "--no-verify").splitlines()
+    assert run(verify.app, site).splitlines()[-1].startswith("Next: whimbrel check ")

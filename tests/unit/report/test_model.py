@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from tests.unit.report.reports import report
 
-from whimbrel.report.model import Report, ReportEntry, groups, new_lines, sorted_entries, summary, title_of
+from whimbrel.report.formats.github import summary
+from whimbrel.report.model import Report, ReportEntry, groups, new_lines, sorted_entries, title_of
 from whimbrel.upgrade.model import Risk
 
 

@@ -8,7 +8,8 @@ import pytest
 from typer.testing import CliRunner
 
 from whimbrel.api.loaded_site import LoadedSite
-from whimbrel.cli import check, upgrade
+from whimbrel.cli import check, explain, upgrade
+from whimbrel.cli import verify as verify_command
 from whimbrel.config.options import LoadOptions
 from whimbrel.upgrade.knowledge.scope import UnknownKind
 from whimbrel.verify.loading import as_copy, load_sides
@@ -64,3 +65,31 @@ def test_a_check_of_the_copy_reads_the_copies(tmp_path: Path) -> None:
     output = CliRunner().invoke(check.app, [str(copy)]).output
     assert "C17" not in output and "X22" not in output and "upgrade" not in output.splitlines()[-1], output
     assert "read in the place of" in output
+
+
+def test_the_500_of_a_copy_is_in_the_answer_and_in_the_verdict(tmp_path: Path) -> None:
+    """A server of the copy reads the old file, which 2.4 refuses: apache2 answers 500 there."""
+    documents = tmp_path / "srv"
+    old = tmp_path / "old"
+    copy = tmp_path / "new"
+    for directory in (documents, old):
+        directory.mkdir()
+    place = documents / ".htaccess"
+    place.write_text("# of 2.2\nOrder allow,deny\nAllow from all\n")
+    (documents / "a.html").write_text("a\n")
+    (old / "httpd.conf").write_text(
+        f"ServerRoot {old}\nListen 80\nServerName a\nDocumentRoot {documents}\nTypesConfig /dev/null\n"
+        f"FileETag None\n<Directory {documents}>\nAllowOverride All\nOptions None\n"
+        "Order allow,deny\nAllow from all\n</Directory>\n"
+    )
+    CliRunner().invoke(upgrade.app, ["--no-verify", str(old), "--out", str(copy)])
+    output = CliRunner().invoke(verify_command.app, [str(old), str(copy)]).output
+    ready = next(line for line in output.splitlines() if line.startswith("ready for 2.4: "))
+    assert f": not yet: a server of this copy answers 500 below {documents}, " in ready
+    words = ["http://a/a.html", "-d", str(copy)]
+    answer = " ".join(CliRunner().invoke(explain.app, words).output.split())
+    assert f"not yet: a copy of {place} was read: " in answer
+    assert f"2.4 answers 500 with the file in its place ({place}:2)" in answer
+    place.write_bytes(Path(f"{copy}{place}").read_bytes())
+    output = CliRunner().invoke(verify_command.app, [str(old), str(copy)]).output
+    assert "answers 500" not in output

@@ -45,7 +45,7 @@ BEGIN = "verified with 7 requests and 3 chains of sections"
             ["stopped"],
             2,
             (0, 0),
-            " (stopped; 2 lines or chains not decided): no answer contradicts a safe change",
+            " (stopped; 2 lines or chains that no request decided): no answer contradicts a safe change",
         ),
     ],
 )

@@ -101,6 +101,11 @@ def error_signature(why: int) -> StatSignature:
 StatResult = tuple[
     os.stat_result | None, StatSignature, int
 ]  # result of stat, its signature, and the errno of a failure
+ASSUMED_DIRECTORY: Final = os.stat_result(
+    (S_IFDIR | 0o755, 1, 1, 2, 0, 0, 4096, 0, 0, 0),
+    {"st_atime_ns": 0, "st_mtime_ns": 0, "st_ctime_ns": 0},
+)
+"""What a tool sees in the place of a directory that is not here: an empty one, which cannot be opened."""
 
 
 class FileDependency:

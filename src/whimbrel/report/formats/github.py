@@ -4,9 +4,11 @@ from __future__ import annotations
 
 from typing import Final
 
+from whimbrel.base.counts import count_noun
 from whimbrel.base.terminal_text import shown
-from whimbrel.report.decisions import answer
-from whimbrel.report.model import Report, ReportEntry, summary, title_of
+from whimbrel.report.decisions import answer, counts_of
+from whimbrel.report.knowledge import text_lines
+from whimbrel.report.model import Report, ReportEntry, read_errors, title_of
 from whimbrel.upgrade.model import Risk
 
 COMMANDS: Final = {
@@ -23,6 +25,25 @@ def render(report: Report) -> str:
     lines = [_command(entry, title_of(report, entry.rule)) for entry in report.entries]
     answers = map(shown, filter(None, (report.stop, *answer(report))))  # names of files begin no command
     return "\n".join([*lines, *answers, *report.inputs, *summary(report)]) + "\n"
+
+
+def summary(report: Report) -> list[str]:
+    """Return the counts and what is not known as lines of text."""
+    return [*counts(report), *text_lines(report.scope, report.directory, read_errors(report.entries))]
+
+
+def counts(report: Report) -> list[str]:
+    """Return the counts as lines of text."""
+    counted = counts_of(report.counted)
+    lines = [
+        f"{count_noun(report.lines, 'line')} in {count_noun(report.counted_files, 'file')}: "
+        f"{count_noun(counted.findings, 'finding')}, {count_noun(counted.notes, 'note')}"
+    ]
+    lines += [f"  {effect_class.name}: {count}" for effect_class, count in report.by_effect().items()]
+    lines += [f"  {part}" for part in counted.parts]
+    if report.baselined:
+        lines.append(f"  {count_noun(report.baselined, 'finding')} of the baseline not shown")
+    return [*lines, report.lone_counts] if report.lone else lines
 
 
 def _command(entry: ReportEntry, title: str) -> str:

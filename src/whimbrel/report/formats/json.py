@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from typing import Any
 
-from whimbrel.report.decisions import decisions
+from whimbrel.report.decisions import counts_as_json, decisions
 from whimbrel.report.knowledge import as_json
 from whimbrel.report.model import Report, ReportEntry
 
@@ -20,6 +20,7 @@ def render(report: Report) -> str:
                 "to_decide": [
                     {"rule": one.rule, "places": list(one.places)} for one in decisions(report.entries)
                 ],
+                "counts": counts_as_json(report.counted),
                 "next": report.next_command,
                 "files": report.files,
                 "lines": report.lines,

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Final
 
-from whimbrel.base.counts import count_noun, word_for
+from whimbrel.base.counts import count_noun
 from whimbrel.base.terminal_text import padded, shown, wrapped
-from whimbrel.report.decisions import answer
+from whimbrel.report.decisions import answer, counts_of
 from whimbrel.report.formats.frames import RISK_COLORS, FrameStyle, framed
 from whimbrel.report.knowledge import text_lines
 from whimbrel.report.model import (
@@ -118,33 +118,23 @@ def table(report: Report, style: FrameStyle = PLAIN) -> Iterator[str]:
 
 def _head(report: Report) -> str:
     """Return the counts of files, lines, findings and notes."""
-    notes = sum(entry.is_note for entry in report.counted)
+    counted = counts_of(report.counted)
+    what = f" ({', '.join(counted.parts)})" if counted.findings else ""
     return (
         f"{count_noun(report.counted_files, 'file')}, {count_noun(report.lines, 'line')}: "
-        f"{count_noun(len(report.counted) - notes, 'finding')}, {count_noun(notes, 'note')}"
+        f"{count_noun(counted.findings, 'finding')}{what}, {count_noun(counted.notes, 'note')}"
     )
 
 
 def _left_to_do(entries: list[ReportEntry]) -> str:
-    """Return how many of *entries* an upgrade fixes, and what is left: reviews, decisions with a place."""
-    fixed = sum(entry.is_fixable and not entry.needs_review for entry in entries)
-    review = sum(entry.needs_review for entry in entries)
-    decisions = [entry for entry in entries if entry.decision]
-    notes = sum(entry.is_note for entry in entries)
-    parts = []
-    if fixed:
-        parts.append("all fixed by upgrade" if fixed == len(entries) > 1 else f"{fixed:,} fixed by upgrade")
-    if review:
-        parts.append(f"{review:,} {word_for(review, 'needs', 'need')} review")
-    waiting = [entry for entry in entries if entry.waits_for]
-    if waiting:
-        place = shown(waiting[0].waits_for)
-        verb = word_for(len(waiting), "waits", "wait")
-        parts.append(f"{len(waiting):,} {verb} for the correction of {place}")
-    if decisions:
-        places = [f"{entry.rule} {shown(entry.place)}" for entry in decisions[:MAX_DECISIONS]]
-        places += ["..."] * (len(decisions) > MAX_DECISIONS)
-        parts.append(f"{count_noun(len(decisions), 'decision')}: {', '.join(places)}")
-    if notes:
-        parts.append("nothing to do" if notes == len(entries) else f"{notes:,} with nothing to do")
+    """Return what the findings among *entries* are: fixed, to decide, not read or waiting; and the notes."""
+    counted = counts_of(entries)
+    parts = counted.parts
+    if counted.fixed == len(entries) > 1:
+        parts = ["all fixed by upgrade"]
+    waiting = next((entry.waits_for for entry in entries if entry.waits_for), "")
+    if counted.waiting:
+        parts[-1] += f" for the correction of {shown(waiting)}"
+    if counted.notes:
+        parts.append(f"{counted.notes:,} with nothing to do" if counted.findings else "nothing to do")
     return ", ".join(parts)

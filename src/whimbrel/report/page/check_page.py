@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Final
 
-from whimbrel.base.counts import count_noun, word_for
-from whimbrel.report.decisions import answer, is_to_decide
+from whimbrel.base.counts import count_noun
+from whimbrel.report.decisions import answer, counts_of, is_to_decide
 from whimbrel.report.formats.text import first_step
 from whimbrel.report.model import EFFECT_CLASSES, Report, ReportEntry
 from whimbrel.report.page.items import groups, key_of, left_out, word_of, worst
@@ -75,10 +75,7 @@ def sentence(report: Report) -> str:
     if findings:
         text += f"{number(len({entry.path for entry in findings}))} of "
     text += count_noun(report.counted_files, "file")
-    fixed = sum(entry.is_fixable and not entry.needs_review for entry in report.counted)
-    text += f"; {number(fixed)} fixed by upgrade" if fixed else ""
-    open_work = sum(map(is_to_decide, report.counted))
-    text += f"; {number(open_work)} {word_for(open_work, 'needs', 'need')} review" if open_work else ""
+    text = "; ".join([text, *counts_of(report.counted).parts])
     unknown = len(report.scope.deciding)
     return f"{text}; {number(unknown)} not decided" if unknown else text
 
@@ -86,9 +83,9 @@ def sentence(report: Report) -> str:
 def _facts(report: Report) -> Iterable[str]:
     notes = sum(entry.is_note for entry in report.counted)
     yield f"{count_noun(report.lines, 'line')} read, {count_noun(notes, 'note')} with nothing to do"
-    changed = sum(entry.is_fixable and entry.needs_review for entry in report.counted)
+    changed = sum(entry.is_fixable and is_to_decide(entry) for entry in report.counted)
     if changed:
-        yield f"whimbrel upgrade changes {number(changed)} more, which need review"
+        yield f"whimbrel upgrade changes {number(changed)} of those to decide"
     if report.baselined:
         yield f"{count_noun(report.baselined, 'finding')} of the baseline not shown"
     if report.lone:
@@ -112,7 +109,7 @@ def risk_cards(entries: Iterable[ReportEntry], scope: KnowledgeScope, further: i
     ]
     return (
         *cards,
-        Card(word_for(review, "needs review", "need review"), review, REVIEW),
+        Card("to decide", review, REVIEW),
         unknown_card(scope, further),
     )
 

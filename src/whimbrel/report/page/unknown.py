@@ -41,6 +41,8 @@ def unknown_tables(
     more = max(len(rows) - MAX_ROWS, 0) + max(len(others) - MAX_ROWS, 0)
     them = "it" if len(rows) == 1 else "them"
     note = f"{number(len(rows))} that may matter: the verdict does not cover {them}."
+    if not rows:
+        note = "Nothing that may matter."
     return (
         ReportTable(
             "Not known",

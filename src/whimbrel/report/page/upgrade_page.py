@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 
-from whimbrel.base.counts import count_noun, word_for
+from whimbrel.base.counts import count_noun
+from whimbrel.report.decisions import is_to_decide
 from whimbrel.report.entries import entry_of
 from whimbrel.report.model import ReportEntry
 from whimbrel.report.page.access_table import access_table
@@ -88,15 +89,13 @@ def _badge(result: UpgradeResult, entries: Iterable[ReportEntry]) -> Badge:
 
 def _sentence(result: UpgradeResult, entries: list[ReportEntry], is_written: bool) -> str:
     changes = sum(entry.is_fixable for entry in entries)
-    review = sum(entry.needs_review for entry in entries)
-    decisions = sum(bool(entry.decision) for entry in entries)
+    open_work = sum(map(is_to_decide, entries))
     verb = "in" if is_written else "to make in"
     text = f"{count_noun(changes, 'change')} {verb} {number(len(result.files))} of "
     text += count_noun(len(result.tree.files), "file")
     parts = [
         text,
-        f"{number(review)} {word_for(review, 'needs', 'need')} review" if review else "",
-        count_noun(decisions, "decision") if decisions else "",
+        f"{number(open_work)} to decide" if open_work else "",
         f"{number(len(result.scope.deciding))} not decided" if result.scope.deciding else "",
     ]
     return "; ".join(filter(None, parts))

@@ -40,11 +40,5 @@ def _row(one: AccessDifference) -> tuple[str, ...]:
         WORDS[one.risk],
         shown(one.client, MAX_CLIENTS),
         shown(one.request, MAX_CELL),
-        _status(one.before),
-        _status(one.after),
+        *one.words,
     )
-
-
-def _status(status: int) -> str:
-    """Return the status of a refusal; 200 stands for access, whatever the answer is then."""
-    return "granted" if status == 200 else str(status)

@@ -36,6 +36,7 @@ RequireTree = RequireLeaf | RequireNode
 GRANTED: Final = RequireNode(True)
 DENIED: Final = RequireNode(False)
 _JOINING: Final = frozenset({"ip", "host", "env", "user", "group"})
+_QUOTES: Final = frozenset("\"'\\")
 
 
 def all_of(parts: Iterable[RequireTree]) -> RequireTree:
@@ -58,8 +59,20 @@ def _combine(is_conjunction: bool, parts: Iterable[RequireTree]) -> RequireTree:
             flat.update(dict.fromkeys(part.parts))
         else:
             flat[part] = None
-    flat_parts = tuple(flat)
+    flat_parts = _without_absorbed(tuple(flat), is_conjunction)
     return flat_parts[0] if len(flat_parts) == 1 else RequireNode(is_conjunction, flat_parts)
+
+
+def _without_absorbed(parts: tuple[RequireTree, ...], is_conjunction: bool) -> tuple[RequireTree, ...]:
+    """Return *parts* without the lines whose words another line of the same provider has, too: what they
+    grant in a disjunction, or refuse in a conjunction, that line does.
+    """
+    lines = [part for part in parts if isinstance(part, RequireLeaf) and _is_joined(part, is_conjunction)]
+    words = {line: frozenset(line.words.split()) for line in lines if not _QUOTES & set(line.words)}
+    absorbed = {
+        line for line in words for other in words if line.kind == other.kind and words[line] < words[other]
+    }
+    return tuple(part for part in parts if part not in absorbed)
 
 
 def negate(tree: RequireTree) -> RequireTree:
@@ -108,7 +121,7 @@ def _parts(tree: RequireNode) -> list[AccessLine]:
             and isinstance(last, RequireLeaf)
             and _can_join(tree.is_conjunction, last, part)
         ):
-            merged_parts[-1] = RequireLeaf(part.kind, f"{last.words} {part.words}", part.negated)
+            merged_parts[-1] = RequireLeaf(part.kind, _joined(last.words, part.words), part.negated)
         else:
             merged_parts.append(part)
     return [line for part in merged_parts for line in _lines(part, in_conjunction=tree.is_conjunction)]
@@ -117,9 +130,17 @@ def _parts(tree: RequireNode) -> list[AccessLine]:
 def _can_join(in_conjunction: bool, first: RequireLeaf, second: RequireLeaf) -> bool:
     """Return True if two lines can be joined: positive lines in RequireAny, negated lines in RequireAll."""
     same = first.kind == second.kind and first.negated is second.negated
-    return (
-        same
-        and first.kind in _JOINING
-        and first.negated is in_conjunction
-        and first.words != "" != second.words
-    )
+    return same and _is_joined(first, in_conjunction) and _is_joined(second, in_conjunction)
+
+
+def _is_joined(leaf: RequireLeaf, in_conjunction: bool) -> bool:
+    """Return True if the words of the line count each for itself, as those of several lines would."""
+    return leaf.kind in _JOINING and leaf.negated is in_conjunction and leaf.words != ""
+
+
+def _joined(first: str, second: str) -> str:
+    """Return the words of two lines, each once; quoted ones stay as they are."""
+    if _QUOTES & set(first + second):
+        return f"{first} {second}"
+    known = first.split()
+    return " ".join([*known, *(word for word in second.split() if word not in known)])

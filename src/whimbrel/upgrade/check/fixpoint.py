@@ -27,7 +27,7 @@ from whimbrel.upgrade.edits.conflicts import (
 )
 from whimbrel.upgrade.edits.diff import changed_lines, line_starts
 from whimbrel.upgrade.edits.text_fixes import OriginalPositions
-from whimbrel.upgrade.knowledge.scope import KnowledgeScope, UnknownItem
+from whimbrel.upgrade.knowledge.scope import KnowledgeScope, UnknownItem, UnknownKind
 from whimbrel.upgrade.model import NO_FIXPOINT, READ_ERROR, AccessDifference, Finding, Risk, Safety, TextFix
 from whimbrel.upgrade.rule import Rule
 from whimbrel.upgrade.rules import all_rules
@@ -63,6 +63,9 @@ class RuleError(Exception):
 
 NOT_VERIFIED: Final = "not verified: "
 """The beginning of the item of the scope that tells why answers were not compared."""
+
+
+NOT_SHOWN: Final = "the comment says so, and no file here shows it"
 
 
 @dataclass(slots=True)
@@ -161,6 +164,7 @@ class _Fixpoint:
         self.refused: dict[tuple[str, SourceLocation, str], Finding] = {}
         self._line_starts: dict[str, list[int]] = {}  # by path, of the current tree
         self._positions: dict[str, OriginalPositions] = {}  # the same
+        self.accepted: dict[SourceLocation, UnknownItem] = {}
         # by order: the configuration tree without edits of that order, and its notes
         self._stable: dict[int, tuple[ConfigTree, list[Finding]]] = {}
 
@@ -196,7 +200,7 @@ class _Fixpoint:
         findings = [*self.applied, *remaining, *self.refused.values(), *self._read_error_findings()]
         self.result.findings = self._sorted(findings)
         self.result.upgraded = self.current
-        self.result.scope = self.original.scope()
+        self.result.scope = self.original.scope().with_items(self.accepted.values())
         return self.result
 
     def _run_order(self, rules: list[Rule]) -> tuple[list[Finding], bool]:
@@ -223,11 +227,18 @@ class _Fixpoint:
                 raise RuleError(rule, problem) from problem
         findings = resolve_conflicts(findings, self.current.files)
         foreign = {path for path, file in self.current.files.items() if file.foreign}
-        return [
-            finding
-            for finding in findings
-            if finding.place.path not in foreign and not is_suppressed(finding, self.current)
-        ]
+        kept: list[Finding] = []
+        for finding in findings:
+            if finding.place.path in foreign:
+                continue
+            if not is_suppressed(finding, self.current):
+                kept.append(finding)
+            elif finding.accepted:
+                place = self._original(finding).place
+                self.accepted[place] = UnknownItem(
+                    UnknownKind.ASSUMED, place, f"ignore[{finding.rule}]: {finding.accepted}", NOT_SHOWN
+                )
+        return kept
 
     def _choose(self, proposals: list[Finding]) -> tuple[list[_Chosen], EditSelection]:
         """Select the findings whose edits can be applied now; declined and impossible ones are recorded in

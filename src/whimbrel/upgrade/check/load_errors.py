@@ -32,6 +32,7 @@ from whimbrel.upgrade.check.lone_files import ACCESS_COMPAT, lone_problems
 from whimbrel.upgrade.check.mpm_faults import missing_mpm, mpm_fault
 from whimbrel.upgrade.check.new_lines import add_new_lines
 from whimbrel.upgrade.check.server_with_all import MAIN
+from whimbrel.upgrade.check.start_faults import without_place
 from whimbrel.upgrade.knowledge.scope import UnknownItem, UnknownKind
 from whimbrel.upgrade.model import LOAD_ERROR, Finding, Risk
 from whimbrel.upgrade.source.branches import MPMS
@@ -163,10 +164,12 @@ def _finding(result: UpgradeResult, problem: RefusedLine) -> Finding:
     file = result.tree.files.get(place.path)
     is_htaccess = file is not None and file.role is Role.HTACCESS
     effect = "2.4 answers 500 in this directory" if is_htaccess else "2.4 does not start"
+    # of a recursion the lines in between are the reason
+    text = problem.text if "(through " in problem.text else without_place(problem.text)
     return Finding(
         LOAD_ERROR,
         SourceLocation(place.path, line, via if via is not None and via.path != MAIN else None),
-        f"{effect} with this line{branch}: {problem.text}",
+        f"{effect} with this line{branch}: {text}",
         _advice(problem, statement),
         Risk.BREAKS,
         in_htaccess=is_htaccess,
@@ -184,7 +187,17 @@ def _advice(problem: RefusedLine, statement: Statement | None) -> str:
         return f"remove the line, or load {module}"
     if name == "require" and "provider" not in problem.text:
         return "correct the line for 2.4: addresses are separated by blanks, and a section grants by a line"
+    needed = _needed_module(statement) if "undefined symbol" in problem.text and statement else ""
+    if needed:
+        return f"load {needed} above the line: this module needs it, or remove the line"
     return _ADVICE.get(name, "correct the line for 2.4, or remove it")
+
+
+def _needed_module(line: Statement) -> str:
+    """Return the module that the module of a LoadModule line needs to be loaded before it, "" for none."""
+    identifier = next(iter(line.words()), "")
+    rows = (catalogue(version).module(identifier) for version in ("2.4", "2.2"))
+    return next((row.needs for row in rows if row is not None), "")
 
 
 def _close_names(name: str) -> list[str]:

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import os
-from typing import NamedTuple
+import re
+from typing import Final, NamedTuple
 
 from whimbrel.base.dialect import V22
 from whimbrel.base.errors import SourceLocation
@@ -15,6 +16,13 @@ from whimbrel.upgrade.edits.diff import display_path
 from whimbrel.upgrade.model import LOAD_ERROR, READ_ERROR, Finding
 from whimbrel.upgrade.source.built_in_modules import as_its_build
 from whimbrel.upgrade.source.config_tree import ConfigTree, Role
+
+_PLACE: Final = re.compile(r"^(?:\S+: )?(?:Syntax error on line \d+ of [^:]+:\s*)*")
+
+
+def without_place(text: str) -> str:
+    """Return httpd's message *text* without the program and the place, which may be of a rewritten text."""
+    return _PLACE.sub("", text).strip()
 
 
 class StartFault(NamedTuple):
@@ -57,7 +65,7 @@ def start_fault(result: UpgradeResult, options: LoadOptions | None) -> StartFaul
         return None
     if (problem.place.path, problem.place.line) not in refused:
         return None
-    return StartFault(problem.place, problem.text)
+    return StartFault(problem.place, without_place(problem.text))
 
 
 def _is_of_server(tree: ConfigTree, finding: Finding) -> bool:

@@ -14,6 +14,8 @@ _SUPPRESSION: Final = re.compile(rb"#[^\n]*?\bwhimbrel:[ \t]*ignore(?:\[([\w ,]*
 
 def is_suppressed(finding: Finding, tree: ConfigTree) -> bool:
     """Return True if a comment exempts the line of the finding, from all rules or from its rule."""
+    if finding.is_proven:
+        return False
     file = tree.files.get(finding.place.path)
     if file is None:
         return False

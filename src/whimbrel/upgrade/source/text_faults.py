@@ -62,6 +62,10 @@ class FaultKind(Enum):
         return self in (FaultKind.OPEN_SECTION, FaultKind.STRAY_TAG)
 
 
+LINK_TEXT: Final = "it is the target of a symbolic link"
+COPY_LINKS: Final = "copy the tree with its links (cp -a, rsync -l, tar)"
+
+
 @dataclass(frozen=True, slots=True)
 class TextFault:
     """One fault: its line, a sentence, and what to do."""
@@ -87,8 +91,8 @@ def text_faults(data: bytes, document: Document | None = None) -> tuple[TextFaul
         document = parse(data, V22_LINES)
     marks = bool(marked_lines(data))
     if _LINK_TARGET.fullmatch(data):
-        reason = "this text is no configuration of httpd: it is the target of a symbolic link"
-        advice = "copy the tree with its links, or make the file the link again: ln -sf TARGET FILE"
+        reason = f"this text is no configuration of httpd: {LINK_TEXT}"
+        advice = f"{COPY_LINKS}, or make the file the link again: ln -sf TARGET FILE"
         return (TextFault(FaultKind.LINK, 1, reason, advice),)
     if not marks and is_foreign(document):
         reason = "this text is no configuration of httpd: hardly a line begins with a directive"

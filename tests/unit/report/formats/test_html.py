@@ -23,4 +23,4 @@ def test_the_facts_of_a_report_are_in_the_page() -> None:
         *("40 lines read", "1 file without any finding", "1 not decided", "conf/a,b.conf"),
     ):
         assert text in page.text, text
-    assert "2 findings in 2 of 3 files; 1 fixed by upgrade; 1 not decided" in page.text
+    assert "2 findings in 2 of 3 files; 1 fixed by upgrade; 1 not read; 1 not decided" in page.text

@@ -37,10 +37,10 @@ def test_every_finding_has_its_place_and_the_table_is_last() -> None:
     assert "conf/a,b.conf  READ  could not be read · needs review" in lines
     assert "       | a NUL byte: 100%\\x0aof it" in lines
     assert "       = included from conf/httpd.conf:7" in lines
-    table = lines.index("3 files, 40 lines: 2 findings, 1 note")
+    table = lines.index("3 files, 40 lines: 2 findings (1 fixed by upgrade, 1 not read), 1 note")
     assert lines[table + 1 : table + 5] == [
         "  breaks start-up     1   1 fixed by upgrade",
-        "  could not be read   1   1 needs review",
+        "  could not be read   1   1 not read",
         "  cosmetic            1   nothing to do",
         "not known: 1 place among the findings",
     ]
@@ -49,7 +49,7 @@ def test_every_finding_has_its_place_and_the_table_is_last() -> None:
 
 def test_the_table_is_first_too_on_request() -> None:
     lines = render(report(), summary_first=True).splitlines()
-    head = "3 files, 40 lines: 2 findings, 1 note"
+    head = "3 files, 40 lines: 2 findings (1 fixed by upgrade, 1 not read), 1 note"
     assert head in lines[:4] and lines.count(head) == 2
 
 
@@ -82,7 +82,7 @@ def test_reviews_and_decisions_stand_in_frame_and_table() -> None:
     text = render(Report(["a.conf"], [decided], inputs=["input: fragment: a.conf"]))
     assert text.startswith("input: fragment: a.conf\n\na.conf:1  C17  breaks start-up · changed by upgrade, ")
     assert "= decision: whether it is wanted\n" in text and "fixed by upgrade" not in text
-    assert "  breaks start-up   1   1 needs review, 1 decision: C17 a.conf:1\n" in text
+    assert "  breaks start-up   1   1 to decide\nto decide: 1 finding at 1 place: C17 a.conf:1\n" in text
 
 
 def test_decisions_have_their_places_and_the_next_command_is_one_line() -> None:
@@ -90,7 +90,7 @@ def test_decisions_have_their_places_and_the_next_command_is_one_line() -> None:
     command = "whimbrel upgrade " + " ".join(f"-D NAME{number}" for number in range(30))
     text = render(Report(["a.conf"], decided), FrameStyle(width=60), next_command=command)
     table = " ".join(text.split())
-    assert "6 decisions: C17 a.conf:1, C17 a.conf:2, C17 a.conf:3, C17 a.conf:4, ..." in table
+    assert "to decide: 6 findings at 6 places: C17 a.conf:1 and 5 more" in table
     assert text.splitlines()[-1] == f"Next: {command}"
 
 
@@ -117,7 +117,7 @@ def test_files_that_no_include_reads_have_a_section_and_counts_of_their_own() ->
     title = lines.index("Files that no Include reads: no answer of the server depends on them")
     assert [at for at, line in enumerate(lines) if line.startswith("a.conf:1")][0] < title
     assert lines[title + 2].startswith("lone.conf:2") and lines[title + 2].endswith("in 2 places")
-    assert "1 file, 7 lines: 1 finding, 0 notes" in lines
+    assert "1 file, 7 lines: 1 finding (1 fixed by upgrade), 0 notes" in lines
     assert "  breaks start-up   1   1 fixed by upgrade" in lines
     assert (
         "files that no Include reads, not counted above: 1 file, 5 lines: 2 findings "

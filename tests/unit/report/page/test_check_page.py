@@ -41,7 +41,7 @@ def test_counts_are_cards() -> None:
         ("changes answers", 0),
         ("could not be read", 1),
         ("cosmetic", 1),
-        ("need review", 0),
+        ("to decide", 0),
         ("not decided", 1),
     ]
 

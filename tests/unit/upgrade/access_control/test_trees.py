@@ -7,6 +7,7 @@ from whimbrel.upgrade.access_control.trees import (
     DENIED,
     GRANTED,
     RequireLeaf,
+    RequireNode,
     all_of,
     any_of,
     negate,
@@ -53,3 +54,24 @@ def test_a_container_of_negations_grants_first() -> None:
 def test_constants_are_lines() -> None:
     assert to_lines(GRANTED) == (require("all granted"),)
     assert to_lines(DENIED) == (require("all denied"),)
+
+
+def test_a_line_whose_words_another_line_has_adds_nothing() -> None:
+    """Require user anna beside Require user anna bert: in a disjunction the second grants both."""
+    two = RequireLeaf("user", "anna bert")
+    one = RequireLeaf("user", "anna")
+    assert any_of([two, one]) == any_of([one, two]) == two
+    assert all_of([two, one]) == RequireNode(True, (two, one))  # both must hold: that is anna alone
+    both = [RequireLeaf("user", "anna bert", True), RequireLeaf("user", "anna", True)]
+    assert all_of(both) == both[0]
+    assert any_of(both) == RequireNode(False, tuple(both))
+    other = RequireLeaf("group", "anna")
+    assert any_of([two, other]) == RequireNode(False, (two, other))
+    quoted = RequireLeaf("user", '"anna bert" carl')
+    assert any_of([quoted, RequireLeaf("user", "carl")]) != quoted
+
+
+def test_joined_lines_have_each_word_once() -> None:
+    tree = any_of([RequireLeaf("user", "anna bert"), RequireLeaf("user", "bert carl")])
+    (line,) = to_lines(tree)
+    assert line.args == "user anna bert carl"

@@ -10,7 +10,7 @@ from whimbrel.backends.connection import FOREVER, BackendConnection
 from whimbrel.backends.fastcgi import PROXY_FCGI
 from whimbrel.base.lazy_dataclasses import replace
 from whimbrel.base.numbers import upper
-from whimbrel.base.programs import report
+from whimbrel.base.programs import may_start_programs, report
 from whimbrel.config.core_config import OPT_EXECCGI, CoreDirConfig
 from whimbrel.engine.live_source import FLUSH_WAIT
 from whimbrel.engine.request import Request
@@ -29,6 +29,7 @@ from whimbrel.modules.support.fastcgi_request import FastcgiRequest, log_refusal
 from whimbrel.modules.support.processes.lease import ProcessLease, connection_pool
 from whimbrel.modules.support.processes.manager import ProcessManager
 from whimbrel.modules.support.processes.program import ProgramClass
+from whimbrel.modules.support.stand_in_answer import stand_in_answer
 from whimbrel.registry.module import CompiledHook, Reads, Scope
 from whimbrel.registry.phases import DECLINED, OK, HookStatus
 
@@ -88,6 +89,8 @@ def make_handler(scope: Scope) -> CompiledHook:
         r.set_uncacheable()
         add_common_vars(r)
         await add_cgi_vars(r)
+        if not may_start_programs():
+            return stand_in_answer(r, "text/plain")
         return await _serve(r, server, conf.dynamic)
 
     return CompiledHook(run, Reads.HEAD | Reads.FILES, is_async=True, handlers=frozenset(HANDLERS))

@@ -6,7 +6,7 @@ from stat import S_ISDIR
 from typing import Final
 
 from whimbrel.backends.fastcgi import FastcgiRole
-from whimbrel.base.programs import report
+from whimbrel.base.programs import may_start_programs, report
 from whimbrel.config.core_config import OPT_EXECCGI, CoreDirConfig
 from whimbrel.engine.request import Request
 from whimbrel.http.http1.chunked import BodyError
@@ -14,6 +14,7 @@ from whimbrel.modules.fcgid.mod_fcgid.bridge import MODULE, FcgidBridge, TooLong
 from whimbrel.modules.fcgid.mod_fcgid.settings import FcgidCommand, FcgidDirConfig
 from whimbrel.modules.support.cgi.environment import add_cgi_vars, add_common_vars
 from whimbrel.modules.support.cgi.script import redirect_to
+from whimbrel.modules.support.stand_in_answer import stand_in_answer
 from whimbrel.registry.module import CompiledHook, Reads, Scope
 from whimbrel.registry.phases import DECLINED, OK, HookStatus
 
@@ -53,6 +54,8 @@ def make_handler(scope: Scope) -> CompiledHook:
         add_common_vars(r)
         await add_cgi_vars(r)
         bridge.add_variables(r)
+        if not may_start_programs():
+            return stand_in_answer(r, "text/plain")
         if wrapper is None:
             assert r.finfo is not None
             wrapper = FcgidCommand((r.filename or "",), (r.finfo.st_dev, r.finfo.st_ino))

@@ -10,7 +10,7 @@ from whimbrel.base.fnmatch import compile_fnmatch
 from whimbrel.base.latin1 import to_bytes, to_text
 from whimbrel.base.numbers import lower, strip
 from whimbrel.config.core_config import OPT_INDEXES, CoreDirConfig
-from whimbrel.engine.deps.files import is_file
+from whimbrel.engine.deps.files import ASSUMED_DIRECTORY, is_file
 from whimbrel.engine.request import Request
 from whimbrel.engine.time_slices import Slices, names_in
 from whimbrel.http.syntax.url import escape_html, escape_uri, unescape
@@ -162,6 +162,8 @@ def _refused(r: Request, new: bool) -> HookStatus:
 
 async def _names(r: Request) -> list[bytes] | None:
     """Return the names in the directory; None, logged, if it cannot be read."""
+    if r.deps.stat_directory(r.filename or "") is ASSUMED_DIRECTORY:
+        return []
     try:
         return await names_in(to_bytes(r.filename or ""), Slices(r.engine.turns))
     except OSError:
@@ -235,7 +237,6 @@ def make_handler(scope: Scope) -> CompiledHook:
             return _refused(r, new)
         if not r.filename.endswith("/"):
             r.filename += "/"
-        r.deps.stat_directory(r.filename)
         names = await _names(r)
         if names is None:
             return 403

@@ -14,7 +14,7 @@ from whimbrel.base.latin1 import to_bytes, to_text
 from whimbrel.base.lazy_dataclasses import dataclass
 from whimbrel.config.core_config import OPT_MULTI, CoreDirConfig
 from whimbrel.directives.command import Command
-from whimbrel.engine.deps.files import is_file
+from whimbrel.engine.deps.files import ASSUMED_DIRECTORY, is_file
 from whimbrel.engine.time_slices import Slices
 from whimbrel.http.semantics.conditional import PreconditionResult, meets_conditions
 from whimbrel.http.syntax.url import escape_segment, escape_uri
@@ -103,8 +103,9 @@ async def _read_directory(r: Request, n: Negotiation) -> HookStatus:
     directory, _, requested = (r.filename or "").rpartition("/")
     listed = r.deps.stat_directory(directory or "/")
     slices = Slices(r.engine.turns)
+    is_here = listed is not ASSUMED_DIRECTORY
     try:
-        names = await _names(directory or "/", to_bytes(requested + "."), slices)
+        names = await _names(directory or "/", to_bytes(requested + "."), slices) if is_here else []
     except OSError:
         r.set_uncacheable()
         r.log("error", f"cannot read directory for multi: {directory}/", code="AH00686", module="negotiation")

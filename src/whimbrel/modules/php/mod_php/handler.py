@@ -13,7 +13,7 @@ from whimbrel.backends.fastcgi import PROXY_FCGI, FastcgiMessages
 from whimbrel.base.latin1 import to_text
 from whimbrel.base.lazy_dataclasses import replace
 from whimbrel.base.numbers import lower
-from whimbrel.base.programs import report
+from whimbrel.base.programs import may_start_programs, report
 from whimbrel.engine.request import Request
 from whimbrel.http.client.answer import BackendError
 from whimbrel.http.http1.chunked import BodyError
@@ -34,6 +34,7 @@ from whimbrel.modules.support.body_sender import SpooledInput
 from whimbrel.modules.support.cgi.environment import add_cgi_vars, add_common_vars
 from whimbrel.modules.support.fastcgi_request import log_refusal
 from whimbrel.modules.support.processes.manager import ProcessManager
+from whimbrel.modules.support.stand_in_answer import stand_in_answer
 from whimbrel.registry.module import CompiledHook, Reads, Scope
 from whimbrel.registry.phases import DECLINED, HookStatus
 
@@ -82,6 +83,8 @@ class PhpHandler:
     async def _exchange(self, r: Request) -> HookStatus:
         report("")
         manager: ProcessManager | None = r.engine.runtime.program("php")
+        if manager is None and not may_start_programs():
+            return stand_in_answer(r, "text/html")
         if manager is None:
             r.log("error", "no process of PHP: the server has not started any", module=self.messages.module)
             return 503

@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING, Any, Final
 from whimbrel.backends.script_lines import MAX_LINE, next_line
 from whimbrel.base.latin1 import to_bytes, to_text
 from whimbrel.base.lazy_dataclasses import dataclass
+from whimbrel.base.programs import may_start_programs, report
 from whimbrel.config.core_config import OPT_EXECCGI, CoreDirConfig, CoreServerConfig
 from whimbrel.engine.body import Aborted, PipedBytes, Source
 from whimbrel.engine.input.body import level_of
@@ -29,6 +30,7 @@ from whimbrel.modules.support.cgi.environment import add_cgi_vars, add_common_va
 from whimbrel.modules.support.cgi.program import Program, ProgramTimeout
 from whimbrel.modules.support.cgi.script_head import NphHead, ScriptHead
 from whimbrel.modules.support.cgi.script_log import ScriptLog
+from whimbrel.modules.support.stand_in_answer import stand_in_answer
 from whimbrel.registry.phases import DECLINED, OK, HookStatus
 
 if TYPE_CHECKING:
@@ -344,9 +346,12 @@ def make_runner(variant: CgiVariant, log: ScriptLog, timeout: float) -> HookFn:
             )
             log.error(r, status, words)
             return status
+        report("")
         r.set_uncacheable()
         add_common_vars(r)
         await add_cgi_vars(r)
+        if not may_start_programs():
+            return stand_in_answer(r, "text/plain")
         script = Script(r, variant, log, timeout)
         script.start()
         try:

@@ -20,6 +20,7 @@ from whimbrel.http.syntax.head_shape import field_names
 from whimbrel.modules.support.cgi.script import redirect_to
 from whimbrel.modules.support.fastcgi_request import log_refusal
 from whimbrel.modules.support.processes.manager import ProcessManager
+from whimbrel.modules.support.stand_in_answer import stand_in_answer
 from whimbrel.modules.wsgi.mod_wsgi.connect import connect, place_of
 from whimbrel.modules.wsgi.mod_wsgi.dispatch import dispatched
 from whimbrel.modules.wsgi.mod_wsgi.exchange import WsgiExchange
@@ -240,7 +241,7 @@ class WsgiHandler:
         if manager is None:
             report(described(r, target))
         if manager is None and not may_start_programs():
-            return _stand_in(r, target)
+            return stand_in_answer(r, "text/plain", described(r, target))
         if manager is None:
             self.error(r, f"No WSGI daemon process called '{target.process_group}' has been configured")
             return 500
@@ -366,13 +367,6 @@ def described(r: Request, target: WsgiTarget) -> str:
         f"{target.callable} of {target.handler_script or r.filename} "
         f"(process group '{target.process_group}', application group '{target.application_group}')"
     )
-
-
-def _stand_in(r: Request, target: WsgiTarget) -> HookStatus:
-    """Answer in the place of an application, where no program may be started: which one it would be."""
-    r.content_type = "text/plain"
-    r.write(described(r, target) + "\n")
-    return OK
 
 
 def make_handler(scope: Scope) -> CompiledHook:

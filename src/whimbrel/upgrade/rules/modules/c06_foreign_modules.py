@@ -3,13 +3,18 @@
 from __future__ import annotations
 
 import os
+import re
 from collections.abc import Iterator
+from typing import Final
 
 from whimbrel.base.latin1 import to_bytes
+from whimbrel.base.lazy_dataclasses import replace
 from whimbrel.catalogue import catalogue
+from whimbrel.catalogue.handlers import modules_of
 from whimbrel.catalogue.other_releases import FOR_WINDOWS, OTHER_RELEASES
 from whimbrel.catalogue.third_party import product_of
 from whimbrel.config.execute import root_relative
+from whimbrel.upgrade.edits.diff import display_path
 from whimbrel.upgrade.files.shared_objects import ModuleFile, examine
 from whimbrel.upgrade.model import Finding, Risk, Safety
 from whimbrel.upgrade.rule import Rule
@@ -18,6 +23,13 @@ from whimbrel.upgrade.rules.modules.x24_successors import is_known
 from whimbrel.upgrade.rules.process.c53_older_than_22 import MODULES as OLDER
 from whimbrel.upgrade.source.built_in_modules import is_windows
 from whimbrel.upgrade.source.config_tree import ConfigTree, Statement
+from whimbrel.upgrade.source.queries import lines_for_24
+
+_BY_ENDING: Final = ("addhandler", "addtype")
+_NAMING: Final = (*_BY_ENDING, "sethandler", "forcetype")
+"""Directives that give files a handler, or a type that is one."""
+MAX_LINES: Final = 3
+"""Lines that an advice names."""
 
 
 def check(tree: ConfigTree) -> Iterator[Finding]:
@@ -39,9 +51,11 @@ def check(tree: ConfigTree) -> Iterator[Finding]:
         if module_file is None or module_file.api != "2.4":
             successor = newest_module(os.path.dirname(path)) if words[0] in OLD_TESTS else None
             if successor is None:
-                yield _finding(line, words[0], words[1], module_file)
+                finding = _finding(tree, line, words[0], words[1], module_file)
             else:
-                yield _replacement(line, words, *successor)
+                finding = _replacement(line, words, *successor)
+            is_proven = module_file is not None and module_file.api != ""
+            yield replace(finding, is_proven=is_proven, accepted=f"{words[1]} is built for 2.4")
 
 
 def _replacement(line: Statement, words: list[str], identifier: str, name: str) -> Finding:
@@ -57,7 +71,9 @@ def _replacement(line: Statement, words: list[str], identifier: str, name: str) 
     )
 
 
-def _finding(line: Statement, name: str, path: str, module_file: ModuleFile | None) -> Finding:
+def _finding(
+    tree: ConfigTree, line: Statement, name: str, path: str, module_file: ModuleFile | None
+) -> Finding:
     built = "" if module_file is None else f" ({module_file.text})"
     if name in OTHER_RELEASES:
         return Finding(
@@ -74,9 +90,39 @@ def _finding(line: Statement, name: str, path: str, module_file: ModuleFile | No
         "C06",
         line.place,
         f"{name} is a third-party module: 2.4 refuses {path} if it was built for 2.2{built}",
-        f"install a build for 2.4 (API 20120211), or remove the line{what}",
+        f"install a build for 2.4 (API 20120211), {_removal(tree, path)}{what}",
         Risk.BREAKS,
     )
+
+
+def _removal(tree: ConfigTree, path: str) -> str:
+    """Return the advice to remove the LoadModule line of the library *path*, with what goes with it: files
+    whose handler nothing implements are sent as they are.
+    """
+    library = re.sub(r"^(libphp[57]?)[\d.]*$", r"\1", path.rpartition("/")[2].removesuffix(".so"))
+    users = [line for line in lines_for_24(tree, *_NAMING) if library in modules_of(_handler_of(line), "2.4")]
+    if not users:
+        return "or remove the line"
+    endings = dict.fromkeys(word for line in users for word in line.words()[1:] if line.name in _BY_ENDING)
+    files = f"{', '.join(endings)} files" if endings else "the files of this handler"
+    named = [f"{line.node.name} {_as_read(tree, line)}" for line in users]
+    more = f" and {len(named) - MAX_LINES} more" if len(named) > MAX_LINES else ""
+    return (
+        f"or remove the line together with {', '.join(named[:MAX_LINES])}{more}, and refuse {files} (Require "
+        "all denied) or hand them to another handler (proxy:fcgi://): alone, the removal makes 2.4 send "
+        "their source"
+    )
+
+
+def _as_read(tree: ConfigTree, line: Statement) -> str:
+    """Return the place of *line* in the text before any edit."""
+    place = tree.original_place(line.place)
+    return f"{display_path(place.path, tree.root)}:{place.line}"
+
+
+def _handler_of(line: Statement) -> str:
+    """Return the handler, or the type that is one, of a line, in lower case."""
+    return next(iter(line.words()), "").lower()
 
 
 RULE = Rule("C06", "foreign-modules", "Modules of other origin must be built anew", check)

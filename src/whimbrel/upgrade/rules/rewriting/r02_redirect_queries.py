@@ -34,7 +34,7 @@ def check(tree: ConfigTree) -> Iterator[Finding]:
                 f"unchanged{more}"
             ),
             "do nothing, unless a target undoes the second escaping",
-            Risk.CHANGES,
+            Risk.COSMETIC,
         )
 
 

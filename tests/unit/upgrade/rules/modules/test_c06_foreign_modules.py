@@ -5,9 +5,11 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
+from tests.support.elf import elf
 from tests.unit.upgrade.config_trees import config_tree
 
 from whimbrel.upgrade.check.fixpoint import upgrade
+from whimbrel.upgrade.knowledge.scope import UnknownKind
 from whimbrel.upgrade.model import Finding
 
 
@@ -43,3 +45,38 @@ def test_a_server_on_windows_has_the_modules_of_windows(tmp_path: Path) -> None:
     text = 'ServerRoot "C:/Apache2"\nLoadModule isapi_module modules/mod_isapi.so\n'
     found = upgrade(config_tree(tmp_path, {"conf/httpd.conf": text})).findings
     assert not [finding for finding in found if "isapi_module" in finding.message]
+
+
+PHP = "LoadModule php5_module modules/libphp5.so\nAddHandler application/x-httpd-php .php .phtml\n"
+
+
+def test_the_advice_names_what_goes_with_the_line_of_php(tmp_path: Path) -> None:
+    found = upgrade(config_tree(tmp_path, {"conf/httpd.conf": PHP})).findings
+    advice = next(finding.advice for finding in found if finding.rule == "C06")
+    assert "together with AddHandler conf/httpd.conf:2" in advice
+    assert "refuse .php, .phtml files" in advice
+    assert "alone, the removal makes 2.4 send their source" in advice
+
+
+def test_a_line_without_handlers_may_be_removed_alone(tmp_path: Path) -> None:
+    (finding,) = [one for one in findings(tmp_path, "frontpage") if one.rule == "C06"]
+    assert finding.advice == "install a build for 2.4 (API 20120211), or remove the line"
+
+
+def test_a_comment_about_a_library_that_is_not_here_is_an_assumption(tmp_path: Path) -> None:
+    text = f"LoadModule alias_module modules/mod_alias.so\n# whimbrel: ignore[C06]\n{PHP}"
+    result = upgrade(config_tree(tmp_path, {"conf/httpd.conf": text}))
+    assert not [one for one in result.findings if one.rule == "C06"]
+    (item,) = [one for one in result.scope.deciding if one.kind is UnknownKind.ASSUMED]
+    assert item.subject == "ignore[C06]: modules/libphp5.so is built for 2.4"
+    assert item.place is not None and item.place.line == 3
+
+
+def test_no_comment_accepts_a_library_that_was_built_for_22(tmp_path: Path) -> None:
+    text = f"LoadModule alias_module modules/mod_alias.so\n# whimbrel: ignore[C06]\n{PHP}"
+    tree = config_tree(tmp_path, {"conf/httpd.conf": text})
+    library = tmp_path / "modules/libphp5.so"
+    library.parent.mkdir(exist_ok=True)
+    library.write_bytes(elf(20051115, b"AP22"))
+    (finding,) = [one for one in upgrade(tree).findings if one.rule == "C06"]
+    assert finding.is_proven and "2.2" in finding.message

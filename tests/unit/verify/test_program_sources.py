@@ -1,0 +1,72 @@
+"""Pages of programs: both sides run them, or one sends the text of the program."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from tests.unit.verify.sites import make_root, side
+
+from whimbrel.verify.probe import Probe
+from whimbrel.verify.side import Side
+from whimbrel.verify.verification import DifferenceGroup, access_differences
+from whimbrel.verify.verify import verify
+
+PHP5 = "LoadModule php5_module modules/libphp5.so\nAddHandler php5-script .php"
+PHP7 = "LoadModule php7_module modules/libphp7.so\nAddHandler application/x-httpd-php .php"
+WITHOUT = "AddHandler application/x-httpd-php .php"
+CGI = 'AddHandler cgi-script .php\n<Directory "@ROOT@/htdocs">\nOptions ExecCGI\n</Directory>'
+FCGID = CGI.replace("cgi-script", "fcgid-script")
+
+
+@pytest.fixture
+def root(tmp_path: Path) -> Path:
+    make_root(tmp_path)
+    script = tmp_path / "htdocs/index.php"
+    script.write_text("<?php secret ?>\n")
+    script.chmod(0o755)
+    return tmp_path
+
+
+def with_modules(root: Path, name: str, text: str, dialect: str) -> Side:
+    return side(root, name, text, dialect, *(one for one in ("cgi", "fcgid") if f" {one}-script" in text))
+
+
+def source_groups(old: Side, new: Side) -> list[DifferenceGroup]:
+    groups = verify(old, new).groups
+    return [group for group in groups if any("program" in one.difference.names for one in group.examples)]
+
+
+@pytest.mark.parametrize("text", [PHP5, CGI, FCGID])
+def test_a_program_is_not_run_and_its_answer_is_no_error(root: Path, text: str) -> None:
+    probe = Probe("/index.php", host="localhost:8080", port=8080)
+    answer = with_modules(root, "old", text, "2.2").answer(probe)
+    assert (answer.status, answer.runs_program) == (200, True)
+
+
+def test_two_versions_of_php_run_the_same_program(root: Path) -> None:
+    old = with_modules(root, "old", PHP5, "2.2")
+    new = with_modules(root, "new", PHP7, "2.4")
+    examples = [one for group in verify(old, new).groups for one in group.examples]
+    assert not [one for one in examples if one.probe.target == "/index.php" and one.probe.method == "GET"]
+
+
+@pytest.mark.parametrize("text", [PHP5, CGI, FCGID])
+def test_a_text_that_is_sent_opens_and_has_its_line(root: Path, text: str) -> None:
+    old = with_modules(root, "old", text, "2.2")
+    new = with_modules(root, "new", WITHOUT, "2.4")
+    (group,) = source_groups(old, new)
+    assert group.opens and not group.closes
+    example = next(one for one in group.examples if "program" in one.difference.names)
+    (part,) = example.difference.parts
+    assert (part.old, part.new) == ("runs index.php", "sends the source of index.php")
+    assert [line.text for line in group.cause.old] == [text.splitlines()["LoadModule" in text]]
+    first = next(access_differences([group]))
+    assert first.words == ("run", "source")
+
+
+def test_a_text_that_is_run_from_then_on_does_not_open(root: Path) -> None:
+    old = with_modules(root, "old", WITHOUT, "2.2")
+    new = with_modules(root, "new", PHP7, "2.4")
+    (group,) = source_groups(old, new)
+    assert not group.opens
