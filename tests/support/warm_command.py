@@ -7,6 +7,7 @@ files of its own, may confine itself, and ends as a process ends.
 
 from __future__ import annotations
 
+import contextlib
 import multiprocessing
 import os
 import subprocess
@@ -15,10 +16,12 @@ import tempfile
 import time
 from collections.abc import Callable, Mapping, Sequence
 from functools import cache
+from multiprocessing import forkserver
 from pathlib import Path
 from typing import Final
 
 SECONDS: Final = 120
+ROOT: Final = Path(__file__).resolve().parents[2]
 PRELOADED: Final = (
     "api",
     "cli",
@@ -39,7 +42,9 @@ def _context() -> multiprocessing.context.ForkServerContext:
     context = multiprocessing.get_context("forkserver")
     prefixes = tuple(f"whimbrel.{name}." for name in PRELOADED)
     names = sorted(name for name in sys.modules if name.startswith(prefixes))
-    context.set_forkserver_preload(["whimbrel.cli.main", "whimbrel.cli.upgrade", *names])
+    context.set_forkserver_preload(["tests.support.warm_command_imports", *names])
+    with contextlib.chdir(ROOT):  # where it finds this package
+        forkserver.ensure_running()
     return context
 
 

@@ -8,6 +8,7 @@ import signal
 import subprocess
 import sys
 import time
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -16,7 +17,7 @@ from whimbrel.base import file_writing
 from whimbrel.cli.interrupts import repeat_lost_interrupts, uninterrupted
 
 MAX_SECONDS = 3.0
-"""A second, on a machine that has other work to do."""
+"""A second, on a machine that has other work to do: for each process that a processor has to run."""
 WORKING = 0.8
 """Seconds of processor time after which a command reads the configuration."""
 NEEDS_PROC = pytest.mark.skipif(
@@ -45,6 +46,19 @@ HOST = """<VirtualHost *:8080>
 OF_22 = "Order deny,allow\n    Deny from all\n    Allow from 10.{n}.0.0/16 192.168.{n}"
 OF_24 = "Require ip 10.{n}.0.0/16 192.168.{n}"
 LINE = '10.1.2.3 - - [29/Nov/2026:10:00:00 +0000] "GET /old1/x{n} HTTP/1.1" 302 210\n'
+
+
+@pytest.fixture(autouse=True)
+def sigint() -> Iterator[None]:
+    """Let SIGINT act, here and in commands: a shell starts what runs in the background with it ignored."""
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)
+    yield
+    signal.signal(signal.SIGINT, before)
+
+
+def longest() -> float:
+    """Return the seconds that an end may take."""
+    return MAX_SECONDS * max(1.0, os.getloadavg()[0] / (os.cpu_count() or 1))
 
 
 def write_server(root: Path, access: str, hosts: int) -> None:
@@ -116,7 +130,7 @@ def test_one_sentence_and_no_change(tmp_path: Path, command: str) -> None:
     assert problem == b"interrupted: no file was changed\n"
     assert code == 130
     assert snapshot(root) == before
-    assert took < MAX_SECONDS
+    assert took < longest()
 
 
 @NEEDS_PROC
@@ -126,7 +140,7 @@ def test_many_servers_on_all_cores(tmp_path: Path) -> None:
         write_server(tmp_path / f"server{number}", OF_22, 40)
     code, problem, took = interrupted("check", str(tmp_path), "-j", "2", has_children=True)
     assert (code, problem) == (130, b"interrupted: no file was changed\n")
-    assert took < MAX_SECONDS
+    assert took < longest()
 
 
 @NEEDS_PROC
@@ -137,7 +151,7 @@ def test_a_fleet_names_what_was_finished(tmp_path: Path, words: tuple[str, ...])
     code, problem, took = interrupted(*words, "--fleet", str(tmp_path), "-j", "2", has_children=True)
     assert code == 130
     assert re.fullmatch(rb"interrupted: \d+ of 40 servers are finished\n", problem)
-    assert took < MAX_SECONDS
+    assert took < longest()
 
 
 def test_an_interrupt_in_a_finalizer_is_repeated(monkeypatch: pytest.MonkeyPatch) -> None:
