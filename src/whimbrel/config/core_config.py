@@ -154,6 +154,7 @@ class CoreDirConfig:
     enable_sendfile: bool | None = setting(None)
     decode_slashes: bool = setting(False)  # AllowEncodedSlashes On; NoDecode sets encoded_slashes only
     encoded_slashes: bool = setting(False)
+    slashes_of_host: bool = setting(False)  # the line of the two stands in a virtual host
     max_ranges: int = setting(200)  # -1: unlimited; 0: none
     max_overlaps: int = setting(20)
     max_reversals: int = setting(20)

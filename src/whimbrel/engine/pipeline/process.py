@@ -131,7 +131,8 @@ def _decode(r: Request) -> HookStatus:
     server = r.server_conf(CoreServerConfig)
     old = not r.plan.dialect.merge_slashes
     core = r.dir_config(CoreDirConfig)
-    if not core.encoded_slashes:
+    # merge_core_dir_configs does not pass AllowEncodedSlashes on to virtual hosts
+    if not core.encoded_slashes or core.slashes_of_host != r.server.is_virtual:
         slashes = Slashes.OFF
     elif core.decode_slashes:
         slashes = Slashes.ON

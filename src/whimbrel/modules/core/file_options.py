@@ -71,6 +71,7 @@ def set_encoded_slashes(cmd: Command, conf: CoreDirConfig, words: list[str]) -> 
         raise ConfigError(f"{cmd.name} must be On, Off, or NoDecode")
     conf.encoded_slashes = word != "off"
     conf.decode_slashes = word == "on"
+    conf.slashes_of_host = cmd.in_virtual_host
 
 
 DIR_SETTERS: Final[dict[str, Setter]] = {

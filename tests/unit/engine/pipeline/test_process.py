@@ -71,3 +71,24 @@ def test_a_file_answers_to_methods_as_httpds_default_handler(tmp_path: Path, met
 def test_a_handler_that_no_module_has_sends_the_file(tmp_path: Path) -> None:
     site = AccessSite(tmp_path, "SetHandler nobodys-handler\n")
     assert site.fetch("/f.html").endswith("\r\n\r\npage\n")
+
+
+HOST = "<VirtualHost *:80>\n{}</VirtualHost>\n"
+
+
+@pytest.mark.parametrize("version", ["2.4", "2.2"])
+@pytest.mark.parametrize(
+    ("conf", "status"),
+    [
+        ("AllowEncodedSlashes On\n", 200),
+        ("AllowEncodedSlashes On\n" + HOST.format(""), 404),
+        ("AllowEncodedSlashes On\n" + HOST.format("FileETag None\n"), 404),
+        (HOST.format("AllowEncodedSlashes On\n"), 200),
+    ],
+)
+def test_virtual_hosts_have_encoded_slashes_of_their_own(
+    tmp_path: Path, version: str, conf: str, status: int
+) -> None:
+    """merge_core_dir_configs of httpd 2.4.71 and 2.2.34."""
+    engine = build_engine(tmp_path, conf, {"htdocs/in/f.html": "f"}, version)
+    assert fetch(engine, "/in%2ff.html").status == status

@@ -76,5 +76,11 @@ def test_case_only(tmp_path: Path) -> None:
     assert [fetch(serving, p).status for p in ("/README.TXT", "/redme.txt", "/abcdef.tx")] == [301, 404, 300]
 
 
+def test_a_section_takes_nothing_from_outer_ones(tmp_path: Path) -> None:
+    """mod_speling has no merge; recorded from httpd 2.4.71."""
+    conf = LOAD + "<Location /README.TXT>\nCheckCaseOnly Off\n</Location>\n"
+    assert fetch(build_engine(tmp_path, conf, FILES), "/README.TXT").status == 404
+
+
 def test_no_basenames(tmp_path: Path) -> None:
     assert fetch(build_engine(tmp_path, LOAD + "CheckBasenameMatch Off", FILES), "/foo").status == 404

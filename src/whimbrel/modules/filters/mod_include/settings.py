@@ -7,7 +7,7 @@ from whimbrel.base.lazy_dataclasses import dataclass
 from whimbrel.base.static_typing import Final
 from whimbrel.directives.command import Command
 from whimbrel.directives.spec import Setter
-from whimbrel.modules.support.setters import set_flag
+from whimbrel.modules.support.setters import replaced, set_flag
 from whimbrel.registry.settings import setting
 
 OFF = 0
@@ -35,6 +35,11 @@ class IncludeServerConfig:
 
     start: str = setting("<!--#")
     end: str = setting("-->")
+
+    def merge_onto(self, base: IncludeServerConfig) -> IncludeServerConfig:
+        """httpd has no merge: a host with one of the tags takes none of the main server."""
+        merged: IncludeServerConfig = replaced(base, self)
+        return merged
 
 
 def set_hack(_cmd: Command, conf: IncludeDirConfig, words: list[str]) -> None:

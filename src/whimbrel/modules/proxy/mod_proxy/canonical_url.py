@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Final
 from whimbrel.base.lazy_re import compile
 from whimbrel.base.numbers import lower, strtol
 from whimbrel.base.static_typing import IntEnum
+from whimbrel.config.core_config import CoreDirConfig
 from whimbrel.config.execute import root_relative
 from whimbrel.config.mpm_config import MpmConfig
 from whimbrel.modules.proxy.mod_proxy.proxy_pass import interpolated
@@ -80,6 +81,16 @@ _ESCAPE: Final = compile(r"%([0-9A-Fa-f]{2})?")
 
 def _encoded(match: re.Match[str]) -> str:
     return f"%{ord(match[0]):02X}"
+
+
+def keeps_encoded_slashes(r: Request) -> bool:
+    """Return True if ``%2F`` in a path stays as it is: AllowEncodedSlashes NoDecode.
+
+    merge_core_dir_configs does not pass it on, so it holds where no section applies.
+    """
+    core = r.dir_config(CoreDirConfig)
+    is_own = core.slashes_of_host == r.server.is_virtual and not r.plan.layers
+    return core.encoded_slashes and not core.decode_slashes and is_own
 
 
 def canonical_encoding(

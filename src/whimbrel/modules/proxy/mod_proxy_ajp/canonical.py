@@ -5,9 +5,13 @@ from __future__ import annotations
 from typing import Final
 
 from whimbrel.base.numbers import lower
-from whimbrel.config.core_config import CoreDirConfig
 from whimbrel.engine.request import Request
-from whimbrel.modules.proxy.mod_proxy.canonical_url import PREFIX, UrlPart, canonical_encoding
+from whimbrel.modules.proxy.mod_proxy.canonical_url import (
+    PREFIX,
+    UrlPart,
+    canonical_encoding,
+    keeps_encoded_slashes,
+)
 from whimbrel.modules.proxy.mod_proxy.model import PROXY_PORTS
 from whimbrel.modules.proxy.mod_proxy.url_authority import UNSENDABLE, BadAuthority, site_of, split_authority
 from whimbrel.registry.phases import DECLINED, OK, HookStatus
@@ -34,8 +38,7 @@ def canonicalize(r: Request, url: str) -> HookStatus:
         sent = path
         query = r.args
     else:
-        core = r.dir_config(CoreDirConfig)
-        keeps = not old and core.encoded_slashes and not core.decode_slashes
+        keeps = not old and keeps_encoded_slashes(r)
         sent = canonical_encoding(path, UrlPart.PATH, keeps_encoded_slashes=keeps)
         query = r.args
     if sent is None:

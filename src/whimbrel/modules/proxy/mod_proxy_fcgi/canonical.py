@@ -6,10 +6,15 @@ import re
 from typing import Final
 
 from whimbrel.base.numbers import lower
-from whimbrel.config.core_config import CoreDirConfig
 from whimbrel.engine.request import Request
 from whimbrel.http.syntax.url import Slashes, unescape
-from whimbrel.modules.proxy.mod_proxy.canonical_url import FROM_HANDLER, PREFIX, UrlPart, canonical_encoding
+from whimbrel.modules.proxy.mod_proxy.canonical_url import (
+    FROM_HANDLER,
+    PREFIX,
+    UrlPart,
+    canonical_encoding,
+    keeps_encoded_slashes,
+)
 from whimbrel.modules.proxy.mod_proxy.model import PROXY_PORTS
 from whimbrel.modules.proxy.mod_proxy.url_authority import BadAuthority, site_of, split_authority
 from whimbrel.modules.proxy.mod_proxy_fcgi.settings import FcgiDirConfig
@@ -55,8 +60,7 @@ def _path(r: Request, path: str) -> str | HookStatus:
             r.log("error", text, code="AH10414", module=_MODULE)
             return 403
         return path
-    core = r.dir_config(CoreDirConfig)
-    keeps = core.encoded_slashes and not core.decode_slashes
+    keeps = keeps_encoded_slashes(r)
     sent = canonical_encoding(path, UrlPart.PATH, keeps_encoded_slashes=keeps)
     return 400 if sent is None else sent
 

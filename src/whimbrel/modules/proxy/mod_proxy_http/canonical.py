@@ -5,9 +5,13 @@ from __future__ import annotations
 from typing import Final, NamedTuple
 
 from whimbrel.base.numbers import lower
-from whimbrel.config.core_config import CoreDirConfig
 from whimbrel.engine.request import Request
-from whimbrel.modules.proxy.mod_proxy.canonical_url import PREFIX, UrlPart, canonical_encoding
+from whimbrel.modules.proxy.mod_proxy.canonical_url import (
+    PREFIX,
+    UrlPart,
+    canonical_encoding,
+    keeps_encoded_slashes,
+)
 from whimbrel.modules.proxy.mod_proxy.model import port_of_scheme
 from whimbrel.modules.proxy.mod_proxy.url_authority import UNSENDABLE, BadAuthority, split_authority
 from whimbrel.registry.phases import DECLINED, FORWARD_PROXY, OK, HookStatus
@@ -78,6 +82,5 @@ def _path_and_query(r: Request, path: str, new: bool) -> tuple[str | None, str |
         return path, None
     if new and "proxy-noencode" in r.notes:
         return path, r.args
-    core = r.dir_config(CoreDirConfig)
-    keeps = new and core.encoded_slashes and not core.decode_slashes
+    keeps = new and keeps_encoded_slashes(r)
     return canonical_encoding(path, UrlPart.PATH, keeps_encoded_slashes=keeps), r.args

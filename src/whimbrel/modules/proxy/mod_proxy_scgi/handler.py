@@ -8,12 +8,16 @@ from typing import Final, cast
 from whimbrel.backends.reader import BackendError, ResponseHead
 from whimbrel.backends.scgi import ScgiReader, request_bytes
 from whimbrel.base.numbers import lower
-from whimbrel.config.core_config import CoreDirConfig
 from whimbrel.engine.request import Request
 from whimbrel.http.http1.chunked import BodyError
 from whimbrel.http.semantics.headers import Headers
 from whimbrel.modules.proxy.mod_proxy.backend import Route, WorkerBackend
-from whimbrel.modules.proxy.mod_proxy.canonical_url import PREFIX, UrlPart, canonical_encoding
+from whimbrel.modules.proxy.mod_proxy.canonical_url import (
+    PREFIX,
+    UrlPart,
+    canonical_encoding,
+    keeps_encoded_slashes,
+)
 from whimbrel.modules.proxy.mod_proxy.model import PROXY_PORTS
 from whimbrel.modules.proxy.mod_proxy.program_exchange import (
     ProgramExchange,
@@ -51,8 +55,7 @@ def canonicalize(r: Request, url: str) -> HookStatus:
     except BadAuthority as problem:
         r.log("error", f"error parsing URL {problem.rest}: {problem}", code="AH00857", module=_MODULE)
         return 400
-    core = r.dir_config(CoreDirConfig)
-    keeps = not old and core.encoded_slashes and not core.decode_slashes
+    keeps = not old and keeps_encoded_slashes(r)
     sent = canonical_encoding(path, UrlPart.PATH, keeps_encoded_slashes=keeps)
     if sent is None:
         return 400

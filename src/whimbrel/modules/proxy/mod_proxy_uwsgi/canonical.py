@@ -5,9 +5,13 @@ from __future__ import annotations
 from typing import Final
 
 from whimbrel.base.numbers import lower
-from whimbrel.config.core_config import CoreDirConfig
 from whimbrel.engine.request import Request
-from whimbrel.modules.proxy.mod_proxy.canonical_url import PREFIX, UrlPart, canonical_encoding
+from whimbrel.modules.proxy.mod_proxy.canonical_url import (
+    PREFIX,
+    UrlPart,
+    canonical_encoding,
+    keeps_encoded_slashes,
+)
 from whimbrel.modules.proxy.mod_proxy.url_authority import UNSENDABLE, BadAuthority, site_of, split_authority
 from whimbrel.registry.phases import DECLINED, OK, HookStatus
 
@@ -33,8 +37,7 @@ def canonicalize(r: Request, url: str) -> HookStatus:
             r.log("error", text, code="AH10417", module=_MODULE)
             return 403
     else:
-        core = r.dir_config(CoreDirConfig)
-        keeps = core.encoded_slashes and not core.decode_slashes
+        keeps = keeps_encoded_slashes(r)
         sent = canonical_encoding(path, UrlPart.PATH, keeps_encoded_slashes=keeps)
     if sent is None:
         return 400

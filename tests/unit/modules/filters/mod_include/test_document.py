@@ -181,3 +181,14 @@ def test_a_changed_document_is_read_again(tmp_path: Path) -> None:
 def test_tags_have_no_blanks(tmp_path: Path, name: str) -> None:
     with pytest.raises(ConfigError, match=f"{name} may not contain any whitespaces$"):
         build_engine(tmp_path, f'{name} "a b"', {})
+
+
+def test_a_host_with_one_tag_takes_none_of_the_main_server(tmp_path: Path) -> None:
+    """mod_include has no merge of servers; recorded from httpd 2.4.71."""
+    serving = build_engine(
+        tmp_path,
+        f'SSIStartTag "<%"\nSSIEndTag "%>"\n<VirtualHost *:80>\nSSIEndTag "%%"\n</VirtualHost>\n'
+        f'<Directory "@/htdocs">\n{CONF}</Directory>',
+        {"htdocs/p.shtml": '<%echo var="DOCUMENT_NAME"%> <!--#echo var="DOCUMENT_NAME"%%'},
+    )
+    assert body(fetch(serving, "/p.shtml")) == '<%echo var="DOCUMENT_NAME"%> p.shtml'

@@ -47,6 +47,27 @@ def test_a_back_end_that_is_not_there_is_a_503(tmp_path: Path, version: str, lin
     assert all(line in log for line in lines)
 
 
+@pytest.mark.parametrize(
+    ("section", "path"),
+    [
+        ("", "/a%2fb"),
+        ("<Location /other>\nServerSignature On\n</Location>\n", "/a%2fb"),
+        ("<Location />\nServerSignature On\n</Location>\n", "/a%252fb"),
+        ("<Proxy *>\nServerSignature On\n</Proxy>\n", "/a%252fb"),
+        ("<VirtualHost *>\nProxyPass / http://127.0.0.1:@PORT@/\n</VirtualHost>\n", ""),
+    ],
+)
+def test_encoded_slashes_stay_where_no_section_applies(tmp_path: Path, section: str, path: str) -> None:
+    """AllowEncodedSlashes is not merged; recorded from httpd 2.4.71."""
+
+    async def use(server: ProxyServer) -> list[str]:
+        await server.get("/a%2fb")
+        return [head.split(" ")[1] for head in server.heads]
+
+    conf = f"AllowEncodedSlashes NoDecode\nProxyPass / http://127.0.0.1:@PORT@/\n{section}"
+    assert run(tmp_path, answering(OK), use, conf) == ([path] if path else [])
+
+
 def test_a_line_about_the_connection_names_the_back_end(tmp_path: Path) -> None:
     async def use(server: ProxyServer) -> str:
         await server.get()
