@@ -150,6 +150,8 @@ def _of_line(line: LogLine, r: Request, plan: Plan) -> CoreReason:
     if setting is None:
         return CoreReason((), sentence)
     lines = plan.origin(setting.record, setting.field)[-1:]
+    if setting is _SLASHES and plan.core.encoded_slashes:
+        return CoreReason(lines, f"{sentence}, and this line does not hold in virtual hosts")
     return CoreReason(lines, sentence if lines else f"{sentence}: {_default(plan, setting)}")
 
 

@@ -56,6 +56,13 @@ def test_a_default_or_the_request_decides(side: Side, probe: Probe, status: int,
     assert sentence in cause_of(found).sentence
 
 
+def test_encoded_slashes_of_the_main_server_do_not_hold_in_virtual_hosts(tmp_path: Path) -> None:
+    conf = f"{MAIN}AllowEncodedSlashes On\n<VirtualHost *>\nServerName q\n</VirtualHost>\n"
+    cause = cause_of(explain_probe(side_of(tmp_path, conf), Probe("/a%2Fb", host="q")))
+    assert [line.text for line in cause.lines] == ["AllowEncodedSlashes On"]
+    assert "does not hold in virtual hosts" in cause.sentence
+
+
 @pytest.mark.parametrize(
     ("line", "probe", "status"),
     [
