@@ -87,7 +87,7 @@ class ToDecide(Document):
     places: list[str] = Field(description="file:line of each finding, in the order of the text")
 
 
-class Counts(Document):
+class FindingNumbers(Document):
     """The findings about files that the server reads: the next four numbers add up to the first."""
 
     findings: int
@@ -105,7 +105,7 @@ class CheckDocument(Document):
     input: list[str] = Field(description="what the input was taken for")
     stop: str = Field(description="the line at which 2.4 ends its start, and why; empty if none is known")
     to_decide: list[ToDecide] = Field(description="what needs review or a decision, the worst first")
-    counts: Counts
+    counts: FindingNumbers
     next: str = Field(description="the command that follows, empty for none")
     files: list[str]
     lines: int

@@ -70,14 +70,14 @@ def permitted(argv: list[bytes]) -> list[bytes] | None:
     return argv if may_start_programs() else None
 
 
-def report(what: str, *, is_handler: bool = True) -> None:
+def report(what: str, *, makes_response: bool = True) -> None:
     """Note *what* would be run, "" for the request's file; raises ProgramReported where programs are
-    reported. *is_handler*: the program makes the response, and does not only filter it.
+    reported. *makes_response*: it makes the whole response, not a part of it, and does not only filter it.
     """
     if _REPORTED.get():
         raise ProgramReported(what)
     noted = _NOTED.get()
-    if noted is not None and is_handler:
+    if noted is not None and makes_response:
         noted.append(what)
 
 

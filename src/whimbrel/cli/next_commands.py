@@ -165,7 +165,7 @@ def after_verify(
 
 def _after_undecided(result: VerifyResult, repeated: list[str], following: str, *, is_test: bool) -> str:
     """Return what makes the facts known, or who decides about them, and the command that comes then."""
-    again = command_line("verify", *repeated)
+    repetition = command_line("verify", *repeated)
     if result.has_ended:
         more = command_line("verify", *repeated, "--limit", str(MORE_REQUESTS))
         return _next(more) + (f"Or, as it is: {following}\n" if is_test else "")
@@ -174,7 +174,7 @@ def _after_undecided(result: VerifyResult, repeated: list[str], following: str, 
     unknown = len(result.scope.deciding)
     if unknown:
         facts = count_noun(unknown, "fact")
-        lines.append(f"Not known: {facts}; what gives each is named above. Once it is given: {again}")
+        lines.append(f"Not known: {facts}; what gives each is named above. Once it is given: {repetition}")
     if by_hand:
         what = count_noun(by_hand, "line or chain", "lines or chains")
         lines.append(

@@ -20,9 +20,10 @@ from whimbrel.verify.answer import DECIDES, REFUSED, Answer
 from whimbrel.verify.causes import PlanPair
 from whimbrel.verify.config_lines import SideLines
 from whimbrel.verify.deciding_lines import deciding_lines
-from whimbrel.verify.difference import Difference, is_source
+from whimbrel.verify.difference import Difference
 from whimbrel.verify.located_causes import LocatedCauses, separate
 from whimbrel.verify.probe import Probe
+from whimbrel.verify.program_sources import is_source
 from whimbrel.verify.side import Side
 
 VALUES: Final = ("status", "content-type", "handler", "cache-control", "vary", "user")

@@ -139,11 +139,12 @@ def answer_probe(engine: ProbeEngine, probe: Probe) -> tuple[Answer, tuple[Acces
         result = _respond(engine, begun)
         if isinstance(result, Response):
             response = result
+            runs_program = bool(noted)  # later ones are those of commands in a page (mod_include)
             (digest, length) = _digest_now(engine, result)
         else:
-            response, (digest, length) = engine.loop.run_until_complete(_finish(result))
+            response, runs_program, (digest, length) = engine.loop.run_until_complete(_finish(result, noted))
     answer = answer_of(engine, response, digest, length)
-    if noted:
+    if runs_program:
         answer = replace(answer, runs_program=True, sends_file=False)
     return answer, tuple(engine.checks)
 
@@ -173,9 +174,9 @@ def release_body(response: Response) -> None:
         release(part)
 
 
-async def _finish(waiting: Any) -> tuple[Response, tuple[str, int]]:
+async def _finish(waiting: Any, noted: list[str] | None) -> tuple[Response, bool, tuple[str, int]]:
     response: Response = await waiting
-    return response, await _digest(response)
+    return response, bool(noted), await _digest(response)
 
 
 async def _digest(response: Response) -> tuple[str, int]:

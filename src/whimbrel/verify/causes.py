@@ -17,8 +17,9 @@ from whimbrel.base.lazy_dataclasses import dataclass
 from whimbrel.engine.plan.plan import Plan
 from whimbrel.verify.answer import DECIDES, Answer, DecidingLine
 from whimbrel.verify.config_lines import SECTIONS, ConfigLine, LineScope, SideLines, key_of
-from whimbrel.verify.difference import SOURCE, Difference
+from whimbrel.verify.difference import Difference
 from whimbrel.verify.probe_engine import ProbePlanCache
+from whimbrel.verify.program_sources import SOURCE
 from whimbrel.verify.text_differences import MAX_LINES, Roots, TextDifferences, shown
 
 _ACCESS: Final = (

@@ -9,6 +9,7 @@ from typing import Final
 from whimbrel.base.lazy_dataclasses import dataclass
 from whimbrel.upgrade.rules.modules.php import COMMON, OF_ONE_VERSION
 from whimbrel.verify.answer import Answer
+from whimbrel.verify.program_sources import SOURCE, is_source, what_is_sent
 
 VARIABLE: Final[dict[str, str]] = {
     "date": "the time of the response",
@@ -37,8 +38,6 @@ NEW_VARIABLES: Final = frozenset(
 )
 """Variables that 2.2 never sets: of programs, and those of mod_cache for logs."""
 _OF_PAGES: Final = frozenset(("content-type", "content-encoding"))
-SOURCE: Final = "program"
-"""The part that differs where one side sends the text of a program that the other side runs."""
 _BOUNDARY: Final = re.compile(r"(?i)boundary=\"?[0-9a-z]+\"?")
 
 
@@ -81,7 +80,7 @@ def compare(old: Answer, new: Answer) -> Difference | None:
     """
     parts: list[FieldDifference] = []
     if is_source(old, new) or is_source(new, old):
-        words = [_what_is_sent(one) for one in (old, new)]
+        words = [what_is_sent(one) for one in (old, new)]
         return Difference((FieldDifference(SOURCE, words[0], words[1]),))
     if old.status != new.status:
         parts.append(FieldDifference("status", str(old.status), str(new.status)))
@@ -105,19 +104,6 @@ def compare(old: Answer, new: Answer) -> Difference | None:
         _compare(parts, "handler", *(OF_ONE_VERSION.sub(COMMON, one.handler) for one in (old, new)))
         _compare_environments(parts, old, new)
     return Difference(tuple(parts)) if parts else None
-
-
-def is_source(old: Answer, new: Answer) -> bool:
-    """Return True if *new* is the text of the program that would have made *old*."""
-    return old.runs_program and new.sends_file and _name_of(old) == _name_of(new)
-
-
-def _name_of(answer: Answer) -> str:
-    return answer.file.rpartition("/")[2]
-
-
-def _what_is_sent(answer: Answer) -> str:
-    return f"runs {_name_of(answer)}" if answer.runs_program else f"sends the source of {_name_of(answer)}"
 
 
 def _compare(parts: list[FieldDifference], name: str, old: str, new: str) -> None:

@@ -16,8 +16,9 @@ from whimbrel.verify.answer import Answer
 from whimbrel.verify.causes import Cause, Causes, PlanPair, ServerKey
 from whimbrel.verify.config_lines import ConfigLine, lines_of
 from whimbrel.verify.coverage.without_line import RemovalBudget, side_without
-from whimbrel.verify.difference import SOURCE, Difference
+from whimbrel.verify.difference import Difference
 from whimbrel.verify.probe import Probe
+from whimbrel.verify.program_sources import SOURCE
 from whimbrel.verify.side import Side
 
 BUDGET: Final = RemovalBudget(requests=500, loaded=40_000)

@@ -13,8 +13,9 @@ from whimbrel.upgrade.knowledge.scope import KnowledgeScope
 from whimbrel.upgrade.model import AccessDifference, Risk
 from whimbrel.verify.answer import Answer, DecidingLine
 from whimbrel.verify.causes import REFUSED_LINE, Cause
-from whimbrel.verify.difference import SOURCE, Difference, is_source
+from whimbrel.verify.difference import Difference
 from whimbrel.verify.probe import Probe
+from whimbrel.verify.program_sources import SOURCE, is_source
 from whimbrel.verify.side import LoadError
 
 CUT: Final = "not every request that can be derived was asked"

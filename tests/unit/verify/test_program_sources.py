@@ -70,3 +70,16 @@ def test_a_text_that_is_run_from_then_on_does_not_open(root: Path) -> None:
     new = with_modules(root, "new", PHP7, "2.4")
     (group,) = source_groups(old, new)
     assert not group.opens
+
+
+@pytest.mark.parametrize("option", ["Includes", "IncludesNOEXEC"])
+def test_a_page_with_commands_is_no_program(root: Path, option: str) -> None:
+    """The text of the page is sent as it is read either way; the option decides about the command."""
+    (root / "htdocs/page.shtml").write_text('<!--#exec cgi="/index.php" -->\n')
+    text = (
+        f'AddOutputFilter INCLUDES .shtml\nAddHandler cgi-script .php\n<Directory "{root}/htdocs">\n'
+        f"Options ExecCGI {option}\n</Directory>"
+    )
+    one = side(root, "old", text, "2.2", "include", "cgi")
+    answer = one.answer(Probe("/page.shtml", host="localhost:8080", port=8080))
+    assert (answer.status, answer.runs_program) == (200, False)

@@ -227,18 +227,18 @@ class _Fixpoint:
                 raise RuleError(rule, problem) from problem
         findings = resolve_conflicts(findings, self.current.files)
         foreign = {path for path, file in self.current.files.items() if file.foreign}
-        kept: list[Finding] = []
+        open_findings: list[Finding] = []
         for finding in findings:
             if finding.place.path in foreign:
                 continue
             if not is_suppressed(finding, self.current):
-                kept.append(finding)
+                open_findings.append(finding)
             elif finding.accepted:
                 place = self._original(finding).place
                 self.accepted[place] = UnknownItem(
                     UnknownKind.ASSUMED, place, f"ignore[{finding.rule}]: {finding.accepted}", NOT_SHOWN
                 )
-        return kept
+        return open_findings
 
     def _choose(self, proposals: list[Finding]) -> tuple[list[_Chosen], EditSelection]:
         """Select the findings whose edits can be applied now; declined and impossible ones are recorded in

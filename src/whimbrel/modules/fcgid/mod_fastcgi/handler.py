@@ -85,7 +85,7 @@ def make_handler(scope: Scope) -> CompiledHook:
                 words = "does not exist" if r.finfo is None else "is a directory"
                 r.log("error", f'FastCGI: invalid (dynamic) server "{name}": it {words}', module=MODULE)
                 return 404 if r.finfo is None else 403
-        report("")
+        report("", makes_response=r.main is None)
         r.set_uncacheable()
         add_common_vars(r)
         await add_cgi_vars(r)

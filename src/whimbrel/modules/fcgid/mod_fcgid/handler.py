@@ -49,7 +49,7 @@ def make_handler(scope: Scope) -> CompiledHook:
         status = refusal(r, wrapper)
         if status != OK:
             return status
-        report("")
+        report("", makes_response=r.main is None)
         r.set_uncacheable()
         add_common_vars(r)
         await add_cgi_vars(r)

@@ -191,7 +191,7 @@ def _is_only_named(defined: ExtFilterDefinition) -> bool:
     """
     if may_start_programs() or not os.access(to_bytes(defined.command), os.X_OK):
         return False
-    report(defined.command, is_handler=False)
+    report(defined.command, makes_response=False)
     return True
 
 

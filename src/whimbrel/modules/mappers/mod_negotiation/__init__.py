@@ -103,9 +103,9 @@ async def _read_directory(r: Request, n: Negotiation) -> HookStatus:
     directory, _, requested = (r.filename or "").rpartition("/")
     listed = r.deps.stat_directory(directory or "/")
     slices = Slices(r.engine.turns)
-    is_here = listed is not ASSUMED_DIRECTORY
+    is_readable = listed is not ASSUMED_DIRECTORY
     try:
-        names = await _names(directory or "/", to_bytes(requested + "."), slices) if is_here else []
+        names = await _names(directory or "/", to_bytes(requested + "."), slices) if is_readable else []
     except OSError:
         r.set_uncacheable()
         r.log("error", f"cannot read directory for multi: {directory}/", code="AH00686", module="negotiation")

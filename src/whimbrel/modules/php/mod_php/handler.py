@@ -81,7 +81,7 @@ class PhpHandler:
         return self.has_bit and r.finfo is not None and bool(r.finfo.st_mode & S_IXUSR)
 
     async def _exchange(self, r: Request) -> HookStatus:
-        report("")
+        report("", makes_response=r.main is None)
         manager: ProcessManager | None = r.engine.runtime.program("php")
         if manager is None and not may_start_programs():
             return stand_in_answer(r, "text/html")

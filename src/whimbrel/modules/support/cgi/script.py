@@ -346,7 +346,7 @@ def make_runner(variant: CgiVariant, log: ScriptLog, timeout: float) -> HookFn:
             )
             log.error(r, status, words)
             return status
-        report("")
+        report("", makes_response=r.main is None)
         r.set_uncacheable()
         add_common_vars(r)
         await add_cgi_vars(r)

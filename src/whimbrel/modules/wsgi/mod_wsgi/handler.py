@@ -239,7 +239,7 @@ class WsgiHandler:
         """Send *r* to a process; to another one if that is about to be replaced."""
         manager: ProcessManager | None = r.engine.runtime.program(MODULE)
         if manager is None:
-            report(described(r, target))
+            report(described(r, target), makes_response=r.main is None)
         if manager is None and not may_start_programs():
             return stand_in_answer(r, "text/plain", described(r, target))
         if manager is None:
