@@ -11,6 +11,7 @@ from whimbrel.syntax.words import getword, quoted
 from whimbrel.upgrade.model import FileEdit
 from whimbrel.upgrade.source.config_tree import ConfigTree, Statement
 from whimbrel.upgrade.source.queries import is_branch, main_statements
+from whimbrel.upgrade.source.suppressions import SUPPRESSION
 
 GUARD_24: Final = "<IfModule mod_authz_core.c>"
 GUARD_22: Final = "<IfModule !mod_authz_core.c>"
@@ -56,17 +57,23 @@ def insert_for_server(tree: ConfigTree, lines: list[str]) -> tuple[Statement, Fi
 
 
 def insert_above_comment(statement: Statement, lines: list[str]) -> FileEdit:
-    """Insert *lines* above *statement* and the comment directly above it, unless that comment begins the
-    file."""
+    """Insert *lines* above *statement* and the comment directly above it.
+
+    Of a comment that begins the file, only a mark that exempts the statement stays with it.
+    """
     edit = statement.insert_before(lines)
     data = statement.file.document.bytes
     start = statement.node.start
+    marked = start
     while start and data[:start].endswith(b"\n"):
         line = data.rfind(b"\n", 0, start - 1) + 1
         if not data[line:start].lstrip(b" \t").startswith(b"#"):
             break
         start = line
-    return edit if not start else FileEdit(edit.path, Edit(start, start, edit.edit.text))
+        if SUPPRESSION.search(data, line, data.find(b"\n", line)):
+            marked = line
+    at = start or marked
+    return FileEdit(edit.path, Edit(at, at, edit.edit.text))
 
 
 def is_quotable(word: str) -> bool:

@@ -9,7 +9,8 @@ from typing import Final
 from whimbrel.upgrade.model import Finding
 from whimbrel.upgrade.source.config_tree import ConfigTree
 
-_SUPPRESSION: Final = re.compile(rb"#[^\n]*?\bwhimbrel:[ \t]*ignore(?:\[([\w ,]*)\])?")
+SUPPRESSION: Final = re.compile(rb"#[^\n]*?\bwhimbrel:[ \t]*ignore(?:\[([\w ,]*)\])?")
+"""The mark in a comment that exempts a line, and the rules that it names."""
 
 
 def is_suppressed(finding: Finding, tree: ConfigTree) -> bool:
@@ -32,7 +33,7 @@ def suppressions(data: bytes) -> dict[int, frozenset[str]]:
         return suppressed
     lines = data.split(b"\n")
     for number, line in enumerate(lines, 1):
-        match = _SUPPRESSION.search(line)
+        match = SUPPRESSION.search(line)
         if match:
             names = frozenset((match[1] or b"").decode().upper().replace(",", " ").split())
             suppressed[_suppressed_line(lines, number)] = names

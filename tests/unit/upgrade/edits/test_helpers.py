@@ -83,6 +83,11 @@ def test_fragments_have_no_server(tmp_path: Path) -> None:
         ("A\n\n# about old\n# and more\nOld w\n", "A\n\nNEW\n# about old\n# and more\nOld w\n"),
         ("A\n# about a\n\nOld w\n", "A\n# about a\n\nNEW\nOld w\n"),
         ("# the file\nOld w\n", "# the file\nNEW\nOld w\n"),
+        ("# whimbrel: ignore[C06]\nOld w\n", "NEW\n# whimbrel: ignore[C06]\nOld w\n"),
+        (
+            "# the file\n# whimbrel: ignore[C06]\n# reviewed\nOld w\n",
+            "# the file\nNEW\n# whimbrel: ignore[C06]\n# reviewed\nOld w\n",
+        ),
         ("Old w\n", "NEW\nOld w\n"),
     ],
 )
