@@ -7,7 +7,8 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Awaitable, Coroutine
+from collections.abc import Awaitable, Callable, Coroutine
+from functools import partial
 from typing import TYPE_CHECKING, Any, Final
 
 from whimbrel.base.bounded_dict import BoundedDict
@@ -25,7 +26,7 @@ from whimbrel.engine.abandon import close_sources
 from whimbrel.engine.cache.index import ResponseCache
 from whimbrel.engine.connection import Connection
 from whimbrel.engine.coroutines import Suspended, drive, run_until_suspended
-from whimbrel.engine.deps.files import FileCache, TickStatCache
+from whimbrel.engine.deps.files import Dependencies, FileCache, TickStatCache
 from whimbrel.engine.input.body import RequestBody, level_of
 from whimbrel.engine.log.error_log import ErrorLog
 from whimbrel.engine.log.error_log_line import LogLine, enabled
@@ -85,13 +86,18 @@ class Engine:
         self.methods = configuration.methods
         self.main = configuration.main
         self.htaccess = HtaccessResolver(configuration, self.plans)
-        self.is_general_only = os.environ.get(GENERAL_PATH) == "1"
+        self.is_general_only = configuration.is_mapped or os.environ.get(GENERAL_PATH) == "1"
         self.prepared = PreparedCache()
         self._directories: dict[int, tuple[list[Section], list[Section]]] = {}
         self.error_log = ErrorLog(configuration, runtime)
         self._seen_once = Doorkeeper(MAX_SEEN)
         self.file_cache = FileCache()
         self.stat_cache = TickStatCache()
+        self.dependencies: Callable[[TickStatCache], Dependencies] = Dependencies
+        if configuration.is_mapped:
+            from whimbrel.engine.deps.copied_files import CopiedDependencies  # no server runs so
+
+            self.dependencies = partial(CopiedDependencies, configuration.copied)
         servers = unique_by(configuration.servers(), CoreServerConfig)
         announces = any(server.value(CoreServerConfig, "protocols") for server in servers)
         self.response_cache = ResponseCache(self.stat_cache, has_first=announces)

@@ -102,7 +102,7 @@ def defined(configuration: Configuration, name: str) -> bool:
 
 
 def file_exists(configuration: Configuration, name: str) -> bool:
-    return os.path.exists(to_bytes(root_relative(configuration.root, name)))
+    return os.path.exists(to_bytes(configuration.disk.on_disk(root_relative(configuration.root, name))))
 
 
 def directive_known(configuration: Configuration, name: str) -> bool:

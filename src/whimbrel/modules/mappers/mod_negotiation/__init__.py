@@ -104,7 +104,7 @@ async def _read_directory(r: Request, n: Negotiation) -> HookStatus:
     listed = r.deps.stat_directory(directory or "/")
     slices = Slices(r.engine.turns)
     try:
-        names = await _names(directory or "/", to_bytes(requested + "."), slices)
+        names = await _names(r.deps.on_disk(directory or "/"), to_bytes(requested + "."), slices)
     except OSError:
         r.set_uncacheable()
         r.log("error", f"cannot read directory for multi: {directory}/", code="AH00686", module="negotiation")
@@ -159,7 +159,7 @@ def _read_map(r: Request, source: Request, n: Negotiation) -> HookStatus:
     path = source.filename or ""
     source.deps.stat(path)
     try:
-        data = read_regular(to_bytes(path))
+        data = read_regular(to_bytes(r.deps.on_disk(path)))
     except IsADirectoryError:  # httpd can open it, but reads nothing from it
         data = b""
     except OSError as problem:
