@@ -174,7 +174,7 @@ def _idle_copies(result: UpgradeResult, directory: str, copy: ServerCopy) -> Ite
         return
     yield f"nothing is changed in {directory}: its server reads the old files until --write changes them"
     idle = [path for path in result.files if result.tree.files[path].role is Role.HTACCESS]
-    if not idle:
+    if not idle or copy.is_image:
         return
     named = [*idle[:MAX_IDLE], *["..."] * (len(idle) > MAX_IDLE)]
     refused = [f"{os.path.dirname(path)} ({os.path.basename(path)}:{line})" for path, line in copy.refused]
