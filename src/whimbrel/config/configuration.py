@@ -63,7 +63,7 @@ class Configuration:
         missing: what lines name and this machine does not have, if the server runs elsewhere.
         copied: where a copy has the paths of the text.
         is_mapped: paths are those of the text; False where an adapter has changed the lines.
-        disk: where the files of paths are, as they were read from the text.
+        disk: where the files of these paths are.
         foreign_modules: identifiers of loaded modules of which nothing is known here.
         foreign_libraries: those of modules that httpd does not distribute, by their lines in reading order.
         third_party: lines of modules without behaviour here; None before the first.
@@ -82,7 +82,9 @@ class Configuration:
         self.copied = CopiedPaths(options.server_root, options.copied)
         self.is_mapped = options.is_copy and options.adapter is None
         self.disk = self.copied if self.is_mapped else IN_PLACE
-        self.root = self.disk.text_root or options.server_root
+        if options.adapter is not None and options.adapter.has_image:
+            self.disk = CopiedPaths.links_of(self.copied.image)
+        self.root = (self.is_mapped and self.disk.text_root) or options.server_root
         self.main = Server()
         self.virtual_hosts: list[Server] = []
         self.modules = LoadedModules(self.version)
@@ -134,7 +136,8 @@ class Configuration:
 
     def copied_path(self, path: str) -> str:
         """Return the path in a copy of the server root, "" for one outside of it; without a copy *path*."""
-        return self.disk.openable(self.copied.place(path)) if self.options.is_copy else path
+        place = self.copied.place(path) if self.options.is_copy else path
+        return self.disk.openable(place) if place else ""
 
     def home(self, user: str) -> str | None:
         """Return the directory of *user*, as paths of the configuration name it; None for nobody."""

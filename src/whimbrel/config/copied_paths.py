@@ -48,6 +48,13 @@ class CopiedPaths:
         self._places = [(original.rstrip("/"), place.rstrip("/")) for original, place in places]
         self.image = next((place for original, place in self._places if not original), "")
 
+    @classmethod
+    def links_of(cls, image: str) -> CopiedPaths:
+        """Return places of paths that are in *image* already: only links are resolved."""
+        places = cls("", ())
+        places.image = image
+        return places
+
     def declare_root(self, path: str) -> None:
         """ServerRoot: *path* is where the text has the files of `root`, if nothing states another place."""
         self.declared_root = path

@@ -95,7 +95,7 @@ class CommandContext(Command):
     def server_path(self, path: str) -> str:
         place = root_relative(self.configuration.root, path)
         if self._adapter is not None:
-            return self._adapter.path(self.node, place)
+            return self.configuration.disk.openable(self._adapter.path(self.node, place))
         return self.configuration.stand_in(self.configuration.disk.openable(place), self.place, self.name)
 
     def document_path(self, path: str) -> str:

@@ -12,7 +12,13 @@ from whimbrel.directives.node import Node
 
 
 class LineAdapter(Protocol):
-    """Lines of a configuration as this machine needs them: other ports, places of files and users."""
+    """Lines of a configuration as this machine needs them: other ports, places of files and users.
+
+    Attributes:
+        has_image: the places are those of an image of a machine, whose links lead from the image's own ``/``.
+    """
+
+    has_image: bool
 
     def arguments(self, node: Node) -> str:
         """Return the arguments that are executed in place of those of *node*."""

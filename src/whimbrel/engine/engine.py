@@ -19,6 +19,7 @@ from whimbrel.base.machine_failures import FAILURES, cause_of, place_of
 from whimbrel.base.sync_waits import SyncWaits
 from whimbrel.catalogue.log_sources import source_of
 from whimbrel.config.configuration import Configuration
+from whimbrel.config.copied_paths import IN_PLACE
 from whimbrel.config.core_config import CoreServerConfig
 from whimbrel.config.model import Section, Server, unique_by
 from whimbrel.engine import identity
@@ -86,7 +87,7 @@ class Engine:
         self.methods = configuration.methods
         self.main = configuration.main
         self.htaccess = HtaccessResolver(configuration, self.plans)
-        self.is_general_only = configuration.is_mapped or os.environ.get(GENERAL_PATH) == "1"
+        self.is_general_only = os.environ.get(GENERAL_PATH) == "1"
         self.prepared = PreparedCache()
         self._directories: dict[int, tuple[list[Section], list[Section]]] = {}
         self.error_log = ErrorLog(configuration, runtime)
@@ -94,10 +95,11 @@ class Engine:
         self.file_cache = FileCache()
         self.stat_cache = TickStatCache()
         self.dependencies: Callable[[TickStatCache], Dependencies] = Dependencies
-        if configuration.is_mapped:
+        if configuration.disk is not IN_PLACE:
             from whimbrel.engine.deps.copied_files import CopiedDependencies  # no server runs so
 
-            self.dependencies = partial(CopiedDependencies, configuration.copied)
+            self.dependencies = partial(CopiedDependencies, configuration.disk)
+            self.is_general_only = True  # the other paths look at files by the names in requests
         servers = unique_by(configuration.servers(), CoreServerConfig)
         announces = any(server.value(CoreServerConfig, "protocols") for server in servers)
         self.response_cache = ResponseCache(self.stat_cache, has_first=announces)

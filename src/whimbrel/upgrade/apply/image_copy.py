@@ -76,12 +76,12 @@ def copy_image(result: UpgradeResult, to: Path, copied: Tree, copy: Copying) -> 
 
 
 def _facts(name: str, image: str, secrets: list[str], missing: list[str]) -> Iterator[str]:
-    more = (
-        f" and {count_noun(len(secrets), 'key or certificate', 'keys and certificates')}" if secrets else ""
-    )
+    left = ["modules", "logs"]
+    if secrets:
+        left.append(f"keys and certificates ({count_noun(len(secrets), 'file')}, such as {secrets[0]})")
     yield (
-        f"{name} is an image of the machine, as {image} is: its paths are those of the text. Not copied: files "
-        f"of modules, logs{more}"
+        f"{name} is an image of the machine, as {image} is: its paths are those of the text; "
+        f"not copied: {', '.join(left)}"
     )
     for place in missing:
         yield (
