@@ -5,6 +5,8 @@ Its links are those of the machine: absolute ones lead from the image's own ``/`
 
 from __future__ import annotations
 
+import os
+import random
 import re
 from pathlib import Path
 
@@ -130,6 +132,8 @@ URLS = tuple(
 )
 """Requests that touch what the image has, and what it lacks."""
 CLIENTS = ("192.0.2.7", "198.51.100.1")
+WRITTEN = 1_300_000_000
+"""The time of the last change of all files."""
 _COMMANDS = {
     "check": check.app,
     "explain": explain.app,
@@ -151,6 +155,7 @@ def write_image(top: Path, lines: str = "", **texts: str) -> Path:
         path = top / name
         path.parent.mkdir(parents=True, exist_ok=True)
         path.write_text(text)
+        os.utime(path, (WRITTEN, WRITTEN))
     (top / "var/www/cgi-bin/there.cgi").chmod(0o755)
     for name, target in LINKS.items():
         link = top / name
@@ -164,3 +169,14 @@ def run(command: str, *words: str | Path) -> tuple[int, str]:
     result = CliRunner().invoke(_COMMANDS[command], [*map(str, words)], env={"COLUMNS": "400"})
     assert result.exception is None or isinstance(result.exception, SystemExit), result.exception
     return result.exit_code, re.sub(r"\x1b\[[\d;]*m", "", result.output)
+
+
+def random_urls(count: int, seed: int) -> list[str]:
+    """Return URLs of random names of the image, in random depth."""
+    draw = random.Random(seed)
+    hosts = sorted({url.split("/")[2] for url in URLS})
+    names = sorted({name for url in URLS for name in url.split("/")[3:]} - {"there.cgi"})
+    return [
+        f"http://{draw.choice(hosts)}/" + "/".join(draw.choices(names, k=draw.randint(1, 3)))
+        for _ in range(count)
+    ]

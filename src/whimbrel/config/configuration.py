@@ -164,13 +164,15 @@ class Configuration:
     def stand_in_directory(self, path: str, line: SourceLocation, name: str) -> None:
         """Let the documents of `LoadOptions.stand_in_image` be those of *path*, if the own image lacks them.
 
-        The line *name* at *line* names the directory.
+        The line *name* at *line* names the directory, or one with a pattern in it.
         """
         other = self.options.stand_in_image
-        is_missing = bool(other) and self.is_mapped and not self.disk.exists(path)
-        if not is_missing or not os.path.lexists(to_bytes(other + path)):
+        head, pattern, _ = path.partition("%" if "%" in path else "$")
+        path = head.rpartition("/")[0] if pattern else path.rstrip("/")
+        is_missing = bool(other and path) and self.is_mapped and not self.disk.exists(path)
+        if not is_missing or not os.path.isdir(to_bytes(other + path)):
             return
-        missing = path.rstrip("/")
+        missing = path
         while (above := missing.rpartition("/")[0]) and not self.disk.exists(above):
             missing = above
         self.copied.add(missing, other + missing)

@@ -53,6 +53,7 @@ class CopiedPaths:
         """Return places of paths that are in *image* already: only links are resolved."""
         places = cls("", ())
         places.image = image
+        places.add("", image)
         return places
 
     def declare_root(self, path: str) -> None:
@@ -64,6 +65,11 @@ class CopiedPaths:
     def add(self, path: str, place: str) -> None:
         """Let the directory *path* of the text, which the copy lacks, be at *place*."""
         self._places.append((path.rstrip("/"), place.rstrip("/")))
+
+    @property
+    def is_text(self) -> bool:
+        """Return True if paths are those of the text, which has another place for the files of `root`."""
+        return bool(self.declared_root)
 
     @property
     def text_root(self) -> str:
@@ -83,18 +89,13 @@ class CopiedPaths:
             return path
         return self._found(path)
 
-    def text_path(self, place: str) -> str:
-        """Return the path that the text has for a file at *place*, *place* itself if it is in no image."""
-        if self.image and place.startswith(f"{self.image}/"):
-            return place[len(self.image) :]
-        return place
-
     def on_disk(self, path: str, *, follow: bool = True) -> str:
         """Return the file to open for *path*: in an image its links are those of the machine, whose ``/`` is
         the image. *follow*: the last name may be a link, too. A path outside of a copy is returned as it is.
         """
         place = self.place(path) or path
-        return place if not self.image else inside_links(self.image, place, follow=follow)
+        text = self._text_of(place) if self.image else ""
+        return self._at(self._without_links(text, follow=follow)) if text else place
 
     def openable(self, path: str) -> str:
         """Return the name under which this machine opens the file at *path*: as the copy has it, without
@@ -103,7 +104,7 @@ class CopiedPaths:
         place = self.place(path) or path
         if not self.image:
             return place
-        found = inside_links(self.image, place)
+        found = self.on_disk(place)
         return place if real_path(place) == real_path(found) else found
 
     def is_directory(self, path: str) -> bool:
@@ -162,43 +163,48 @@ class CopiedPaths:
                 result = place + path[len(original) :]
         return result
 
+    def _at(self, text: str) -> str:
+        """Return the place of an absolute path of the text in an image."""
+        return text if f"{text}/".startswith(SYSTEM) else self._found(text)
+
+    def _text_of(self, place: str) -> str:
+        """Return the path that the text has for *place*; "" for one that no directory of the text has."""
+        found = [(path, original) for original, path in self._places if f"{place}/".startswith(f"{path}/")]
+        if not found:
+            return ""
+        path, original = max(found, key=lambda pair: len(pair[0]))
+        return original + place[len(path) :] or "/"
+
+    def _without_links(self, text: str, *, follow: bool) -> str:
+        """Return *text* without symbolic links above its last name, with *follow* there too.
+
+        A link in an image that is absolute leads from the image, one with too many ``..`` ends there, as on
+        the machine. A link that names a place of the copy was made for it. No more than `MAX_LINKS` links are
+        followed.
+        """
+        waiting = text.split("/")[::-1]
+        tail = "/" if text.endswith("/") and text.strip("/") else ""
+        found: list[str] = []
+        links = 0
+        while waiting:
+            name = waiting.pop()
+            if name in ("", "."):
+                continue
+            if name == "..":
+                found = found[:-1]
+                continue
+            found.append(name)
+            is_kept = not any(waiting) and not (follow or tail)
+            target = "" if is_kept or links == MAX_LINKS else _link(self._at("/" + "/".join(found)))
+            if target:
+                links += 1
+                found = [] if target.startswith("/") else found[:-1]
+                waiting += (self._text_of(target) or target).split("/")[::-1]
+        return "/" + "/".join(found) + tail
+
 
 IN_PLACE: Final = CopiedPaths("", ())
 """The places of a server that is no copy: every path is its own."""
-
-
-def inside_links(image: str, place: str, *, follow: bool = True) -> str:
-    """Return *place* without symbolic links above its last name, with *follow* there too.
-
-    A link below *image* that is absolute leads from *image*, one with too many ``..`` ends there, as on the
-    machine. A link that names a place of the image as it lies here was made for the copy. After
-    `MAX_LINKS` links, and for a place outside, the path is returned as far as it is known.
-    """
-    if not place.startswith(f"{image}/"):
-        return place
-    waiting = place[len(image) + 1 :].split("/")[::-1]
-    tail = "/" if waiting[0] == "" and len(waiting) > 1 else ""
-    found: list[str] = []
-    links = 0
-    while waiting:
-        name = waiting.pop()
-        if name in ("", "."):
-            continue
-        if name == "..":
-            found = found[:-1]
-            continue
-        here = "/".join((image, *found, name))
-        is_last = not any(waiting)
-        target = "" if is_last and not (follow or tail) else _link(here)
-        if not target or links == MAX_LINKS:
-            found.append(name)
-            continue
-        links += 1
-        if target.startswith("/"):
-            found = []
-            target = target.removeprefix(image) if f"{target}/".startswith(f"{image}/") else target
-        waiting += target.split("/")[::-1]
-    return "/".join((image, *found)) + tail
 
 
 def _link(path: str) -> str:

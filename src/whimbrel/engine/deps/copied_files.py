@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import os
+import zlib
 from errno import EINVAL
+from typing import cast
 
 from whimbrel.base.latin1 import to_bytes, to_text
 from whimbrel.config.copied_paths import CopiedPaths
@@ -53,6 +55,8 @@ class CopiedDependencies(Dependencies):
         except ValueError:
             self._missing(key, EINVAL)
             return None
+        if self._copied.is_text:
+            info = _with_inode(info, zlib.crc32(key[0].rstrip(b"/")))
         known = stat_signature(info)
         self.stats[key] = known
         if known is not None and not is_directory(info):
@@ -70,3 +74,11 @@ class CopiedDependencies(Dependencies):
             )
             for one in super().minimal()
         )
+
+
+def _with_inode(info: os.stat_result, inode: int) -> os.stat_result:
+    """Return *info* with a number that depends on the name in the text: copies of a file have others, and no
+    copy has that of the machine.
+    """
+    values, named = cast("tuple[tuple[int, ...], dict[str, float]]", info.__reduce__()[1])
+    return os.stat_result((values[0], inode, *values[2:]), named)

@@ -58,7 +58,9 @@ def copy_image(result: UpgradeResult, to: Path, copied: Tree, copy: Copying) -> 
         copied.make_directory(os.fsencode(_target(tree.disk.place(directory), image, to)))
     missing = []
     for top in _documents(tree):
-        place = tree.disk.on_disk(top)
+        if os.path.islink(to_bytes(tree.disk.place(top.rstrip("/")))):
+            _copy_link(tree.disk.place(top.rstrip("/")), image, to, copied)
+        place = tree.disk.on_disk(top).rstrip("/")
         entries = _entries(place)
         if entries is None:
             missing.append(place)
@@ -138,13 +140,12 @@ def _written(tree: ConfigTree) -> Iterator[str]:
 
 
 def _documents(tree: ConfigTree) -> list[str]:
-    """Return the directories of the text that URLs are mapped to, none inside another."""
+    """Return the directories of the text that URLs are mapped to or sections name, none inside another."""
     found: list[str] = []
     default = f"{tree.text_root.rstrip('/')}/htdocs"
-    for path, root in served_roots(tree, default, tree.disk.place).items():
-        is_mapped = root.is_named or root.line.name in ("userdir", "documentroot")
+    for path in served_roots(tree, default, tree.disk.place):
         top = path.rstrip("/")
-        if is_mapped and tree.disk.is_directory(path) and not f"{top}/".startswith(tuple(found)):
+        if tree.disk.is_directory(path) and not f"{top}/".startswith(tuple(found)):
             found.append(f"{top}/")
     return found
 

@@ -1,0 +1,51 @@
+"""`whimbrel verify` compares images of a machine: each side reads its own files."""
+
+from __future__ import annotations
+
+import shutil
+from pathlib import Path
+
+import pytest
+
+from tests.support.machine_image import run, write_image
+
+
+@pytest.fixture
+def sides(tmp_path: Path) -> tuple[Path, Path]:
+    return write_image(tmp_path / "a"), write_image(tmp_path / "b")
+
+
+def compared(old: Path, new: Path) -> tuple[int, str]:
+    return run("verify", old, new, "--old-dialect", "2.2", "--new-dialect", "2.2", "--color", "never")
+
+
+def test_equal_images_are_the_same(sides: tuple[Path, Path]) -> None:
+    code, output = compared(*sides)
+    assert "nobody gains and nobody loses" in output and "differences" not in output
+    assert "not here" not in output and "is missing" not in output
+    assert code == 0
+
+
+def test_a_htaccess_file_that_opens_a_directory_is_found(sides: tuple[Path, Path]) -> None:
+    (sides[1] / "srv/shop/closed/.htaccess").write_text("Order allow,deny\nAllow from all\n")
+    _, output = compared(*sides)
+    assert "nobody gains" not in output
+    assert f"{sides[0]}/srv/shop/closed/.htaccess:2: Deny from all" in output
+    assert "http://shop.example.org/closed/" in output
+
+
+def test_new_takes_what_only_it_lacks_from_old(sides: tuple[Path, Path]) -> None:
+    old, new = sides
+    shutil.rmtree(new / "var/www")
+    shutil.rmtree(new / "srv")
+    (new / "etc/httpd/conf/users").unlink()
+    _, output = compared(old, new)
+    assert "nobody gains and nobody loses" in output and "differences" not in output
+    assert f"{old}/var/www/html was read in its place" in output
+    assert f"{old}/etc/httpd/conf/users was read in its place" in output
+
+
+def test_a_document_that_was_removed_is_missed(sides: tuple[Path, Path]) -> None:
+    (sides[1] / "var/www/html/closed/index.html").unlink()
+    _, output = compared(*sides)
+    assert "http://www.example.org/closed/index.html" in output and "404" in output
