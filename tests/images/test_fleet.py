@@ -13,7 +13,6 @@ def test_images_are_checked_and_compared(tmp_path: Path) -> None:
     write_image(tmp_path / "fleet/three", "Redirect /a http://www.example.org/b\n")
     _, output = run("check", "--fleet", tmp_path / "fleet", "--jobs", "1", "--color", "never")
     assert "3 servers" in output and "not read" not in output
-    assert "= one" in output  # two
     out = tmp_path / "out"
     run("upgrade", "--fleet", tmp_path / "fleet", "--out", out, "--jobs", "1", "--color", "never")
     for name in ("one", "three"):

@@ -161,6 +161,8 @@ def write_image(top: Path, lines: str = "", **texts: str) -> Path:
         link = top / name
         link.parent.mkdir(parents=True, exist_ok=True)
         link.symlink_to(target)
+    for where, _, _ in os.walk(top):
+        os.utime(where, (WRITTEN, WRITTEN))
     return top
 
 

@@ -158,6 +158,8 @@ class Configuration:
             place = other.rstrip("/") + path[len(root) :]
             if os.path.isfile(to_bytes(place)):
                 self.stand_ins.setdefault(path, StandIn(place, line, name))
+                if self.is_mapped and self.copied.image:
+                    self.copied.add(self.copied.text_of(path), place)
                 return place
         return path
 

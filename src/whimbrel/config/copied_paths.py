@@ -94,7 +94,7 @@ class CopiedPaths:
         the image. *follow*: the last name may be a link, too. A path outside of a copy is returned as it is.
         """
         place = self.place(path) or path
-        text = self._text_of(place) if self.image else ""
+        text = self._text_at(place) if self.image else ""
         return self._at(self._without_links(text, follow=follow)) if text else place
 
     def openable(self, path: str) -> str:
@@ -106,6 +106,10 @@ class CopiedPaths:
             return place
         found = self.on_disk(place)
         return place if real_path(place) == real_path(found) else found
+
+    def text_of(self, path: str) -> str:
+        """Return the path that the text of an image has for a file at *path*; one of the text is its own."""
+        return self._text_at(self.place(path)) or path
 
     def is_directory(self, path: str) -> bool:
         """Return True if *path* of the text is a directory."""
@@ -167,7 +171,7 @@ class CopiedPaths:
         """Return the place of an absolute path of the text in an image."""
         return text if f"{text}/".startswith(SYSTEM) else self._found(text)
 
-    def _text_of(self, place: str) -> str:
+    def _text_at(self, place: str) -> str:
         """Return the path that the text has for *place*; "" for one that no directory of the text has."""
         found = [(path, original) for original, path in self._places if f"{place}/".startswith(f"{path}/")]
         if not found:
@@ -199,7 +203,7 @@ class CopiedPaths:
             if target:
                 links += 1
                 found = [] if target.startswith("/") else found[:-1]
-                waiting += (self._text_of(target) or target).split("/")[::-1]
+                waiting += (self._text_at(target) or target).split("/")[::-1]
         return "/" + "/".join(found) + tail
 
 

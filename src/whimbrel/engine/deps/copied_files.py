@@ -39,6 +39,15 @@ class CopiedDependencies(Dependencies):
         """As in Dependencies."""
         return self._look(path, follow=False)
 
+    def opened(self, path: str, info: os.stat_result) -> os.stat_result:
+        """Return *info* with a number that depends on the name in the text: copies of a file have others, and
+        none has that of the machine.
+        """
+        if not self._copied.is_text:
+            return info
+        values, named = cast("tuple[tuple[int, ...], dict[str, float]]", info.__reduce__()[1])
+        return os.stat_result((values[0], zlib.crc32(to_bytes(path.rstrip("/"))), *values[2:]), named)
+
     def _look(self, path: str, *, follow: bool) -> os.stat_result | None:
         key = (to_bytes(path), follow)
         probes = self._stat_cache
@@ -55,8 +64,7 @@ class CopiedDependencies(Dependencies):
         except ValueError:
             self._missing(key, EINVAL)
             return None
-        if self._copied.is_text:
-            info = _with_inode(info, zlib.crc32(key[0].rstrip(b"/")))
+        info = self.opened(path, info)
         known = stat_signature(info)
         self.stats[key] = known
         if known is not None and not is_directory(info):
@@ -74,11 +82,3 @@ class CopiedDependencies(Dependencies):
             )
             for one in super().minimal()
         )
-
-
-def _with_inode(info: os.stat_result, inode: int) -> os.stat_result:
-    """Return *info* with a number that depends on the name in the text: copies of a file have others, and no
-    copy has that of the machine.
-    """
-    values, named = cast("tuple[tuple[int, ...], dict[str, float]]", info.__reduce__()[1])
-    return os.stat_result((values[0], inode, *values[2:]), named)

@@ -328,6 +328,7 @@ def send_file(r: Request) -> HookStatus:
         return _refuse(r)
     if r.finfo is None or content_signature(info) != content_signature(r.finfo):
         r.set_uncacheable()
+        info = r.deps.opened(r.filename or "", info)
     r.finfo = info
     is_taken = False
     try:

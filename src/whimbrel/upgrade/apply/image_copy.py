@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import os
 import stat
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
 from typing import Final
 
@@ -29,8 +29,8 @@ MAX_BYTES: Final = 256 << 20
 _ACCOUNTS: Final = "/etc/passwd"
 _DIRECTORIES: Final = (WrittenKind.DIRECTORY, WrittenKind.MECHANISM_DIRECTORY)
 
-Copying = Callable[[str, bytes | None], None]
-"""Copies the file at a place; with a text, that takes the place of its content."""
+Copying = Callable[[str, tuple[bytes, bytes] | None], None]
+"""Copies the file at a place; of two texts the second one is written, if its content is the first one."""
 
 
 def copy_image(result: UpgradeResult, to: Path, copied: Tree, copy: Copying) -> list[str]:
@@ -38,43 +38,117 @@ def copy_image(result: UpgradeResult, to: Path, copied: Tree, copy: Copying) -> 
     OSError.
     """
     tree = result.tree
-    image = tree.disk.image
-    done = set[str]()
-
-    def write(path: str) -> None:
-        if path not in done:
-            done.add(path)
-            copy(path, result.files.get(path))
-
+    writer = _ImageWriter(result, to, copied, copy)
     for path in tree.files:
-        write(path)
+        writer.write(path)
     named = named_files(tree)
-    secrets = [file.path for file in named if file.is_linked]
     for path in [file.path for file in named if not file.is_linked] + _accounts(tree):
-        write(path)
-    for link in _links(tree):
-        _copy_link(link, image, to, copied)
+        writer.write(path)
+    for pattern in tree.include_patterns:
+        writer.note_links_in(os.path.dirname(pattern) if has_wildcards(pattern) else pattern)
     for directory in sorted(_written(tree)):
-        copied.make_directory(os.fsencode(_target(tree.disk.place(directory), image, to)))
-    missing = []
-    for top in _documents(tree):
-        if os.path.islink(to_bytes(tree.disk.place(top.rstrip("/")))):
-            _copy_link(tree.disk.place(top.rstrip("/")), image, to, copied)
-        place = tree.disk.on_disk(top).rstrip("/")
-        entries = _entries(place)
-        if entries is None:
-            missing.append(place)
-            continue
-        copied.make_directory(os.fsencode(_target(place, image, to)))
-        for path, mode in entries:
-            if stat.S_ISDIR(mode):
-                copied.make_directory(os.fsencode(_target(path, image, to)))
-            elif stat.S_ISLNK(mode):
-                _copy_link(path, image, to, copied)
-            elif stat.S_ISREG(mode):
-                write(path)
-    name = from_system(str(to))
-    return list(_facts(name, image, secrets, missing))
+        writer.make_directory(directory)
+    writer.write_documents(_documents(tree))
+    writer.finish()
+    secrets = [file.path for file in named if file.is_linked]
+    return list(_facts(from_system(str(to)), tree.disk.image, secrets, writer.missing))
+
+
+class _ImageWriter:
+    """Writes files, directories and links of an image to the same places of another one.
+
+    Files are written where no link leads to them, and the links last.
+
+    Attributes:
+        missing: the directories of documents that have too much.
+    """
+
+    def __init__(self, result: UpgradeResult, to: Path, copied: Tree, copy: Copying) -> None:
+        self.missing: list[str] = []
+        self._result = result
+        self._disk = result.tree.disk
+        self._to = to
+        self._copied = copied
+        self._copy = copy
+        self._written = set[str]()
+        self._links: dict[str, None] = {}
+        self._directories: dict[str, None] = {}
+
+    def write(self, path: str) -> None:
+        """Write the file that *path* leads to, upgraded, and note the links on the way."""
+        self._note_links(path)
+        place = self._disk.on_disk(path)
+        if place not in self._written:
+            self._written.add(place)
+            file = self._result.tree.files.get(path)
+            text = self._result.files.get(path, file.document.bytes if file is not None else None)
+            self._copy(place, None if file is None or text is None else (file.document.bytes, text))
+
+    def make_directory(self, path: str) -> None:
+        """Make the directory that *path* leads to."""
+        self._note_links(path)
+        place = self._disk.on_disk(path).rstrip("/")
+        self._directories[place] = None
+        self._copied.make_directory(os.fsencode(self._target(place)))
+
+    def write_documents(self, tops: Iterable[str]) -> None:
+        """Write all that is below the directories *tops*, and what links there lead to."""
+        waiting = list(tops)
+        done: list[str] = []
+        while waiting:
+            path = waiting.pop()
+            self._note_links(path)
+            place = self._disk.on_disk(path).rstrip("/")
+            if f"{place}/".startswith(tuple(done)) or not place.startswith(f"{self._disk.image}/"):
+                continue
+            done.append(f"{place}/")
+            entries = _entries(place)
+            if entries is None:
+                self.missing.append(place)
+                continue
+            self.make_directory(place)
+            for entry, mode in entries:
+                if stat.S_ISDIR(mode):
+                    self.make_directory(entry)
+                elif stat.S_ISREG(mode) or (stat.S_ISLNK(mode) and self._disk.is_file(entry)):
+                    self.write(entry)
+                elif stat.S_ISLNK(mode):
+                    self._links[entry] = None
+                    waiting += [entry] if self._disk.is_directory(entry) else []
+
+    def note_links_in(self, directory: str) -> None:
+        """Note the symbolic links in *directory*: they decide which files an Include reads."""
+        for name in self._disk.names_in(directory):
+            place = self._disk.on_disk(f"{directory.rstrip('/')}/{name}", follow=False)
+            if os.path.islink(to_bytes(place)):
+                self._links[place] = None
+
+    def finish(self) -> None:
+        """Make the links, and set the times of directories, of which ETags are made."""
+        image = to_bytes(self._disk.image)
+        for place in self._links:
+            text = os.readlink(to_bytes(place))
+            if text.startswith(image + b"/"):  # made for the copy that is read, not for this one
+                text = text[len(image) :]
+            target = os.fsencode(self._target(place))
+            with self._copied.place(target, create=True, replaces_link=True) as link:
+                if link.status() is None:
+                    link.make_link(text)
+        for place in self._directories:
+            status = os.stat(to_bytes(place))
+            os.utime(self._target(place), ns=(status.st_atime_ns, status.st_mtime_ns))
+
+    def _note_links(self, path: str) -> None:
+        """Note the links among *path* and the directories above it."""
+        text = self._disk.text_of(path)
+        for end in [at for at, char in enumerate(text) if char == "/" and at] + [len(text)]:
+            place = self._disk.on_disk(text[:end], follow=False)
+            if os.path.islink(to_bytes(place)):
+                self._links[place] = None
+
+    def _target(self, place: str) -> Path:
+        """Return where the file at *place* of the image is in the copy."""
+        return self._to / to_system(place.removeprefix(self._disk.image)).lstrip("/")
 
 
 def _facts(name: str, image: str, secrets: list[str], missing: list[str]) -> Iterator[str]:
@@ -92,39 +166,9 @@ def _facts(name: str, image: str, secrets: list[str], missing: list[str]) -> Ite
         )
 
 
-def _target(place: str, image: str, to: Path) -> Path:
-    """Return where the file at *place* of the image is in the copy."""
-    return to / to_system(place.removeprefix(image)).lstrip("/")
-
-
-def _copy_link(path: str, image: str, to: Path, copied: Tree) -> None:
-    text = os.readlink(to_bytes(path))
-    inside = to_bytes(image)
-    if text.startswith(inside + b"/"):  # made for the copy that is read, not for this one
-        text = text[len(inside) :]
-    with copied.place(os.fsencode(_target(path, image, to)), create=True, replaces_link=True) as link:
-        if link.status() is None:
-            link.make_link(text)
-
-
 def _accounts(tree: ConfigTree) -> list[str]:
     """Return the file of users that UserDir reads, if there is one."""
-    is_read = any(tree.named("userdir")) and tree.disk.is_file(_ACCOUNTS)
-    return [tree.disk.on_disk(_ACCOUNTS)] if is_read else []
-
-
-def _links(tree: ConfigTree) -> Iterator[str]:
-    """Yield the symbolic links that Include lines find: they decide which files are read."""
-    for pattern in tree.include_patterns:
-        directory = os.path.dirname(pattern) if has_wildcards(pattern) else pattern
-        if has_wildcards(directory):
-            continue
-        if os.path.islink(to_bytes(pattern)):
-            yield pattern
-        for name in tree.disk.names_in(directory):
-            path = f"{directory.rstrip('/')}/{name}"
-            if os.path.islink(to_bytes(path)):
-                yield path
+    return [_ACCOUNTS] if any(tree.named("userdir")) and tree.disk.is_file(_ACCOUNTS) else []
 
 
 def _written(tree: ConfigTree) -> Iterator[str]:
@@ -140,14 +184,10 @@ def _written(tree: ConfigTree) -> Iterator[str]:
 
 
 def _documents(tree: ConfigTree) -> list[str]:
-    """Return the directories of the text that URLs are mapped to or sections name, none inside another."""
-    found: list[str] = []
+    """Return the directories of the text that URLs are mapped to or sections name."""
     default = f"{tree.text_root.rstrip('/')}/htdocs"
-    for path in served_roots(tree, default, tree.disk.place):
-        top = path.rstrip("/")
-        if tree.disk.is_directory(path) and not f"{top}/".startswith(tuple(found)):
-            found.append(f"{top}/")
-    return found
+    roots = served_roots(tree, default, tree.disk.place)
+    return [path for path in roots if tree.disk.is_directory(path)][::-1]
 
 
 def _entries(top: str) -> list[tuple[str, int]] | None:

@@ -116,9 +116,7 @@ def copy_tree(result: UpgradeResult, directory: str, to: Path) -> ServerCopy:
 def _copy_of_image(result: UpgradeResult, to: Path, copied: Tree) -> ServerCopy:
     image = result.tree.disk.image
 
-    def copy(path: str, text: bytes | None) -> None:
-        file = result.tree.files.get(path)
-        texts = None if file is None else (file.document.bytes, file.document.bytes if text is None else text)
+    def copy(path: str, texts: tuple[bytes, bytes] | None) -> None:
         _copy(path, image, to, copied, texts)
 
     return ServerCopy(from_system(str(to)), tuple(copy_image(result, to, copied, copy)), is_image=True)
