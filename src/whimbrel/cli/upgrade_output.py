@@ -149,7 +149,8 @@ def _counts(
     if is_written:
         where = f"changed in {copy.directory}" if copy else "changed"
         name = display_path if copy else _changed_path
-        yield from (f"{where}: {name(path, directory)}" for path in result.files)
+        top = result.tree.disk.image if copy and copy.is_image else directory
+        yield from (f"{where}: {name(path, top)}" for path in result.files)
     reading = len(result.tree.files)
     changed = f"{len(result.files)} {'changed' if is_written else 'to change'}"
     yield (
