@@ -13,7 +13,6 @@ from whimbrel.base.errors import SourceLocation
 from whimbrel.base.file_reading import read_regular
 from whimbrel.base.latin1 import from_system, to_bytes, to_system, to_text
 from whimbrel.base.lazy_dataclasses import dataclass
-from whimbrel.base.real_paths import real_path
 from whimbrel.base.static_typing import Final
 
 SYSTEM: Final = ("/dev/", "/proc/", "/sys/")
@@ -95,17 +94,16 @@ class CopiedPaths:
         """
         place = self.place(path) or path
         text = self._text_at(place) if self.image else ""
-        return self._at(self._without_links(text, follow=follow)) if text else place
+        return self._at(self._without_links(text, follow=follow)[0]) if text else place
 
     def openable(self, path: str) -> str:
         """Return the name under which this machine opens the file at *path*: as the copy has it, without
         links where one of them would lead out of the image.
         """
         place = self.place(path) or path
-        if not self.image:
-            return place
-        found = self.on_disk(place)
-        return place if real_path(place) == real_path(found) else found
+        text = self._text_at(place) if self.image else ""
+        found, is_left = self._without_links(text, follow=True) if text else ("", False)
+        return self._at(found) if is_left else place
 
     def text_of(self, path: str) -> str:
         """Return the path that the text of an image has for a file at *path*; one of the text is its own."""
@@ -179,8 +177,9 @@ class CopiedPaths:
         path, original = max(found, key=lambda pair: len(pair[0]))
         return original + place[len(path) :] or "/"
 
-    def _without_links(self, text: str, *, follow: bool) -> str:
-        """Return *text* without symbolic links above its last name, with *follow* there too.
+    def _without_links(self, text: str, *, follow: bool) -> tuple[str, bool]:
+        """Return *text* without symbolic links above its last name, with *follow* there too; and True if one
+        of them leads out of the image on this machine.
 
         A link in an image that is absolute leads from the image, one with too many ``..`` ends there, as on
         the machine. A link that names a place of the copy was made for it. No more than `MAX_LINKS` links are
@@ -190,11 +189,13 @@ class CopiedPaths:
         tail = "/" if text.endswith("/") and text.strip("/") else ""
         found: list[str] = []
         links = 0
+        is_left = False
         while waiting:
             name = waiting.pop()
             if name in ("", "."):
                 continue
             if name == "..":
+                is_left = is_left or not found
                 found = found[:-1]
                 continue
             found.append(name)
@@ -203,8 +204,10 @@ class CopiedPaths:
             if target:
                 links += 1
                 found = [] if target.startswith("/") else found[:-1]
-                waiting += (self._text_at(target) or target).split("/")[::-1]
-        return "/" + "/".join(found) + tail
+                inside = self._text_at(target)  # of a link that was made for the copy
+                is_left = is_left or (target.startswith("/") and not inside)
+                waiting += (inside or target).split("/")[::-1]
+        return "/" + "/".join(found) + tail, is_left
 
 
 IN_PLACE: Final = CopiedPaths("", ())
