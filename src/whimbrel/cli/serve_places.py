@@ -34,7 +34,6 @@ class ServePlaces:
         directory: a temporary directory for everything that the server writes; `close` removes it.
         image: the directory that stands for ``/``; "" for a server in place.
         root: the server root.
-        is_complete: *image* is the directory of a copy that has all, not one of links.
         original: the ServerRoot in the text of a copy; "" in place.
         has_drives: the text is of Windows: a drive's letter in front of a path is left out.
     """
@@ -48,7 +47,6 @@ class ServePlaces:
         self.has_drives = not is_in_place and _DRIVE(declared) is not None
         self.original = ""
         self.image = ""
-        self.is_complete = False
         self.root = from_system(server.root)
         original = server.copied[0][0] if server.copied else without_drive(declared)
         if not is_in_place and (server.copied or _is_elsewhere(original, server.root)):
@@ -63,7 +61,6 @@ class ServePlaces:
         self.image = f"{self.directory}/image"
         if is_complete and not has_wildcards(image) and "\\" not in image:
             self.image = image.rstrip("/")
-            self.is_complete = True
         elif is_complete:  # as part of a pattern the name would have another meaning
             self._link("", image)
         else:
@@ -79,6 +76,11 @@ class ServePlaces:
         if not os.path.lexists(link):
             with Tree(to_bytes(self.directory)).place(link, create=True, follow=False) as name:
                 name.make_link(to_bytes(place))
+
+    @property
+    def is_complete(self) -> bool:
+        """Return True if `image` is the directory of a copy that has all, not one of links."""
+        return self.image not in ("", f"{self.directory}/image")
 
     @property
     def copied(self) -> tuple[tuple[str, str], ...]:

@@ -229,12 +229,14 @@ class SideLines:
 
     def _aliases(self, host: tuple[str, int]) -> list[tuple[str, str]]:
         found = []
+        root = self.side.loaded.root
+        disk = self.side.loaded.disk
         for scope in self._own.get(host, []):
             for line in scope.lines if scope.kind == "server" else ():
                 if line.name in PATTERNED:
-                    found += mapped_directories(line.name, line.words(), self.side.loaded)
+                    found += mapped_directories(line.name, line.words(), root, disk)
                 elif line.name in ("alias", "scriptalias") and len(words := line.words()) == 2:
-                    target = os.path.join(self.side.loaded.root, words[1])
+                    target = os.path.join(root, words[1])
                     slash = words[0].endswith("/")
                     found.append((words[0] if slash else words[0] + "/", target.rstrip("/") + "/"))
         return found

@@ -265,7 +265,7 @@ def htaccess_files(
         elif not local_root or not searched.kind_of_root(local_root):
             if root.is_named and "${" not in path:
                 what = "is not here" if local_root else f"is outside of {tree.root}, the copy that is read"
-                tree.unread.append(_missing_root(local_root or path, root, what))
+                tree.unread.append(_missing_root(local_root if tree.disk.image else path, root, what))
                 if overrides.accepts(path, "limit"):
                     tree.missing_roots.append(path)
             local_root = ""

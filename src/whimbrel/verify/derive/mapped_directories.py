@@ -8,8 +8,7 @@ import re
 from collections.abc import Iterator
 from typing import Final
 
-from whimbrel.config.configuration import Configuration
-from whimbrel.config.copied_paths import CopiedPaths
+from whimbrel.config.copied_paths import IN_PLACE, CopiedPaths
 from whimbrel.upgrade.source.served_roots import VIRTUAL, fixed_part, user_words
 
 PATTERNED: Final = frozenset(("userdir", "aliasmatch", "scriptaliasmatch"))
@@ -19,22 +18,19 @@ MAX_USERS: Final = 200
 _LITERAL: Final = re.compile(r"\^?(/[\w/~.%-]*/)")
 
 
-def mapped_directories(name: str, words: list[str], configuration: Configuration) -> list[tuple[str, str]]:
+def mapped_directories(
+    name: str, words: list[str], root: str, disk: CopiedPaths = IN_PLACE
+) -> list[tuple[str, str]]:
     """Return URL prefixes with the directories that a line of `PATTERNED` maps them to, both with a slash.
 
     Of AliasMatch it is the part of both before the first group: most expressions copy the rest.
     """
     if name == "userdir":
-        return [
-            pair
-            for word in user_words(words)
-            if "://" not in word
-            for pair in _of_users(word, configuration.disk)
-        ]
+        return [pair for word in user_words(words) if "://" not in word for pair in _of_users(word, disk)]
     if len(words) < 2:
         return []
     prefix = _LITERAL.match(words[0])
-    target = fixed_part(os.path.join(configuration.root, words[1]), "$").rstrip("/")
+    target = fixed_part(os.path.join(root, words[1]), "$").rstrip("/")
     return [(prefix[1].replace("\\", "") if prefix is not None else "/", f"{target}/")] if target else []
 
 
