@@ -47,7 +47,7 @@ def test_no_link_leaves_the_image(tmp_path: Path) -> None:
 
 def test_homes_are_those_of_the_image(tmp_path: Path) -> None:
     image = write_image(tmp_path / "a")
-    assert "/home/people/robin/public_html/index.html is sent" in explained(
+    assert "/people/robin/public_html/index.html is sent" in explained(
         image, "http://www.example.org/~robin/"
     )
     assert explained(image, "http://www.example.org/~root/").startswith("404 ")

@@ -49,7 +49,7 @@ NameVirtualHost *:80
     Order allow,deny
     Allow from all
 </Directory>
-<Directory /home/people/*/public_html>
+<Directory /people/*/public_html>
     AllowOverride Limit
     Order allow,deny
     Allow from all
@@ -88,8 +88,8 @@ FILES = {
     "etc/httpd/conf/groups": "staff: anna\n",
     "etc/httpd/sites-available/shop": SHOP,
     "etc/mime.types": "text/html html\ntext/x-image-of-test odd\n",
-    "etc/passwd": "robin:x:1001:1001::/home/people/robin:/bin/sh\n",
-    "home/people/robin/public_html/index.html": "robin\n",
+    "etc/passwd": "robin:x:1001:1001::/people/robin:/bin/sh\n",
+    "people/robin/public_html/index.html": "robin\n",
     "srv/hosts/one/index.html": "host one\n",
     "srv/media/a.odd": "odd\n",
     "srv/shop/index.html": "shop\n",

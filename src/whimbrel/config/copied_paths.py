@@ -199,8 +199,8 @@ class CopiedPaths:
                 found = found[:-1]
                 continue
             found.append(name)
-            is_kept = not any(waiting) and not (follow or tail)
-            target = "" if is_kept or links == MAX_LINKS else _link(self._at("/" + "/".join(found)))
+            is_end = not any(waiting) and not (follow or tail)
+            target = "" if is_end or links == MAX_LINKS else _link(self._at("/" + "/".join(found)))
             if target:
                 links += 1
                 found = [] if target.startswith("/") else found[:-1]

@@ -33,11 +33,11 @@ class CopiedDependencies(Dependencies):
 
     def stat(self, path: str) -> os.stat_result | None:
         """As in Dependencies."""
-        return self._look(path, follow=True)
+        return self._status(path, follow=True)
 
     def lstat(self, path: str) -> os.stat_result | None:
         """As in Dependencies."""
-        return self._look(path, follow=False)
+        return self._status(path, follow=False)
 
     def opened(self, path: str, info: os.stat_result) -> os.stat_result:
         """Return *info* with a number that depends on the name in the text: copies of a file have others, and
@@ -48,7 +48,7 @@ class CopiedDependencies(Dependencies):
         values, named = cast("tuple[tuple[int, ...], dict[str, float]]", info.__reduce__()[1])
         return os.stat_result((values[0], zlib.crc32(to_bytes(path.rstrip("/"))), *values[2:]), named)
 
-    def _look(self, path: str, *, follow: bool) -> os.stat_result | None:
+    def _status(self, path: str, *, follow: bool) -> os.stat_result | None:
         key = (to_bytes(path), follow)
         probes = self._stat_cache
         if probes is not None and probes.in_tick:

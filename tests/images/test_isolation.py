@@ -24,7 +24,7 @@ def _note_open(event: str, words: tuple[Any, ...]) -> None:
 
 
 sys.addaudithook(_note_open)
-_PATH = re.compile(r'(?m)(^|[\s"^])(/(?:etc|var|srv|home)/)')
+_PATH = re.compile(r'(?m)(^|[\s"^])(/(?:etc|var|srv|people)/)')
 _COMMANDS: tuple[tuple[str, ...], ...] = (
     ("check", "IMAGE"),
     ("explain", "http://www.example.org/closed/index.html", "-d", "IMAGE", "--dialect", "2.2", "-v"),
@@ -47,7 +47,7 @@ def places(tmp_path_factory: pytest.TempPathFactory) -> dict[str, str]:
     image = write_image(top / "a")
     inside = image / str(here).lstrip("/")
     inside.mkdir(parents=True)
-    for name in ("etc/httpd", "etc/mime.types", "var", "srv", "home"):
+    for name in ("etc/httpd", "etc/mime.types", "var", "srv", "people"):
         (inside / name).parent.mkdir(exist_ok=True)
         (image / name).rename(inside / name)
     for path in inside.rglob("*"):
@@ -57,7 +57,7 @@ def places(tmp_path_factory: pytest.TempPathFactory) -> dict[str, str]:
             path.symlink_to(f"{here}{target}")
     for path in (inside / "etc/httpd/conf/httpd.conf", inside / "etc/httpd/sites-available/shop"):
         path.write_text(_PATH.sub(rf"\g<1>{here}\g<2>", path.read_text()))
-    (image / "etc/passwd").write_text(f"robin:x:1001:1001::{here}/home/people/robin:/bin/sh\n")
+    (image / "etc/passwd").write_text(f"robin:x:1001:1001::{here}/people/robin:/bin/sh\n")
     log = top / "log"
     log.write_text(
         '192.0.2.7 - - [01/Mar/2026:10:00:00 +0000] "GET http://www.example.org/closed/ HTTP/1.1" 200 5\n'
