@@ -15,8 +15,9 @@ def sides(tmp_path: Path) -> tuple[Path, Path]:
     return write_image(tmp_path / "a"), write_image(tmp_path / "b")
 
 
-def compared(old: Path, new: Path) -> tuple[int, str]:
-    return run("verify", old, new, "--old-dialect", "2.2", "--new-dialect", "2.2", "--color", "never")
+def compared(old: Path, new: Path, *words: str) -> tuple[int, str]:
+    dialects = ("--old-dialect", "2.2", "--new-dialect", "2.2")
+    return run("verify", old, new, *dialects, "--color", "never", *words)
 
 
 def test_equal_images_are_the_same(sides: tuple[Path, Path]) -> None:
@@ -51,3 +52,9 @@ def test_a_document_that_was_removed_is_missed(sides: tuple[Path, Path]) -> None
     (sides[1] / "var/www/html/closed/index.html").unlink()
     _, output = compared(*sides)
     assert output.startswith("old (2.2) and new (2.2): different\n") and "/closed/" in output
+
+
+def test_no_other_program_answers_for_an_image(sides: tuple[Path, Path]) -> None:
+    """It would read the places of the text on this machine."""
+    _, output = compared(*sides, "--with-httpd", "/bin/false")
+    assert f"it would read this machine, and not the image {sides[1]}" in output

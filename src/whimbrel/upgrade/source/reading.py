@@ -277,7 +277,7 @@ class ConfigTreeReader:
         self.options = options
         self.overlay = overlay
         self.progress = progress
-        self.is_relocated = sources.is_relocated
+        self.is_relocated = sources.is_relocated or (options is not None and options.is_copy)
         self.root = options.server_root if options is not None else ""
         self.tree = ConfigTree(upgrade_options, self.root)
         self.tree.context = sources.context
