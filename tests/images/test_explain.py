@@ -70,6 +70,16 @@ def test_what_the_image_lacks_is_named_with_its_place(tmp_path: Path) -> None:
     assert f"{image}/etc/httpd/conf/users is not in this copy" in output
 
 
+def test_relative_paths_are_below_the_server_root_of_the_text(tmp_path: Path) -> None:
+    lines = (
+        'ServerRoot "/srv/media"\nAlias /relative/ more/\n'
+        "<Directory /srv/media/more>\nDeny from all\n</Directory>\n"
+    )
+    image = write_image(tmp_path / "a", lines, srv__media__more__x="")
+    output = explained(image, "http://www.example.org/relative/x")
+    assert output.startswith("403 ") and "file           /srv/media/more/x" in output
+
+
 def test_the_path_of_the_image_may_contain_a_server_root(tmp_path: Path) -> None:
     image = write_image(tmp_path / "etc/httpd/var/www/html")
     assert explained(image, "http://www.example.org/closed/index.html").startswith("403 ")
