@@ -6,7 +6,6 @@ pattern, and a name that no section matches. The chain of a witness is exact. Ma
 
 from __future__ import annotations
 
-import os
 from bisect import bisect_left
 from collections.abc import Callable, Container, Iterable, Iterator, Sequence
 from typing import Final, Generic
@@ -22,9 +21,9 @@ from whimbrel.access.sections import (
     ancestors,
     is_htaccess_ignored,
 )
-from whimbrel.base.latin1 import to_bytes
 from whimbrel.base.latin1 import to_text as as_text
 from whimbrel.base.lazy_dataclasses import dataclass, field
+from whimbrel.config.copied_paths import IN_PLACE, CopiedPaths
 from whimbrel.config.model import LOCATION_KINDS, SectionKind
 
 PREFIX: Final = "(prefix)"
@@ -90,13 +89,14 @@ class Bounds:
     """The remaining work that witnesses may cost; *exceeded* has a message for each bound that was hit.
 
     *walked* maps each directory that a server serves to the directories and files below it: servers share the
-    walk.
+    walk. *disk* has the places of directories.
     """
 
     on_disk: int = _MAX_ON_DISK
     uncertain: int = _MAX_UNCERTAIN
     exceeded: dict[str, None] = field(default_factory=dict)
     walked: dict[str, tuple[list[str], list[tuple[str, str]]]] = field(default_factory=dict)
+    disk: CopiedPaths = IN_PLACE
 
 
 class _SectionGroups(Generic[S]):
@@ -314,7 +314,7 @@ class ServedRequests(Generic[S, V]):
     def __init__(self, root: str, inventory: SectionInventory[S, V], bounds: Bounds) -> None:
         self._root = root
         self._inventory = inventory
-        self._bounds = Bounds(walked=bounds.walked)
+        self._bounds = Bounds(walked=bounds.walked, disk=bounds.disk)
         self._servers: list[tuple[V | None, _ServerMap[S, V], dict[str, list[str]], list[str]]] = []
 
     def below(
@@ -587,8 +587,8 @@ def paths_below(top: str, bounds: Bounds) -> tuple[list[str], list[tuple[str, st
 def _scan_directory(top: str, bounds: Bounds) -> tuple[list[str], list[tuple[str, str]]]:
     directories: list[str] = []
     files: list[tuple[str, str]] = []
-    for raw_path, _below, names in os.walk(to_bytes(top)):
-        directory = as_text(raw_path).rstrip("/") + "/"
+    for path, _below, names in bounds.disk.walk(top):
+        directory = path.rstrip("/") + "/"
         directories.append(directory)
         files += [(directory, as_text(name)) for name in names]
         if len(directories) + len(files) > _MAX_FILES:

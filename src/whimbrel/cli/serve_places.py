@@ -15,13 +15,12 @@ from typing import Final
 from whimbrel.base.file_writing import Tree, make_directories
 from whimbrel.base.latin1 import from_system, to_bytes, to_system
 from whimbrel.base.real_paths import without_links
+from whimbrel.config.copied_paths import SYSTEM
 from whimbrel.config.detected_build import main_text, server_root_of
 from whimbrel.config.execute import root_relative
 from whimbrel.config.includes import has_wildcards
 from whimbrel.config.servers import FoundServer
 
-SYSTEM: Final = ("/dev", "/proc", "/sys")
-"""Directories that belong to the kernel: their paths are this machine's."""
 _DRIVE: Final = re.compile(r"[A-Za-z]:(?=/)").match
 # A class that is not closed reaches to the end: otherwise each of its brackets would be tried again.
 _ANCHOR: Final = re.compile(r"\\A|\\.|\[\^?\]?(?:\\.?|\[:\^?\w+:\]|[^\\\]])*(?:\]|\Z)|\^", re.DOTALL)
@@ -58,7 +57,7 @@ class ServePlaces:
         """Set the image: the directory of a copy that has all, else one of links to what was copied."""
         root = from_system(server.root)
         image = from_system(server.image) or root.removesuffix(original)
-        is_complete = image not in ("", root) or bool(server.image)
+        is_complete = image not in ("", root)
         self.image = f"{self.directory}/image"
         if is_complete and not has_wildcards(image) and "\\" not in image:
             self.image = image.rstrip("/")
@@ -79,6 +78,11 @@ class ServePlaces:
                 name.make_link(to_bytes(place))
 
     @property
+    def is_complete(self) -> bool:
+        """Return True if `image` is the directory of a copy that has all, not one of links."""
+        return self.image not in ("", f"{self.directory}/image")
+
+    @property
     def copied(self) -> tuple[tuple[str, str], ...]:
         """Return `LoadOptions.copied`; () in place."""
         own = (self.directory, self.directory)
@@ -88,9 +92,8 @@ class ServePlaces:
         """Return where the absolute *path* of the text is; ``..`` does not leave the image."""
         path = root_relative("/", path)
         inside = f"{path.rstrip('/')}/"
-        if not self.image or any(
-            inside.startswith(f"{above}/") for above in (*SYSTEM, self.image, self.directory, self.root)
-        ):
+        own = (f"{above}/" for above in (self.image, self.directory, self.root))
+        if not self.image or inside.startswith((*SYSTEM, *own)):
             return path
         return self.image + path
 

@@ -44,12 +44,14 @@ class ServedLines:
         configuration: the one that is being read; its loader sets it.
         secure_ports: ports with TLS, as far as Listen shows them.
         is_read: the configuration is complete: the lines that follow are those of .htaccess files.
+        has_image: see `LineAdapter`.
     """
 
     def __init__(
         self, places: ServePlaces, ports: Mapping[int, int], offset: int = 0, *, is_local: bool = False
     ) -> None:
         self.places = places
+        self.has_image = places.is_complete
         self.ports = ports
         self.offset = offset
         self.is_local = is_local
@@ -208,17 +210,13 @@ class ServedLines:
         return changed(text, lambda _at, word: self._placed(word))
 
     def change_user_directory(self, _node: Node, text: str) -> str:
-        """Change UserDir: a name below the home of a user is one below /home of a copy, whatever users this
-        machine has.
-        """
+        """Change UserDir: the directory of a user is that of the copy (`Configuration.home`)."""
         words = words_of(text)
         if not self.places.image or (words and words[0].lower() in ("enabled", "disabled")):
             return text
 
         def change(_at: int, word: str) -> str:
-            return (
-                word if "://" in word else self.places.place(word if word[:1] == "/" else f"/home/*/{word}")
-            )
+            return word if "://" in word or word[:1] != "/" else self.places.place(word)
 
         return changed(text, change)
 

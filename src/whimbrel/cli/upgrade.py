@@ -351,7 +351,7 @@ def _copied(result: UpgradeResult, what: Sources, directory: str, out: Path) -> 
     from whimbrel.upgrade.check.loading import old_htaccess_refusals
 
     copy = copy_tree(result, directory, out)
-    new = None if what.options is None else load_new_texts(result, what.options)
+    new = None if what.options is None or copy.is_image else load_new_texts(result, what.options)
     if new is None:
         return copy
     return copy._replace(refused=tuple(old_htaccess_refusals(result.tree, result.files, new)))

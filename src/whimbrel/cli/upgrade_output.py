@@ -149,7 +149,8 @@ def _counts(
     if is_written:
         where = f"changed in {copy.directory}" if copy else "changed"
         name = display_path if copy else _changed_path
-        yield from (f"{where}: {name(path, directory)}" for path in result.files)
+        top = result.tree.disk.image if copy and copy.is_image else directory
+        yield from (f"{where}: {name(path, top)}" for path in result.files)
     reading = len(result.tree.files)
     changed = f"{len(result.files)} {'changed' if is_written else 'to change'}"
     yield (
@@ -174,7 +175,7 @@ def _idle_copies(result: UpgradeResult, directory: str, copy: ServerCopy) -> Ite
         return
     yield f"nothing is changed in {directory}: its server reads the old files until --write changes them"
     idle = [path for path in result.files if result.tree.files[path].role is Role.HTACCESS]
-    if not idle:
+    if not idle or copy.is_image:
         return
     named = [*idle[:MAX_IDLE], *["..."] * (len(idle) > MAX_IDLE)]
     refused = [f"{os.path.dirname(path)} ({os.path.basename(path)}:{line})" for path, line in copy.refused]

@@ -10,7 +10,7 @@ from whimbrel.base.dialect import Dialect
 from whimbrel.base.errors import ConfigError, MissingResource, SourceLocation, StartError
 from whimbrel.base.latin1 import to_bytes
 from whimbrel.base.static_typing import TYPE_CHECKING, Any, Final
-from whimbrel.config.copied_paths import CopiedPaths, StandIn
+from whimbrel.config.copied_paths import IN_PLACE, CopiedPaths, StandIn
 from whimbrel.config.core_config import (
     OPT_ALL,
     OPT_SYM_LINKS,
@@ -62,6 +62,8 @@ class Configuration:
         inherited: objects of modules by name that a configuration leaves to the next one of the same master.
         missing: what lines name and this machine does not have, if the server runs elsewhere.
         copied: where a copy has the paths of the text.
+        is_mapped: paths are those of the text; False where an adapter has changed the lines.
+        disk: where the files of these paths are.
         foreign_modules: identifiers of loaded modules of which nothing is known here.
         foreign_libraries: those of modules that httpd does not distribute, by their lines in reading order.
         third_party: lines of modules without behaviour here; None before the first.
@@ -77,7 +79,12 @@ class Configuration:
         self.version = Versions.V22 if dialect.version < (2, 4) else Versions.V24
         self.build = build
         self.built_in: frozenset[str] = frozenset()
-        self.root = options.server_root
+        self.copied = CopiedPaths(options.server_root, options.copied)
+        self.is_mapped = options.is_copy and options.adapter is None
+        self.disk = self.copied if self.is_mapped else IN_PLACE
+        if options.adapter is not None and options.adapter.has_image:
+            self.disk = CopiedPaths.links_of(self.copied.image)
+        self.root = (self.is_mapped and self.disk.text_root) or options.server_root
         self.main = Server()
         self.virtual_hosts: list[Server] = []
         self.modules = LoadedModules(self.version)
@@ -103,7 +110,6 @@ class Configuration:
         self.keeps_tree = False
         self.inherited: dict[str, Any] = {}
         self.missing: list[MissingResource] = [*options.undecided]
-        self.copied = CopiedPaths(options.server_root, options.copied)
         self.stand_ins: dict[str, StandIn] = {}
         self.foreign_modules: set[str] = set()
         self.foreign_libraries: dict[SourceLocation, str] = {}
@@ -130,22 +136,49 @@ class Configuration:
 
     def copied_path(self, path: str) -> str:
         """Return the path in a copy of the server root, "" for one outside of it; without a copy *path*."""
-        return self.copied.place(path) if self.options.is_copy else path
+        place = self.copied.place(path) if self.options.is_copy else path
+        return self.disk.openable(place) if place else ""
+
+    def home(self, user: str) -> str | None:
+        """Return the directory of *user*, as paths of the configuration name it; None for nobody."""
+        home = self.copied.home(user)
+        return home if home is None or self.is_mapped else self.copied.place(home)
 
     def stand_in(self, path: str, line: SourceLocation, name: str) -> str:
         """Return *path*, or the file in its place below `LoadOptions.stand_in_root` if it is missing.
 
         The line *name* at *line* names the file.
         """
-        root = self.options.server_root.rstrip("/")
-        other = self.options.stand_in_root.rstrip("/")
-        if not other or not path.startswith(f"{root}/") or os.path.lexists(to_bytes(path)):
-            return path
-        place = other + path[len(root) :]
-        if not os.path.isfile(to_bytes(place)):
-            return path
-        self.stand_ins.setdefault(path, StandIn(place, line, name))
-        return place
+        options = self.options
+        pairs = ((options.server_root, options.stand_in_root), (options.image, options.stand_in_image))
+        for own, other in pairs:
+            root = own.rstrip("/")
+            if not other or not path.startswith(f"{root}/") or os.path.lexists(to_bytes(path)):
+                continue
+            place = other.rstrip("/") + path[len(root) :]
+            if os.path.isfile(to_bytes(place)):
+                self.stand_ins.setdefault(path, StandIn(place, line, name))
+                if self.is_mapped and self.copied.image:
+                    self.copied.add(self.copied.text_of(path), place)
+                return place
+        return path
+
+    def stand_in_directory(self, path: str, line: SourceLocation, name: str) -> None:
+        """Let the documents of `LoadOptions.stand_in_image` be those of *path*, if the own image lacks them.
+
+        The line *name* at *line* names the directory, or one with a pattern in it.
+        """
+        other = self.options.stand_in_image
+        head, pattern, _ = path.partition("%" if "%" in path else "$")
+        path = head.rpartition("/")[0] if pattern else path.rstrip("/")
+        is_missing = bool(other and path) and self.is_mapped and not self.disk.exists(path)
+        if not is_missing or not os.path.isdir(to_bytes(other + path)):
+            return
+        missing = path
+        while (above := missing.rpartition("/")[0]) and not self.disk.exists(above):
+            missing = above
+        self.copied.add(missing, other + missing)
+        self.stand_ins.setdefault(self.copied.image + path, StandIn(other + path, line, name))
 
     def leaves_out(self, problem: ConfigError) -> bool:
         """Return True if the line that raised *problem* is left out: a server that runs elsewhere needs

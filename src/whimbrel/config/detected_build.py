@@ -7,7 +7,6 @@ text is read again with the other build, so that conditional sections see the mo
 from __future__ import annotations
 
 import os.path
-from collections.abc import Sequence
 
 from whimbrel.base.builds import AUTO, Build, presumed
 from whimbrel.base.dialect import Dialect
@@ -15,9 +14,13 @@ from whimbrel.base.file_reading import read_regular
 from whimbrel.base.latin1 import to_bytes
 from whimbrel.base.layouts import DEBIAN, SHARED, UPSTREAM
 from whimbrel.base.lazy_re import compile
+from whimbrel.base.static_typing import TYPE_CHECKING
 from whimbrel.catalogue.load import catalogue
 from whimbrel.config.execute import root_relative
 from whimbrel.config.options import LoadOptions
+
+if TYPE_CHECKING:
+    from whimbrel.config.configuration import Configuration
 
 DEBIAN_MODULES = "/usr/lib/apache2/modules/"
 DEBIAN_BUILT_IN = frozenset(
@@ -70,14 +73,12 @@ def server_root_of(text: bytes) -> str:
     return found[1].strip(b'"').decode("latin-1") if found is not None else ""
 
 
-def check_presumption(
-    build: Build, name: str, path: str, root: str, loaded: Sequence[tuple[str, object]]
-) -> None:
-    """Raise BuildRefuted if LoadModule *name* *path* shows another build than the detected one.
-
-    *path* is as the line has it, *root* the ServerRoot; *loaded* begin with the identifiers of the lines
-    before.
+def check_presumption(configuration: Configuration, name: str, path: str) -> None:
+    """Raise BuildRefuted if LoadModule *name* *path* (as the line has it) shows another build than the
+    detected one.
     """
+    build = configuration.build
+    loaded = configuration.loaded_by_directive
     if not build.is_detected or build.version == "2.2":
         return
     if path.startswith(DEBIAN_MODULES) and build.name == UPSTREAM:
@@ -87,8 +88,9 @@ def check_presumption(
     row = catalogue(build.version).module(name)
     if row is None or row.kind != "mpm" or build.name == DEBIAN:
         return
-    directory = root_relative(root, path).rpartition("/")[0]
-    if lacks_module(directory, "mod_log_config") and lacks_module(directory, "mod_unixd"):
+    directory = root_relative(configuration.root, path).rpartition("/")[0]
+    place = configuration.disk.on_disk(directory)
+    if lacks_module(place, "mod_log_config") and lacks_module(place, "mod_unixd"):
         raise BuildRefuted(build.as_build(DEBIAN, f"the modules of {directory}, without mod_unixd.so"))
     if build.name == SHARED:
         return

@@ -95,8 +95,15 @@ class CommandContext(Command):
     def server_path(self, path: str) -> str:
         place = root_relative(self.configuration.root, path)
         if self._adapter is not None:
+            return self.configuration.disk.openable(self._adapter.path(self.node, place))
+        return self.configuration.stand_in(self.configuration.disk.openable(place), self.place, self.name)
+
+    def document_path(self, path: str) -> str:
+        place = root_relative(self.configuration.root, path)
+        if self._adapter is not None:
             return self._adapter.path(self.node, place)
-        return self.configuration.stand_in(place, self.place, self.name)
+        self.configuration.stand_in_directory(place, self.place, self.name)
+        return place
 
     def regex(self, pattern: str, *, ignore_case: bool = False) -> Regex:
         if not self.dialect.named_groups and _NAMED_GROUP.search(pattern):

@@ -104,7 +104,8 @@ def parse(configuration: Configuration, server: Server, path: str, data: bytes, 
     """Return the layer of a file with this content; *path* names it in messages and gives setters their
     directory.
     """
-    layer = Layer(SectionKind.HTACCESS, SourceLocation(path, 0))
+    shown = configuration.disk.openable(path)
+    layer = Layer(SectionKind.HTACCESS, SourceLocation(shown, 0))
     view = _View(configuration)
     state = command_context(view, server, layer, override.bits)
     state.in_htaccess = True
@@ -118,7 +119,7 @@ def parse(configuration: Configuration, server: Server, path: str, data: bytes, 
     error: HtaccessError | None = None
     refused: ConfigError | None = None
     try:
-        reader.read(ConfigSource(path, reader.lines(data, path, MAX_HTACCESS_LINE)), nodes)
+        reader.read(ConfigSource(shown, reader.lines(data, shown, MAX_HTACCESS_LINE)), nodes)
         if configuration.third_party is not None:
             configuration.third_party.refuse_readers(nodes)
         state.walk(nodes)
@@ -165,7 +166,7 @@ class HtaccessCache:
         if override.nothing:
             return ABSENT
         try:
-            status = os.stat(to_bytes(path))
+            status = os.stat(to_bytes(self.configuration.disk.on_disk(path)))
             stamp = (status.st_mtime_ns, status.st_size, status.st_ino, status.st_ctime_ns)
         except (FileNotFoundError, NotADirectoryError):
             self._cached.pop(path, None)
@@ -186,7 +187,9 @@ class HtaccessCache:
 
     def _read(self, path: str, stamp: tuple[int, int, int, int]) -> _CachedFile:
         try:
-            return _CachedFile(stamp, {}, read_overlaid(path, self.configuration.options))
+            return _CachedFile(
+                stamp, {}, read_overlaid(self.configuration.disk.openable(path), self.configuration.options)
+            )
         except OSError as problem:
             return _CachedFile(None, {}, failure=self._unreadable(path, problem))
 

@@ -90,17 +90,24 @@ def error_text(problem: OSError) -> str:
     return os.strerror(problem.errno) if problem.errno else str(problem)
 
 
+def _as_named(path: str) -> str:
+    return path
+
+
 class Finder:
     """The files that the argument of Include or IncludeOptional stands for; *old* selects the rules and
-    messages of 2.2.
+    messages of 2.2; *openable* maps a path to the name of its file on this machine.
 
     Each file is yielded before the next directory is read, as httpd reads it before it goes on.  Raise
     ConfigError without a location.
     """
 
-    def __init__(self, *, old: bool, optional: bool = False) -> None:
+    def __init__(
+        self, *, old: bool, optional: bool = False, openable: Callable[[str], str] = _as_named
+    ) -> None:
         self.old = old
         self.optional = optional
+        self._openable = openable
         self._prefix, self._what = ("", "config ") if old else ("Include/IncludeOptional: ", "")
 
     def files(self, path: str) -> Iterator[str]:
@@ -112,6 +119,7 @@ class Finder:
         return self._wild_22(path) if self.old else self._wild("/", path.lstrip("/"))
 
     def _plain(self, path: str, depth: int) -> Iterator[str]:
+        path = self._openable(path)
         if not is_directory(path):
             yield path
             return
@@ -128,6 +136,7 @@ class Finder:
         directory, _slash, pattern = path.rpartition("/")
         if has_wildcards(directory):
             raise ConfigError(f"Wildcard patterns not allowed in Include {path}")
+        directory = self._openable(directory)
         if not is_directory(directory or "/"):
             raise MissingResource(f"Include directory '{directory or '/'}' not found", matters=True)
         if not has_wildcards(pattern):
@@ -142,9 +151,10 @@ class Finder:
             path = _joined(directory, first)
             yield from self._wild(path, rest) if slash else self._plain(path, 0)
             return
+        directory = self._openable(directory)
         found = [name for name in self._entries(directory) if matches(first, name)]
         if slash:
-            found = [name for name in found if is_directory(_joined(directory, name))]
+            found = [name for name in found if is_directory(self._openable(_joined(directory, name)))]
         if not found and not self.optional:
             raise MissingResource(
                 f"{self._prefix}No matches for the wildcard '{first}' in '{directory}', failing",
@@ -186,9 +196,9 @@ class Includer:
         if not self.optional and self.included_from is not None:
             copied = self.configuration.stand_in(copied, self.included_from, "Include")
         self.configuration.include_patterns.append(copied)
-        for file in Finder(
-            old=not self.configuration.dialect.include_needs_match, optional=self.optional
-        ).files(copied):
+        old = not self.configuration.dialect.include_needs_match
+        finder = Finder(old=old, optional=self.optional, openable=self.configuration.disk.openable)
+        for file in finder.files(copied):
             self.read_file(file)
 
     def read_main(self, path: str, may_miss: bool) -> None:
@@ -197,7 +207,7 @@ class Includer:
         """
         if (
             may_miss
-            and path == root_relative(self.configuration.root, DEFAULT_FILE)
+            and path == root_relative(self.configuration.options.server_root, DEFAULT_FILE)
             and not os.path.lexists(to_bytes(path))
         ):
             return

@@ -136,7 +136,7 @@ def load_module(configuration: Configuration, name: str, path: str, place: Sourc
     A third-party module without behaviour is recorded: *place* is its line.
     """
     old = not configuration.dialect.messages_24
-    absolute = root_relative(configuration.root, path)
+    absolute = configuration.disk.on_disk(root_relative(configuration.root, path))
     if any(name == known for known, _module in configuration.loaded_by_directive):
         configuration.warn(f"module {name} is already loaded, skipping", code="AH01574", module="so")
         return
@@ -144,7 +144,7 @@ def load_module(configuration: Configuration, name: str, path: str, place: Sourc
         from whimbrel.config.windows import check_library
 
         check_library(configuration, path)
-    check_presumption(configuration.build, name, path, configuration.root, configuration.loaded_by_directive)
+    check_presumption(configuration, name, path)
     if _built_in(configuration, name):
         return
     shown = absolute if old else path
@@ -242,7 +242,7 @@ def read(configuration: Configuration) -> Configuration:
     with DeepRecursion(), ThirdPartyListing(configuration):
         read_lines(reader, options.before)
         may_miss = configuration.dialect.main_file_may_miss and bool(options.before or options.after)
-        Includer(reader, optional=False).read_main(root_relative(configuration.root, options.file), may_miss)
+        Includer(reader, optional=False).read_main(root_relative(options.server_root, options.file), may_miss)
         if options.is_elsewhere:
             from whimbrel.config.windows import check_documents
 

@@ -12,7 +12,13 @@ from whimbrel.directives.node import Node
 
 
 class LineAdapter(Protocol):
-    """Lines of a configuration as this machine needs them: other ports, places of files and users."""
+    """Lines of a configuration as this machine needs them: other ports, places of files and users.
+
+    Attributes:
+        has_image: the places are those of an image of a machine, whose links lead from the image's own ``/``.
+    """
+
+    has_image: bool
 
     def arguments(self, node: Node) -> str:
         """Return the arguments that are executed in place of those of *node*."""
@@ -39,10 +45,11 @@ class LoadOptions:
             that is missing here is left out (`Configuration.missing`).
         is_copy: *server_root* has a copy of a server's files: Include reads paths below the ServerRoot of the
             text there.
-        copied: directories of the text, and where the copy has them; the ServerRoot first.
+        copied: directories of the text, and where the copy has them; the ServerRoot first. The place of ``/``
+            is an image of the machine: all paths are those of the text, and files are opened there.
         adapter: changes lines as they are executed, those of .htaccess files too; None for none.
         stand_in_root: the root of another server, whose files are read where *server_root* lacks them; "" for
-            none.
+            none. *stand_in_image* is the image that it is in, with the documents that this one lacks.
         origins: layers and servers record the line that set each field (origins.py).
         compiled_in: source files of modules in a 2.2 binary beside those of *build*; None if unknown.
         built_in_origin: how *compiled_in* is known.
@@ -72,7 +79,13 @@ class LoadOptions:
     copied: tuple[tuple[str, str], ...] = ()
     adapter: LineAdapter | None = None
     stand_in_root: str = ""
+    stand_in_image: str = ""
     origins: bool = False
+
+    @property
+    def image(self) -> str:
+        """Return the directory of a copy that stands for ``/``; "" for none."""
+        return next((place for original, place in self.copied if original == "/"), "") if self.is_copy else ""
 
     def overlaid(self, path: str) -> bytes | None:
         """Return the content that replaces the file at *path*, a link to it too; None for none."""

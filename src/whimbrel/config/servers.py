@@ -233,18 +233,31 @@ def _placed(file: str, text: bytes, layout: Layout | None, root: str = "") -> Fo
     if declared.startswith("/") and _contains(declared, file):
         return FoundServer(declared, file, layout)
     position = root or directory_of(file)
-    if layout is None:
-        return FoundServer(position, file)
-    image = file.removesuffix(layout.file) if file.endswith(layout.file) else ""
-    if file == layout.file:
+    if layout is not None and file == layout.file:
         return FoundServer(layout.root, file, layout)
-    original = declared if declared.startswith("/") else layout.root
+    original = declared if declared.startswith("/") or layout is None else layout.root
+    image = _image_of(file, layout, position, original)
+    if layout is None and not image:
+        return FoundServer(position, file)
     if image and os.path.isdir(image + original):
         position = image + original
-    places = [(original, position), (layout.directory, os.path.dirname(file))]
+    places = [(original, position)]
+    if layout is not None:
+        places.append((layout.directory, os.path.dirname(file)))
     if image:
         places.append(("/", image))
     return FoundServer(position, file, layout, image, tuple(places))
+
+
+def _image_of(file: str, layout: Layout | None, position: str, original: str) -> str:
+    """Return the directory that stands for ``/`` in a copy, "" for none: the main file has the place that its
+    layout gives to it, or *position* ends with *original*, the ServerRoot of the text.
+    """
+    if layout is not None and file.endswith(layout.file):
+        return file.removesuffix(layout.file)
+    if original.strip("/") and position.endswith(original.rstrip("/")):
+        return position.removesuffix(original.rstrip("/"))
+    return ""
 
 
 def _contains(directory: str, path: str) -> bool:

@@ -92,6 +92,7 @@ def check_context(state: CommandContext, version: str) -> CheckContext:
         state.path,
         configuration.declared_names,
         partial(_expression_error, state),
+        configuration.disk.openable,
     )
 
 

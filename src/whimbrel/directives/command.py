@@ -50,6 +50,10 @@ class Command(Protocol):
     def main_server(self, kind: type[R]) -> R:
         """Return the record of *kind* of the main server."""
 
+    def document_path(self, path: str) -> str:
+        """Return a directory of documents as an absolute path, which URLs are mapped to and sections name."""
+        ...
+
     def server_path(self, path: str) -> str:
         """Return the absolute path of *path*, taken from the server root; raises ConfigError("Invalid file
         path ...") where httpd does.

@@ -7,7 +7,8 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Awaitable, Coroutine
+from collections.abc import Awaitable, Callable, Coroutine
+from functools import partial
 from typing import TYPE_CHECKING, Any, Final
 
 from whimbrel.base.bounded_dict import BoundedDict
@@ -18,6 +19,7 @@ from whimbrel.base.machine_failures import FAILURES, cause_of, place_of
 from whimbrel.base.sync_waits import SyncWaits
 from whimbrel.catalogue.log_sources import source_of
 from whimbrel.config.configuration import Configuration
+from whimbrel.config.copied_paths import IN_PLACE
 from whimbrel.config.core_config import CoreServerConfig
 from whimbrel.config.model import Section, Server, unique_by
 from whimbrel.engine import identity
@@ -25,7 +27,7 @@ from whimbrel.engine.abandon import close_sources
 from whimbrel.engine.cache.index import ResponseCache
 from whimbrel.engine.connection import Connection
 from whimbrel.engine.coroutines import Suspended, drive, run_until_suspended
-from whimbrel.engine.deps.files import FileCache, TickStatCache
+from whimbrel.engine.deps.files import Dependencies, FileCache, TickStatCache
 from whimbrel.engine.input.body import RequestBody, level_of
 from whimbrel.engine.log.error_log import ErrorLog
 from whimbrel.engine.log.error_log_line import LogLine, enabled
@@ -92,6 +94,12 @@ class Engine:
         self._seen_once = Doorkeeper(MAX_SEEN)
         self.file_cache = FileCache()
         self.stat_cache = TickStatCache()
+        self.dependencies: Callable[[TickStatCache], Dependencies] = Dependencies
+        if configuration.disk is not IN_PLACE:
+            from whimbrel.engine.deps.copied_files import CopiedDependencies  # no server runs so
+
+            self.dependencies = partial(CopiedDependencies, configuration.disk)
+            self.is_general_only = True  # the other paths look at files by the names in requests
         servers = unique_by(configuration.servers(), CoreServerConfig)
         announces = any(server.value(CoreServerConfig, "protocols") for server in servers)
         self.response_cache = ResponseCache(self.stat_cache, has_first=announces)

@@ -48,6 +48,7 @@ class RequestEngine(Protocol):
         htaccess: the .htaccess files (walk.htaccess.HtaccessResolver).
         error_log: the error logs of all servers.
         file_cache, stat_cache: contents of small files; results of stat within one tick.
+        dependencies: returns the object that records what one request learns from files.
         shapes: shapes of request heads.
         turns: queue of long work.
         sync_waits: runs coroutines whose synchronous code may wait.
@@ -67,6 +68,7 @@ class RequestEngine(Protocol):
     error_log: ErrorLog
     file_cache: FileCache
     stat_cache: TickStatCache
+    dependencies: Callable[[TickStatCache], Dependencies]
     shapes: HeadShapes
     turns: Turns
     sync_waits: SyncWaits

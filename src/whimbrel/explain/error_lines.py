@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-import os
 import re
 from collections.abc import Iterable
 from typing import Final, NamedTuple
 from urllib.parse import quote
 
-from whimbrel.base.latin1 import to_bytes
 from whimbrel.base.numbers import lower
 from whimbrel.config.configuration import Configuration
 from whimbrel.config.core_config import CoreServerConfig
@@ -159,7 +157,7 @@ def url_of_file(configuration: Configuration | None, path: str, host: str) -> Lo
                 rest = prefix.rstrip("/") + path[len(start) :]
                 ports = {address.port for address in server.addresses}
                 found = LocatedFile(host or server.name, rest or "/", ports == {TLS_PORT})
-    if not best and path.count("/") > 1 and os.path.exists(to_bytes(path)):
+    if not best and path.count("/") > 1 and configuration.disk.exists(path):
         raise BadRequest(f"{path} is a file below no DocumentRoot and no Alias; give the URL of the request")
     return found
 

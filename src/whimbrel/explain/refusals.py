@@ -142,7 +142,7 @@ def _of_line(line: LogLine, r: Request, plan: Plan) -> CoreReason:
         return _of_directory(r, plan, sentence)
     if line.code in _LINKS:
         path = line.text.rpartition(": ")[2]
-        if not os.path.exists(to_bytes(path)):
+        if not os.path.exists(to_bytes(r.deps.on_disk(path))):
             return CoreReason((), f"the target of the symbolic link {path} cannot be read")
         return CoreReason(option_lines(plan, ("followsymlinks", "symlinksifownermatch")), sentence)
     if line.code == "AH00026" and "%2f" not in r.untracked_target.lower():

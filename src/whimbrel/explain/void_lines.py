@@ -11,7 +11,6 @@ from typing import Final
 
 from whimbrel.base.counts import count_noun
 from whimbrel.base.errors import SourceLocation
-from whimbrel.base.latin1 import to_bytes
 from whimbrel.config.core_config import CoreDirConfig, CoreServerConfig
 from whimbrel.config.origins import Origin
 from whimbrel.engine.explain.decisions import RequestTrace
@@ -64,8 +63,9 @@ def unread_htaccess(plan: Plan, filename: str) -> Iterator[ExplanationStep]:
     lines: tuple[Origin, ...] = plan.origin(CoreDirConfig, "override")[-1:]
     reason = "AllowOverride None" if lines else "AllowOverride None, the default of 2.4"
     names = plan.server_config(CoreServerConfig).access_names
-    directory = filename if os.path.isdir(to_bytes(filename)) else os.path.dirname(filename)
+    disk = plan.cache.configuration.disk
+    directory = filename if disk.is_directory(filename) else os.path.dirname(filename)
     for name in names:
         path = os.path.join(directory, name)
-        if os.path.isfile(to_bytes(path)):
-            yield ExplanationStep(".htaccess", path, UNREAD, lines, reason)
+        if disk.is_file(path):
+            yield ExplanationStep(".htaccess", disk.openable(path), UNREAD, lines, reason)

@@ -128,7 +128,7 @@ def _file(e: Evaluation, path: str) -> str:
     """Return the content of a file up to a NUL; the evaluation fails if it cannot be read."""
     e.request.deps.stat(path)
     try:
-        return to_text(read_regular(to_bytes(path))).partition("\0")[0]
+        return to_text(read_regular(to_bytes(e.request.deps.on_disk(path)))).partition("\0")[0]
     except IsADirectoryError:
         raise EvalError(f"Cannot read from file {path}") from None
     except (OSError, ValueError):

@@ -53,7 +53,9 @@ def _is_link(e: Evaluation, path: str) -> bool:
 
 
 def _executable(e: Evaluation, path: str) -> bool:
-    return e.request.deps.stat(path) is not None and os.access(to_bytes(path), os.X_OK)
+    return e.request.deps.stat(path) is not None and os.access(
+        to_bytes(e.request.deps.on_disk(path)), os.X_OK
+    )
 
 
 def _url_allowed(e: Evaluation, target: str) -> bool:

@@ -110,8 +110,12 @@ class Alignment:
 
     def __init__(self, sides: tuple[SideLines, SideLines]) -> None:
         self.sides = sides
-        old, new = (lines.side.loaded.root for lines in sides)
-        self.forms = ValueForms(old, new), ValueForms(new, old)
+        old, new = (lines.side.loaded for lines in sides)
+        images = old.disk.image, new.disk.image
+        self.forms = (
+            ValueForms(old.root, new.root, *images, disk=old.disk),
+            ValueForms(new.root, old.root, *images, disk=new.disk),
+        )
         self._modules = tuple(lines.side.loaded.modules for lines in reversed(sides))
         directories = [{scope.args for scope in lines.scopes if scope.kind == "htaccess"} for lines in sides]
         self._in_place = directories[0] & directories[1]

@@ -161,7 +161,7 @@ class SideLines:
         if known is None:
             root = server.config(CoreServerConfig).document_root or self.side.loaded.default_document_root
             own = self._aliases(key) if key != ("", 0) else []
-            own += [("/", host.root) for host in mass_hosts(server)]
+            own += [("/", host.root) for host in mass_hosts(server, self.side.loaded.disk)]
             aliases = sorted([*own, *self._main_aliases], key=lambda pair: -len(pair[0]))
             known = ServedPaths(root, aliases)
             self._served[key] = known
@@ -229,12 +229,14 @@ class SideLines:
 
     def _aliases(self, host: tuple[str, int]) -> list[tuple[str, str]]:
         found = []
+        root = self.side.loaded.root
+        disk = self.side.loaded.disk
         for scope in self._own.get(host, []):
             for line in scope.lines if scope.kind == "server" else ():
                 if line.name in PATTERNED:
-                    found += mapped_directories(line.name, line.words(), self.side.loaded.root)
+                    found += mapped_directories(line.name, line.words(), root, disk)
                 elif line.name in ("alias", "scriptalias") and len(words := line.words()) == 2:
-                    target = os.path.join(self.side.loaded.root, words[1])
+                    target = os.path.join(root, words[1])
                     slash = words[0].endswith("/")
                     found.append((words[0] if slash else words[0] + "/", target.rstrip("/") + "/"))
         return found
@@ -257,8 +259,8 @@ class SideLines:
                 for name in sorted(names):
                     self._htaccess(directory, name)
         for top in tops:
-            for raw, below, found in os.walk(to_bytes(top)):
-                directory = to_text(raw).rstrip("/") + "/"
+            for where, below, found in self.side.loaded.disk.walk(top):
+                directory = where.rstrip("/") + "/"
                 if directory in self.directories:
                     below.clear()
                     continue
@@ -281,7 +283,7 @@ class SideLines:
             return None
 
     def _htaccess(self, directory: str, name: str) -> None:
-        path = directory + name
+        path = self.side.loaded.disk.openable(directory + name)
         data = self.htaccess_text(path)
         if data is None:
             return

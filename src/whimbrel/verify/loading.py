@@ -55,7 +55,7 @@ def will_miss_types(configuration: Configuration) -> bool:
         return False
     named = [words(node.args) for node in configuration.tree if node.name.lower() == "typesconfig"]
     path = named[-1][0] if named and named[-1] else configuration.build.types_file
-    return not os.path.lexists(to_bytes(root_relative(configuration.root, path)))
+    return not configuration.disk.exists(root_relative(configuration.root, path))
 
 
 def load_sides(
@@ -114,7 +114,7 @@ def with_files_of_old(old: LoadOptions, new: LoadOptions) -> LoadOptions:
     """
     if old.server_root.rstrip("/") == new.server_root.rstrip("/"):
         return new
-    return replace(new, stand_in_root=old.server_root)
+    return replace(new, stand_in_root=old.server_root, stand_in_image=old.image if new.image else "")
 
 
 def as_copy(old: LoadOptions, new: LoadOptions) -> LoadOptions:
@@ -132,6 +132,8 @@ def with_copied_htaccess(old: LoadOptions, new: LoadOptions) -> LoadOptions:
     ones. A copy counts if the file that it is a copy of exists. Without another *old* server, absolute paths
     alone tell a copy.
     """
+    if new.image:
+        return new  # an image has its documents in it
     copy = new.server_root.rstrip("/")
     origin = old.server_root.rstrip("/")
     if not copy:

@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Iterable
 from typing import Final
 
-from whimbrel.base.latin1 import to_bytes
 from whimbrel.upgrade.knowledge.scope import UnknownItem, UnknownKind
 from whimbrel.verify.config_lines import SideLines
 from whimbrel.verify.derive.mapped_directories import above
@@ -27,7 +25,10 @@ def assume_directories(sides: Iterable[SideLines]) -> dict[str, UnknownItem]:
             words = scope.words() if scope.kind == "directory" else []
             if len(words) == 1 and not _WILD & set(words[0]):
                 paths[words[0].rstrip("/") + "/"] = None
-    missing = {path for path in paths if path.startswith("/") and not os.path.lexists(to_bytes(path))}
+    disks = [lines.side.loaded.disk for lines in sides]
+    missing = {
+        path for path in paths if path.startswith("/") and not any(disk.exists(path) for disk in disks)
+    }
     for path in missing:
         for lines in sides:
             lines.side.probing.assume_directory(path)
@@ -36,7 +37,7 @@ def assume_directories(sides: Iterable[SideLines]) -> dict[str, UnknownItem]:
         path: UnknownItem(
             UnknownKind.MISSING,
             None,
-            f"directory {path} is not here",
+            f"directory {disks[0].place(path)} is not here",
             "it was taken as an empty one",
             matters=any(one.may_read(path) for one in overrides),
         )

@@ -51,7 +51,7 @@ class PlanDecisions:
         self.environment = AccessEnvironment(
             modules=tuple(module.name for module in side.loaded.modules.modules),
             root=side.loaded.root,
-            readable=_is_readable,
+            readable=self._is_readable,
             identity=self._identity,
             aliases=tuple(self._aliases()),
         )
@@ -159,13 +159,17 @@ class PlanDecisions:
         name = self._files.get(path)
         if name is None:
             try:
-                data = read_start(to_bytes(path), _MAX_FILE)
+                data = read_start(to_bytes(self.side.loaded.disk.on_disk(path)), _MAX_FILE)
                 digest = hashlib.sha256(self._read(data)).hexdigest()[:16]
                 name = f"{os.path.basename(path)} {digest}" if len(data) < _MAX_FILE else path
             except OSError:
                 name = path
             self._files[path] = name
         return name
+
+    def _is_readable(self, path: str) -> bool:
+        place = to_bytes(self.side.loaded.disk.on_disk(path))
+        return os.path.isfile(place) and os.access(place, os.R_OK)
 
     def _read(self, data: bytes) -> bytes:
         """Return the users and groups in a file as bytes; of a binary file its bytes."""
@@ -177,10 +181,6 @@ class PlanDecisions:
         groups = parse_groups(text, continued=continued)
         members = sorted((user, sorted(names)) for user, names in groups.items())
         return repr((sorted(users.stored.items()), sorted(users.realms.items()), members)).encode()
-
-
-def _is_readable(path: str) -> bool:
-    return os.path.isfile(to_bytes(path)) and os.access(to_bytes(path), os.R_OK)
 
 
 def _without_ifs(plan: Plan) -> Plan:

@@ -171,7 +171,7 @@ class ProbeEngine(Engine):
         """Answer as if *path* and the directories above it existed; those that exist are as they are."""
         while path not in ("", "/"):
             name = to_bytes(path.rstrip("/"))
-            if (name, True) in self._assumed or os.path.lexists(name):
+            if (name, True) in self._assumed or self.configuration.disk.exists(path):
                 break
             for key in ((name, True), (name, False), (name + b"/", True), (name + b"/", False)):
                 self._assumed[key] = _ASSUMED

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Iterator
 from typing import Final
 
@@ -38,13 +37,14 @@ def undecided_passwords(lines: SideLines) -> Iterator[UnknownItem]:
 def password_files(lines: SideLines) -> Iterator[tuple[str, str, ConfigLine]]:
     """Yield the text and path of each password file that is here, with the first line that names it."""
     seen = set[str]()
+    disk = lines.side.loaded.disk
     for line in lines_of(lines.scopes):
         words = line.words() if line.name in _PASSWORD_FILES else []
         path = root_relative(lines.side.loaded.root, words[0]) if words and words[0] else ""
-        if path and path not in seen and os.path.isfile(to_bytes(path)):
+        if path and path not in seen and disk.is_file(path):
             seen.add(path)
             try:
-                yield to_text(read_regular(to_bytes(path))), path, line
+                yield to_text(read_regular(to_bytes(disk.on_disk(path)))), disk.openable(path), line
             except OSError:
                 continue
 

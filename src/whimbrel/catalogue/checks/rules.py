@@ -32,6 +32,7 @@ class CheckContext:
         declared: names that earlier lines declared, by group ("filter", "authn" ...)
         expression_error: (text, string) to the error in a condition or (True) a string expression, ""
             without one
+        openable: path of the text to that of the file on this machine
     """
 
     version: str = "2.4"
@@ -45,9 +46,13 @@ class CheckContext:
     argument: str = ""
     declared: Mapping[str, AbstractSet[str]] = field(default_factory=dict)
     expression_error: Callable[[str, bool], str] = lambda text, string: ""
+    openable: Callable[[str], str] = str
 
     def path(self, word: str) -> str:
-        """Return *word* as a path resolved against the server root (ap_server_root_relative)."""
+        """Return the file that *word*, resolved against the server root (ap_server_root_relative), names."""
+        return self.openable(self._absolute(word))
+
+    def _absolute(self, word: str) -> str:
         joined = word if word.startswith("/") else f"{self.root.rstrip('/')}/{word}"
         if "//" not in joined and "/." not in joined:
             return joined

@@ -270,6 +270,14 @@ class Dependencies:
     lstat = _question(follow=False)
     """lstat(2); None where it fails, with the reason in `errno`."""
 
+    def on_disk(self, path: str, *, follow: bool = True) -> str:
+        """Return the file to open for *path*; *follow*: its last name may be a link, too."""
+        return path
+
+    def opened(self, path: str, info: os.stat_result) -> os.stat_result:
+        """Return the status of *path*, whose open file has the status *info*."""
+        return info
+
     def _from_tick(self, key: tuple[bytes, bool], result: StatResult) -> os.stat_result | None:
         """Record a result that is known in this tick."""
         info, known, why = result

@@ -9,7 +9,6 @@ from typing import Final
 from whimbrel.config.model import Server
 from whimbrel.config.vhosts import matcher
 from whimbrel.engine.connection import Connection
-from whimbrel.engine.deps.files import Dependencies
 from whimbrel.engine.request import Request, RequestEngine
 from whimbrel.http.semantics.tracked_headers import TrackedHeaders
 from whimbrel.http.syntax.head import Head, HeadError
@@ -32,7 +31,7 @@ def read_request(engine: RequestEngine, connection: Connection, head: Head) -> t
         engine.main,
         plan or plans.root(engine.main),
         TrackedHeaders(head.headers),
-        Dependencies(engine.stat_cache),
+        engine.dependencies(engine.stat_cache),
     )
     r.time = engine.runtime.now()
     r.head = head

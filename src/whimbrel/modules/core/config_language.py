@@ -82,6 +82,8 @@ def set_server_root(command: Command, _none: None, words: list[str]) -> None:
     path = root_relative(working_directory(), words[0])
     if configuration.options.is_copy:
         configuration.copied.declare_root(path)
+        if configuration.disk.text_root:
+            configuration.set_root(configuration.disk.text_root)
     elif is_directory(path):
         configuration.set_root(path)
     else:
@@ -102,7 +104,7 @@ def defined(configuration: Configuration, name: str) -> bool:
 
 
 def file_exists(configuration: Configuration, name: str) -> bool:
-    return os.path.exists(to_bytes(root_relative(configuration.root, name)))
+    return os.path.exists(to_bytes(configuration.disk.on_disk(root_relative(configuration.root, name))))
 
 
 def directive_known(configuration: Configuration, name: str) -> bool:

@@ -328,6 +328,7 @@ def send_file(r: Request) -> HookStatus:
         return _refuse(r)
     if r.finfo is None or content_signature(info) != content_signature(r.finfo):
         r.set_uncacheable()
+        info = r.deps.opened(r.filename or "", info)
     r.finfo = info
     is_taken = False
     try:
@@ -359,7 +360,7 @@ def _refuse(r: Request) -> HookStatus:
     """Log that the file of *r* cannot be opened, which its signature does not show; return the status."""
     r.set_uncacheable()
     cause = (
-        _why_not(r.filename or "")
+        _why_not(r.deps.on_disk(r.filename or ""))
         if r.plan.dialect.wire_22 or r.finfo is not None and S_ISREG(r.finfo.st_mode)
         else ""
     )
@@ -381,7 +382,7 @@ def _open(r: Request) -> int | None:
     if r.finfo is None or r.filename is None or not (S_ISREG(r.finfo.st_mode) or S_ISCHR(r.finfo.st_mode)):
         return None
     try:
-        return os.open(to_bytes(r.filename), READ)
+        return os.open(to_bytes(r.deps.on_disk(r.filename)), READ)
     except OSError:
         return None
 

@@ -159,7 +159,7 @@ def _unreachable(configuration: Configuration, server: Server, what: str) -> str
     sink = error_sink(configuration, server)
     if sink.piped or sink.syslog:
         return ""
-    problem, directory = directory_problem(sink.target)
+    problem, directory = directory_problem(configuration.disk.on_disk(sink.target))
     return f"{problem}: AH02291: Cannot access directory '{directory}' for {what}" if problem else ""
 
 

@@ -27,7 +27,7 @@ def set_load_module(command: Command, _none: None, words: list[str]) -> None:
 def set_load_file(command: Command, _none: None, words: list[str]) -> None:
     """Execute LoadFile: an existing library is accepted and ignored."""
     configuration = reading(command).configuration
-    path = root_relative(configuration.root, words[0])
+    path = configuration.disk.on_disk(root_relative(configuration.root, words[0]))
     wrong = no_library(path)
     if wrong:
         shown = (

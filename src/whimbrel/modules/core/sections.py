@@ -80,6 +80,8 @@ def set_directory(command: Command, _none: None, words: list[str]) -> None:
         _set_directory(section, state, path)
     elif path != "/":
         path = root_relative(working_directory(), path).rstrip("/") + "/"
+        if not has_wildcards(path):
+            state.configuration.stand_in_directory(path, command.place, command.name)
     _finish_directory(command, section, path, rest)
 
 

@@ -9,7 +9,7 @@ from whimbrel.base.errors import ConfigError, MissingDirectory
 from whimbrel.base.numbers import strtol
 from whimbrel.base.static_typing import Final
 from whimbrel.config.core_config import CoreServerConfig
-from whimbrel.config.execute import check_context, is_directory, state_of
+from whimbrel.config.execute import check_context, state_of
 from whimbrel.config.includes import has_wildcards
 from whimbrel.directives.command import Command
 from whimbrel.directives.spec import Setter
@@ -68,12 +68,12 @@ def set_server_path(command: Command, _none: None, words: list[str]) -> None:
 def set_document_root(command: Command, conf: CoreServerConfig, words: list[str]) -> None:
     """Set DocumentRoot: it must exist for the main server; a virtual host only causes a warning."""
     check_context(command, Forbidden.DIR_CONTEXT)
-    path = command.server_path(words[0])
+    path = command.document_path(words[0])
     configuration = state_of(command).configuration
     options = configuration.options
     if path in configuration.known_directories or not options.check_roots:
         pass  # thousands of hosts may name the same directory
-    elif is_directory(path):
+    elif configuration.disk.is_directory(path):
         configuration.known_directories.add(path)
     elif options.is_elsewhere:
         configuration.missing.append(MissingDirectory(f"DocumentRoot '{path}' is not here", command.place))

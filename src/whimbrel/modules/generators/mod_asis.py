@@ -56,7 +56,7 @@ def make_handler(_scope: Scope) -> CompiledHook:
             r.log("error", f"File does not exist: {r.filename}", code="AH01233", module="asis")
             return 404
         try:
-            data = read_regular(to_bytes(r.filename or ""), _MAX_BYTES)
+            data = read_regular(to_bytes(r.deps.on_disk(r.filename or "")), _MAX_BYTES)
         except OSError as problem:
             r.set_uncacheable()
             cause = f"({problem.errno}){os.strerror(problem.errno or 0)}"

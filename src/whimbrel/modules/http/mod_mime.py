@@ -128,8 +128,8 @@ def read_types(data: str) -> dict[str, str]:
 def load_types(finished: Configuration) -> None:
     """Read the main server's TypesConfig once for all servers; an unreadable file ends the start."""
     servers = list(finished.servers())
-    path = servers[0].config(MimeServerConfig).types_config or os.path.join(
-        finished.root, finished.build.types_file
+    path = servers[0].config(MimeServerConfig).types_config or finished.disk.openable(
+        os.path.join(finished.root, finished.build.types_file)
     )
     try:
         types = read_types(to_text(read_regular(to_bytes(path))))

@@ -82,9 +82,9 @@ def _added(known: object, mapping: Mapping) -> list[Mapping]:
 
 def _absolute(cmd: Command, path: str) -> str:
     """Return *path* relative to the server root; a final slash stays."""
+    full = cmd.document_path(path)
     if path.startswith("/"):
         return path
-    full = cmd.server_path(path)
     return full + "/" if path.endswith("/") and not full.endswith("/") else full
 
 

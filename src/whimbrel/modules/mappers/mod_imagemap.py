@@ -272,7 +272,9 @@ def make_handler(scope: Scope) -> CompiledHook:
         name = r.filename or ""
         r.deps.stat(name)
         try:
-            lines = [strip(line) for line in to_text(read_regular(to_bytes(name))).split("\n")]
+            lines = [
+                strip(line) for line in to_text(read_regular(to_bytes(r.deps.on_disk(name)))).split("\n")
+            ]
         except OSError:
             r.set_uncacheable()
             return 404

@@ -116,7 +116,10 @@ async def _names(r: Request, directory: str, slices: Slices) -> list[str]:
     """Return the entries of the directory and record it as a dependency of the response."""
     r.deps.stat_directory(directory)
     try:
-        return [to_text(name) for name in [b".", b"..", *await names_in(to_bytes(directory), slices)]]
+        return [
+            to_text(name)
+            for name in [b".", b"..", *await names_in(to_bytes(r.deps.on_disk(directory)), slices)]
+        ]
     except OSError:
         return []
 

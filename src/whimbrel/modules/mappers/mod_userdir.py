@@ -7,9 +7,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from whimbrel.base.accounts import user_named
 from whimbrel.base.errors import ConfigError
-from whimbrel.base.latin1 import from_system, to_system
 from whimbrel.base.lazy_dataclasses import dataclass
 from whimbrel.directives.command import Command
 from whimbrel.directives.tokens import getword
@@ -79,13 +77,6 @@ def _user_of(conf: UserDirServerConfig, uri: str, nobody: tuple[str, ...]) -> st
     return user
 
 
-def _home(user: str) -> str | None:
-    try:
-        return from_system(user_named(to_system(user)).pw_dir)
-    except (KeyError, ValueError):
-        return None
-
-
 def _expanded(r: Request, pattern: str, user: str, below: str) -> tuple[str | None, str | None]:
     """Return (directory, None) that *pattern* gives for *user*, or (None, URL of a redirect)."""
     prefix, star, rest = pattern.partition("*")
@@ -94,7 +85,7 @@ def _expanded(r: Request, pattern: str, user: str, below: str) -> tuple[str | No
         return (prefix + user + tail if star else f"{pattern}/{user}"), None
     if star and ":" in prefix:
         return None, prefix + user + below
-    home = _home(user)
+    home = r.engine.configuration.home(user)
     r.set_uncacheable()  # the account database has no dependency that could be checked
     return (None if home is None else f"{home}/{tail}"), None
 

@@ -37,7 +37,7 @@ class VhostAliasServerConfig:
 
 
 def _setter(field: str, by_address: bool) -> Setter:
-    def apply(_cmd: Command, conf: object, words: list[str]) -> None:
+    def apply(cmd: Command, conf: object, words: list[str]) -> None:
         text = words[0]
         if lower(text) == "none":
             setattr(conf, field, None)
@@ -46,6 +46,7 @@ def _setter(field: str, by_address: bool) -> Setter:
             raise ConfigError("format string must be an absolute path, or 'none'")
         if "%" in _GOOD.sub("", text) or _HALF.search(text):
             raise ConfigError("syntax error in format string")
+        cmd.document_path(text)  # images of machines may lack it
         setattr(conf, field, (text, by_address))
 
     return apply

@@ -76,7 +76,7 @@ def make_fields(scope: Scope) -> CompiledHook | None:
             return DECLINED
         r.deps.stat(path)
         try:
-            data = read_regular(to_bytes(path))
+            data = read_regular(to_bytes(r.deps.on_disk(path)))
         except FileNotFoundError:
             return DECLINED
         except OSError:

@@ -70,6 +70,7 @@ def read_rules(configuration: Configuration) -> None:
         if conf.path is None:
             continue
         path = conf.path if conf.path.startswith("/") else f"{configuration.root}/{conf.path}"
+        path = configuration.disk.openable(path)
         if path not in known:
             known[path] = _read(configuration, path)
         conf.rules = known[path]
@@ -147,7 +148,7 @@ def _detect(r: Request, finfo: os.stat_result, rules: list[Rule], dialect: Diale
     if finfo.st_size == 0:
         return "text/plain"
     try:
-        data = read_start(to_bytes(r.filename or ""), MAX_EXAMINED) + b"\0"
+        data = read_start(to_bytes(r.deps.on_disk(r.filename or "")), MAX_EXAMINED) + b"\0"
     except OSError as problem:
         r.set_uncacheable()
         message = f"mod_mime_magic: can't read `{r.filename}'"

@@ -137,8 +137,8 @@ def user_checks(tree: ConfigTree) -> Iterator[Finding]:
                 Risk.CLOSES,
             )
     for line in tree.named("authuserfile", "authgroupfile"):
-        path = absolute_path(tree.root, line.words()[0]) if line.words() else ""
-        if _has_long_line(path):
+        path = absolute_path(tree.text_root, line.words()[0]) if line.words() else ""
+        if _has_long_line(tree.disk.on_disk(path)):
             yield Finding(
                 "C46",
                 line.place,

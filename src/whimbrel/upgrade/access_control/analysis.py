@@ -13,7 +13,6 @@ from whimbrel.access.sections import absolute_path
 from whimbrel.base.dialect import V22, V24
 from whimbrel.base.errors import SourceLocation
 from whimbrel.base.lazy_dataclasses import dataclass, field
-from whimbrel.config.execute import is_directory
 from whimbrel.config.model import SectionKind
 from whimbrel.upgrade.access_control import native
 from whimbrel.upgrade.access_control.chain_decisions import ChainDecisions
@@ -298,10 +297,17 @@ def _readable(tree: ConfigTree) -> Callable[[str], bool | None]:
     """
     lines = tree.named("authuserfile", "authgroupfile", "authdbmuserfile", "authdbmgroupfile")
     if tree.context is not InputContext.SERVER or not any(
-        password_file_exists(absolute_path(tree.root, line.words()[0])) for line in lines if line.words()
+        password_file_exists(absolute_path(tree.text_root, line.words()[0]), tree.disk)
+        for line in lines
+        if line.words()
     ):
         return lambda _path: None
-    return lambda path: password_file_exists(path) if is_directory(path.rpartition("/")[0] or "/") else None
+    disk = tree.disk
+
+    def is_readable(path: str) -> bool | None:
+        return password_file_exists(path, disk) if disk.is_directory(path.rpartition("/")[0] or "/") else None
+
+    return is_readable
 
 
 UPGRADED: Final = "access control is carried"
@@ -321,10 +327,10 @@ def analyze_access(tree: ConfigTree) -> AccessAnalysis:
     if isinstance(cached, AccessAnalysis):
         return cached
     inventory = find_sections(tree)
-    bounds = Bounds()
+    bounds = Bounds(disk=tree.disk)
     analysis = _settled(tree, inventory, VhostEquivalence(tree, inventory, bounds).equivalents(), bounds)
     if analysis is None:
-        analysis = _settled(tree, inventory, {}, Bounds(walked=bounds.walked))
+        analysis = _settled(tree, inventory, {}, Bounds(walked=bounds.walked, disk=tree.disk))
         assert analysis is not None
     tree.cache["access control"] = analysis
     return analysis
@@ -346,7 +352,7 @@ def _settled(
 
     @cache
     def find_every() -> list[Chain]:
-        chains = find_chains(tree.root, inventory, bounds, twins, tree.report_progress)
+        chains = find_chains(tree.text_root, inventory, bounds, twins, tree.report_progress)
         # the main server may reach the .htaccess files of equivalent hosts, as it does those of the first
         chains = [chain for chain in chains if like.keys().isdisjoint(chain.sections)]
         return unmapped(tree, inventory, chains, bounds)
@@ -444,7 +450,7 @@ def _analyze(
         [area, *variants.units],
         variants.chains if tree.options.no_outer_password else surrounded(tree, variants.chains, area),
         tree.modules,
-        tree.root,
+        tree.text_root,
         _readable(tree),
         area=area,
         written={
@@ -454,7 +460,7 @@ def _analyze(
         },
         aliases=to_access_lines(tree.named("<authnprovideralias", "<authzprovideralias")),
     )
-    placements = Placements(decisions, ServedRequests(tree.root, inventory, bounds))
+    placements = Placements(decisions, ServedRequests(tree.text_root, inventory, bounds))
     solver = Solver(
         decisions,
         placements,

@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-import os
 from bisect import bisect_left
 from collections.abc import Iterable, Sequence
 from typing import Final
 
 from whimbrel.access.chains import Bounds, paths_below
 from whimbrel.access.sections import absolute_path, ancestors
-from whimbrel.base.latin1 import to_bytes
 from whimbrel.upgrade.access_control.sections import AccessSection, Inventory
 from whimbrel.upgrade.source.config_tree import Statement
 
@@ -81,7 +79,7 @@ class HostDirectories:
         below: list[tuple[str, ...] | None] = []
         left = _MAX_FILES
         for target in targets:
-            if not os.path.lexists(to_bytes(target)):
+            if not self._bounds.disk.exists(target):
                 below.append(None)
                 continue
             if self._left < 0:

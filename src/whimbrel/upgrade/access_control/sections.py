@@ -393,10 +393,10 @@ def _record_mapping(
     words = statement.words()
     key = inventory.server_key(server)
     if statement.name == "documentroot" and words:
-        inventory.roots[key] = absolute_path(tree.root, words[0])
+        inventory.roots[key] = absolute_path(tree.text_root, words[0])
     elif statement.name in ("alias", "scriptalias", "wsgiscriptalias") and len(words) > 1:
         inventory.aliases.setdefault(key, []).append(
-            (words[0], absolute_path(tree.root, words[1], keep_slash=True))
+            (words[0], absolute_path(tree.text_root, words[1], keep_slash=True))
         )
 
 
@@ -429,7 +429,7 @@ def _section(
     else:
         section.fnmatch = any(c in pattern for c in "*?[") and not section.is_proxy
         if kind is SectionKind.DIRECTORY and pattern != "/":
-            section.pattern = absolute_path(tree.root, pattern).rstrip("/") + "/"
+            section.pattern = absolute_path(tree.text_root, pattern).rstrip("/") + "/"
     return section
 
 

@@ -23,9 +23,9 @@ from whimbrel.access.clients import addresses, hosts
 from whimbrel.access.layers import AccessLine
 from whimbrel.access.samples import regex_samples, wildcard_samples
 from whimbrel.access.sections import absolute_path, ancestors
-from whimbrel.base.latin1 import to_bytes
 from whimbrel.base.lazy_dataclasses import dataclass, field
 from whimbrel.base.net import InvalidNetwork, Network, parse_network
+from whimbrel.config.copied_paths import CopiedPaths
 from whimbrel.config.model import SectionKind
 from whimbrel.syntax.words import getword
 from whimbrel.upgrade.access_control.host_directories import HostDirectories, slashed
@@ -111,12 +111,12 @@ class VhostEquivalence:
     def __init__(self, tree: ConfigTree, inventory: Inventory, bounds: Bounds | None = None) -> None:
         self.tree = tree
         self.inventory = inventory
-        self.on_disk = HostDirectories(tree.root, inventory, bounds or Bounds())
+        self.on_disk = HostDirectories(tree.text_root, inventory, bounds or Bounds(disk=tree.disk))
         owned = self.on_disk.all_owned
         shared = [section for section in inventory.of_server(None)[0] if section not in owned]
         lines = [line for section in shared for line in walk(section.access_lines)]
         self.shared_words = {
-            word for line in lines for word in (*line.args.split(" "), _text_of(line, tree.root))
+            word for line in lines for word in (*line.args.split(" "), _text_of(line, tree.text_root))
         }
         self.literal: dict[str, list[AccessSection]] = {}
         self.patterned: list[AccessSection] = []
@@ -256,9 +256,12 @@ class VhostEquivalence:
             return tuple(self._number(word, names.clients) if word in clients else word for word in words)
         if line.name == "require" and words[0] in _USERS:
             return (words[0], *(self._number(word, names.users) for word in words[1:]))
-        text = _text_of(line, self.tree.root)
+        text = _text_of(line, self.tree.text_root)
         if text:
-            return (self._number(text, names.texts), line.name in _PATHS and _is_readable(text))
+            return (
+                self._number(text, names.texts),
+                line.name in _PATHS and _is_readable(text, self.tree.disk),
+            )
         return (line.args,)
 
     def _number(self, word: str, names: dict[str, int]) -> object:
@@ -309,13 +312,13 @@ def _text_of(line: AccessLine, root: str) -> str:
     return absolute_path(root, getword(line.args)[0]) if line.name in _PATHS else ""
 
 
-def password_file_exists(path: str) -> bool:
+def password_file_exists(path: str, disk: CopiedPaths) -> bool:
     """Return True if a password or group file exists, with any suffix of its kind."""
-    return any(os.path.isfile(to_bytes(path + ending)) for ending in ("", ".pag", ".db"))
+    return any(disk.is_file(path + ending) for ending in ("", ".pag", ".db"))
 
 
-def _is_readable(path: str) -> tuple[bool, bool]:
-    return password_file_exists(path), os.path.isdir(to_bytes(os.path.dirname(path)))
+def _is_readable(path: str, disk: CopiedPaths) -> tuple[bool, bool]:
+    return password_file_exists(path, disk), disk.is_directory(os.path.dirname(path))
 
 
 @lru_cache(maxsize=65536)

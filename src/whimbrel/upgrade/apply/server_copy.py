@@ -14,6 +14,7 @@ from whimbrel.base.latin1 import from_system, to_bytes, to_system
 from whimbrel.base.printable import file_problem
 from whimbrel.base.real_paths import real_path, without_links
 from whimbrel.upgrade.apply.backup_paths import read_by_includes
+from whimbrel.upgrade.apply.image_copy import copy_image
 from whimbrel.upgrade.apply.transaction import write
 from whimbrel.upgrade.check.fixpoint import UpgradeResult
 from whimbrel.upgrade.edits.diff import display_path
@@ -30,11 +31,13 @@ class ServerCopy(NamedTuple):
         directory: where it is, as it was named.
         facts: sentences about lines that differ from those of an upgrade in place.
         refused: the old .htaccess files beside the documents that 2.4 refuses there, each with its line.
+        is_image: documents and their .htaccess files are in it.
     """
 
     directory: str
     facts: tuple[str, ...]
     refused: tuple[tuple[str, int], ...] = ()
+    is_image: bool = False
 
 
 def write_in_place(
@@ -77,12 +80,15 @@ def copy_tree(result: UpgradeResult, directory: str, to: Path) -> ServerCopy:
     empty; return it. Raises UsageError.
 
     Files of *directory* keep their relative paths, others are written below their absolute paths. Links that
-    stay inside remain links. The copy is a server of its own: see `upgrade.files.relocation`.
+    stay inside remain links. The copy is a server of its own: see `upgrade.files.relocation`. That of an
+    image is an image: see `image_copy`.
     """
     try:
         copied = Tree.create(os.fsencode(to))
         if not copied.is_empty():
             raise UsageError(f"{to} is not empty")
+        if result.tree.disk.image:
+            return _copy_of_image(result, to, copied)
         root = f"{directory.rstrip('/')}/"
         texts = {
             path: result.files.get(path, file.document.bytes) for path, file in result.tree.files.items()
@@ -105,6 +111,15 @@ def copy_tree(result: UpgradeResult, directory: str, to: Path) -> ServerCopy:
         return ServerCopy(name, tuple(facts_of(move.named, name)))
     except OSError as problem:
         raise UsageError(file_problem(problem)) from None
+
+
+def _copy_of_image(result: UpgradeResult, to: Path, copied: Tree) -> ServerCopy:
+    image = result.tree.disk.image
+
+    def copy(path: str, texts: tuple[bytes, bytes] | None) -> None:
+        _copy(path, image, to, copied, texts)
+
+    return ServerCopy(from_system(str(to)), tuple(copy_image(result, to, copied, copy)), is_image=True)
 
 
 def _complete(move: Relocation, directory: str, to: Path, copied: Tree) -> None:

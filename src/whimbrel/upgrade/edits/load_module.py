@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import re
 from typing import Final
 
@@ -77,8 +76,8 @@ class LoadModuleLines:
     def _lacks_module(self, directory: str, identifier: str) -> bool:
         """Return True if *directory* holds the modules of a 2.4, but not this one."""
         row = catalogue("2.4").module(identifier)
-        path = directory if directory.startswith("/") else os.path.join(self.tree.root, directory)
-        return row is not None and lacks_module(path, row.file)
+        place = self.tree.module_file(f"{directory}/")
+        return row is not None and bool(place) and lacks_module(place.rstrip("/"), row.file)
 
     def _directory(self) -> str:
         if self.template is not None:

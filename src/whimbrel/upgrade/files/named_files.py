@@ -42,8 +42,8 @@ class NamedFile:
 
 
 def named_files(tree: ConfigTree) -> list[NamedFile]:
-    """Return the files below the ServerRoot that lines of *tree* name, and those of every server, each
-    once."""
+    """Return the files below the ServerRoot, or in the image, that lines of *tree* name, and those of every
+    server, each once."""
     found: dict[str, NamedFile] = {}
     for file in _all(tree):
         if file.path not in tree.files:
@@ -55,6 +55,7 @@ def _all(tree: ConfigTree) -> Iterator[NamedFile]:
     root = tree.root.rstrip("/")
     if not root:
         return
+    top = tree.disk.image or root
     for name in _BY_DEFAULT:
         yield from _existing(f"{root}/{name}", is_linked=False)
     for line in tree.all_statements():
@@ -64,10 +65,10 @@ def _all(tree: ConfigTree) -> Iterator[NamedFile]:
             kind, colon, path = words[1].partition(":") if len(words) > 1 else ("", "", "")
             words = [path] if colon and kind.partition("=")[0].lower() in _MAP_KINDS else []
         if line.name == "secrule":
-            yield from _data_files(line, root)
+            yield from _data_files(line, top)
         elif words and words[0]:
-            path = root_relative(root, words[0])
-            if path.startswith(f"{root}/"):
+            path = tree.disk.openable(root_relative(tree.text_root, words[0]))
+            if path.startswith(f"{top}/"):
                 yield from _existing(path, is_linked=line.name in _LINKED)
 
 

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import os
 import re
 from collections.abc import Container, Iterable, Iterator
 from typing import Final
 
 from whimbrel.base.errors import SourceLocation
-from whimbrel.base.latin1 import to_bytes
 from whimbrel.base.lazy_dataclasses import dataclass
+from whimbrel.config.copied_paths import IN_PLACE, CopiedPaths
 from whimbrel.config.execute import root_relative
 from whimbrel.syntax.words import getword
 from whimbrel.upgrade.knowledge.scope import UnknownItem, UnknownKind
@@ -73,7 +72,12 @@ def undefined_variables(lines: Iterable[NamedLine]) -> Iterator[UnknownItem]:
 
 
 def missing_user_files(
-    lines: Iterable[NamedLine], root: str, stand_ins: Container[str] = (), *, matters: bool
+    lines: Iterable[NamedLine],
+    root: str,
+    stand_ins: Container[str] = (),
+    *,
+    matters: bool,
+    disk: CopiedPaths = IN_PLACE,
 ) -> Iterator[UnknownItem]:
     """Yield an item for each file of users or groups that is not on this machine, nor in *stand_ins*."""
     seen: set[str] = set()
@@ -85,13 +89,13 @@ def missing_user_files(
             continue
         seen.add(path)
         full = root_relative(root or "/", path)
-        if full not in stand_ins and not any(
-            os.path.lexists(to_bytes(full + ending)) for ending in _endings(line.name)
+        if disk.openable(full) not in stand_ins and not any(
+            disk.exists(full + ending) for ending in _endings(line.name)
         ):
             yield UnknownItem(
                 UnknownKind.MISSING,
                 line.place,
-                f"{path} is not on this machine",
+                f"{disk.place(full)} is not in this copy" if disk.image else f"{path} is not on this machine",
                 f"{_ASSUMED}{_OF_SERVERS_WITHOUT.get(line.name, '')}",
                 f"copy {path}",
                 matters,

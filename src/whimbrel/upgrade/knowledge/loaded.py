@@ -41,7 +41,9 @@ def scope_of(configuration: Configuration, missing: Iterable[MissingResource]) -
         *(item_of(problem) for problem in missing if not isinstance(problem, MissingDirectory)),
         *_without_behaviour(configuration),
         *undefined_variables(lines),
-        *missing_user_files(lines, configuration.root, configuration.stand_ins, matters=True),
+        *missing_user_files(
+            lines, configuration.root, configuration.stand_ins, matters=True, disk=configuration.disk
+        ),
         *_stand_ins(configuration),
     ]
     files = dict.fromkeys(included.path for included in configuration.includes)

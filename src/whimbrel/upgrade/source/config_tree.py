@@ -13,6 +13,8 @@ from enum import Enum
 
 from whimbrel.base.errors import SourceLocation
 from whimbrel.base.lazy_dataclasses import dataclass, field
+from whimbrel.config.copied_paths import IN_PLACE
+from whimbrel.config.execute import root_relative
 from whimbrel.syntax import spans
 from whimbrel.syntax.edits import Edit
 from whimbrel.syntax.tree import Directive, Document, Malformed, Section
@@ -277,6 +279,7 @@ class ConfigTree:
     def __init__(self, options: UpgradeOptions, root: str = "") -> None:
         self.options = options
         self.root = root
+        self.disk = IN_PLACE
         self.context = InputContext.SERVER
         self.built_in = BuiltIn()
         self.files: dict[str, SourceFile] = {}
@@ -301,6 +304,16 @@ class ConfigTree:
         self.is_written: IsWritten = _is_read
         self._by_name: dict[str, list[Statement]] = {}
         self._in_order: list[Statement] | None = None
+
+    @property
+    def text_root(self) -> str:
+        """Return the directory that relative paths of the text are below, as the text names it."""
+        return self.disk.text_root or self.root
+
+    def module_file(self, path: str) -> str:
+        """Return the file that *path* of a LoadModule line names; "" where it is no part of a copy."""
+        place = self.disk.place(root_relative(self.text_root or "/", path))
+        return self.disk.openable(place) if place else ""
 
     @property
     def lone_paths(self) -> frozenset[str]:
@@ -329,7 +342,7 @@ class ConfigTree:
             if is_of_unknown(statement.name, statement.args)
             and not (statement.in_22 is False and statement.in_24 is False)
         ]
-        users = missing_user_files(lines, self.root, matters=False) if self.root else ()
+        users = missing_user_files(lines, self.text_root, matters=False, disk=self.disk) if self.root else ()
         items = [*self.unread, *self.undecided, *self.built_in.items(), *undefined_variables(lines), *users]
         return KnowledgeScope(tuple(self.files), tuple(dict.fromkeys(items)))
 

@@ -17,7 +17,7 @@ from whimbrel.base.latin1 import to_bytes, to_text
 from whimbrel.base.lazy_dataclasses import dataclass
 from whimbrel.base.real_paths import real_path
 from whimbrel.base.regex import Regex, RegexError, compile_regex
-from whimbrel.config.execute import is_directory
+from whimbrel.config.copied_paths import IN_PLACE
 from whimbrel.upgrade.knowledge.scope import UnknownItem, UnknownKind
 from whimbrel.upgrade.source.conditions import is_open
 from whimbrel.upgrade.source.config_tree import ConfigTree, Role, Statement
@@ -40,10 +40,11 @@ class SearchedDirectories:
 
     *identities* has device and inode of each directory, *below* its directories with the real path of those
     that are links; *files* tells for a path whether it is a file, *roots* whether a root is "" (nothing is
-    there), "file" or "directory".
+    there), "file" or "directory". *disk* has the places of all these paths.
     """
 
     def __init__(self) -> None:
+        self.disk = IN_PLACE
         self.identities: dict[str, tuple[int, int]] = {}
         self.below: dict[str, list[tuple[str, str]]] = {}
         self.files: dict[str, bool] = {}
@@ -53,7 +54,7 @@ class SearchedDirectories:
         """Return device and inode of a directory; raises OSError."""
         known = self.identities.get(directory)
         if known is None:
-            status = os.stat(to_bytes(directory))
+            status = os.stat(to_bytes(self.disk.on_disk(directory)))
             known = status.st_dev, status.st_ino
             if len(self.identities) < MAX_REMEMBERED:
                 self.identities[directory] = known
@@ -64,12 +65,14 @@ class SearchedDirectories:
         known = self.below.get(directory)
         if known is None:
             top = directory.rstrip("/")
-            entries = [entry for entry in os.scandir(to_bytes(directory)) if entry.is_dir()]
+            entries = list(os.scandir(to_bytes(self.disk.on_disk(directory))))
             known = []
             for entry in sorted(entries, key=lambda entry: entry.name, reverse=True):
-                if entry.name not in _OF_TOOLS:
-                    path = f"{top}/{to_text(entry.name)}"
-                    known.append((path, _real(path) if entry.is_symlink() else ""))
+                path = f"{top}/{to_text(entry.name)}"
+                is_link = entry.is_symlink()
+                is_below = self.disk.is_directory(path) if is_link else entry.is_dir()
+                if is_below and entry.name not in _OF_TOOLS:
+                    known.append((path, _real(self.disk.on_disk(path)) if is_link else ""))
             if len(self.below) < MAX_REMEMBERED:
                 self.below[directory] = known
         return known
@@ -78,7 +81,7 @@ class SearchedDirectories:
         """Return True if *path* is a regular file."""
         known = self.files.get(path)
         if known is None:
-            known = os.path.isfile(to_bytes(path))
+            known = self.disk.is_file(path)
             if len(self.files) < MAX_REMEMBERED:
                 self.files[path] = known
         return known
@@ -87,8 +90,8 @@ class SearchedDirectories:
         """Return "directory", "file" for anything else that has the name, or "" for nothing."""
         known = self.roots.get(path)
         if known is None:
-            known = "directory" if is_directory(path) else "file"
-            if known == "file" and not os.path.lexists(to_bytes(path)):
+            known = "directory" if self.disk.is_directory(path) else "file"
+            if known == "file" and not self.disk.exists(path):
                 known = ""
             if len(self.roots) < MAX_REMEMBERED:
                 self.roots[path] = known
@@ -262,7 +265,7 @@ def htaccess_files(
         elif not local_root or not searched.kind_of_root(local_root):
             if root.is_named and "${" not in path:
                 what = "is not here" if local_root else f"is outside of {tree.root}, the copy that is read"
-                tree.unread.append(_missing_root(path, root, what))
+                tree.unread.append(_missing_root(local_root if tree.disk.image else path, root, what))
                 if overrides.accepts(path, "limit"):
                     tree.missing_roots.append(path)
             local_root = ""
@@ -365,7 +368,7 @@ def _walk(
         yield directory
         for path, real in below:
             if real and not real_top:
-                real_top = _real(top)
+                real_top = _real(searched.disk.on_disk(top))
             leaves = bool(real) and not real.startswith(real_top)
             pending.append((path, is_linked or leaves))
 

@@ -14,6 +14,7 @@ from whimbrel.base.latin1 import from_system, to_bytes, to_text
 from whimbrel.base.lazy_dataclasses import dataclass
 from whimbrel.base.printable import file_problem
 from whimbrel.base.real_paths import without_links
+from whimbrel.config.copied_paths import IN_PLACE, CopiedPaths
 from whimbrel.config.server_paths import server_in, server_paths
 from whimbrel.config.servers import FoundServer, fault_of, named_server
 from whimbrel.config.service_settings import ServiceSettings, service_settings
@@ -116,9 +117,9 @@ def sources(named: ConfigArguments) -> tuple[Sources, str]:
     )
     if not os.path.isfile(server.path):
         raise UsageError(why_unread(server.path))
-    others = [_text(path) for path in fragments] + [
-        file_found for directory in directories for file_found in _files(directory)
-    ]
+    disk = CopiedPaths(options.server_root, options.copied) if is_relocated else IN_PLACE
+    others = [_text(path) for path in fragments]
+    others += [disk.openable(name) for directory in directories for name in _files(directory)]
     return Sources(
         options=options,
         fragments=tuple(dict.fromkeys(others)),

@@ -151,10 +151,10 @@ def read_config_tree(
                 reader.tree,
                 reader.progress,
                 reader.local_path,
-                f"{reader.root.rstrip('/')}/htdocs",
+                f"{reader.tree.text_root.rstrip('/')}/htdocs",
                 reader.overlay.searched,
             ):
-                reader.read_standalone(path, Role.HTACCESS, directory)
+                reader.read_standalone(reader.tree.disk.openable(path), Role.HTACCESS, directory)
         for path in sources.fragments:
             role = Role.HTACCESS if is_htaccess(path) else Role.FRAGMENT
             reader.read_standalone(path, role, path.rpartition("/")[0] if role is Role.HTACCESS else "")
@@ -277,7 +277,7 @@ class ConfigTreeReader:
         self.options = options
         self.overlay = overlay
         self.progress = progress
-        self.is_relocated = sources.is_relocated
+        self.is_relocated = sources.is_relocated or (options is not None and options.is_copy)
         self.root = options.server_root if options is not None else ""
         self.tree = ConfigTree(upgrade_options, self.root)
         self.tree.context = sources.context
@@ -293,6 +293,9 @@ class ConfigTreeReader:
         self._is_cut = False
         self._is_full = False
         self.copied = CopiedPaths(self.root, options.copied if options is not None else ())
+        if self.is_relocated:
+            self.tree.disk = self.copied
+        overlay.searched.disk = self.tree.disk
         self._files: dict[str, SourceFile] = {}
         self._variables: dict[str, str] = {}
         self._known = variables({}, self.tree.environment)
@@ -635,7 +638,7 @@ class ConfigTreeReader:
     def _included_files(self, path: str, optional: bool, wild: bool) -> Iterator[str]:
         """Yield the files of *path* by the rules of 2.2, or by those of 2.4 if 2.2 finds none."""
         newer = optional or (wild and has_wildcards(path.rpartition("/")[0]))
-        return Finder(old=not newer, optional=newer).files(path)
+        return Finder(old=not newer, optional=newer, openable=self.tree.disk.openable).files(path)
 
     def local_path(self, path: str) -> str:
         """Return the location of *path* on this machine, "" if it is not there.

@@ -6,16 +6,14 @@ above that part: all below it may be served.
 
 from __future__ import annotations
 
-import os
 import re
 from collections.abc import Callable, Iterator
 from typing import Final
 
-from whimbrel.base.accounts import all_users
 from whimbrel.base.fnmatch import compile_fnmatch
-from whimbrel.base.latin1 import from_system, to_bytes, to_text
 from whimbrel.base.lazy_dataclasses import dataclass, replace
 from whimbrel.base.regex import Regex, RegexError, compile_regex
+from whimbrel.config.copied_paths import CopiedPaths
 from whimbrel.config.execute import root_relative
 from whimbrel.syntax.words import getword
 from whimbrel.upgrade.knowledge.scope import UnknownItem, UnknownKind
@@ -84,7 +82,7 @@ def served_roots(
 
 
 def _all(tree: ConfigTree, to_local: Callable[[str], str]) -> Iterator[ServedRoot]:
-    base = tree.root or "/"
+    base = tree.text_root or "/"
     for name, at in _TARGETS.items():
         for line in executed_by_22(tree, name):
             words = line.words()
@@ -131,10 +129,10 @@ def _of_users(tree: ConfigTree, to_local: Callable[[str], str]) -> Iterator[Serv
                 for path in _matching(pattern, to_local, tree, line):
                     yield ServedRoot(path, line, is_named=False)
             elif "://" not in word and "*" not in word:
-                for home in sorted({user.pw_dir for user in all_users()}):
-                    path = f"{from_system(home).rstrip('/')}/{word}"
+                for home in sorted({home for _user, home in tree.disk.homes()}):
+                    path = f"{home.rstrip('/')}/{word}"
                     local = to_local(path)
-                    if local and os.path.isdir(to_bytes(local)):
+                    if local and tree.disk.is_directory(local):
                         yield ServedRoot(path, line, is_named=False)
 
 
@@ -186,7 +184,7 @@ def _matching(
         found = [
             f"{path}/{name}"
             for path in found
-            for name in _directories(to_local(path or "/"))
+            for name in _directories(to_local(path or "/"), tree.disk)
             if matches(name) is not None
         ]
         if len(found) > MAX_MATCHES:
@@ -195,12 +193,11 @@ def _matching(
             tree.unread.append(UnknownItem(UnknownKind.LEFT_OUT, line.place, text))
     for path in found:
         local = to_local(path)
-        if local and os.path.isdir(to_bytes(local)):
+        if local and tree.disk.is_directory(local):
             yield path
 
 
-def _directories(path: str) -> list[str]:
-    try:
-        return sorted(to_text(entry.name) for entry in os.scandir(to_bytes(path)) if entry.is_dir())
-    except OSError:
-        return []
+def _directories(path: str, disk: CopiedPaths) -> list[str]:
+    """Return the names of the directories in *path*; none for "", which is not here."""
+    top = path.rstrip("/")
+    return [name for name in disk.names_in(path) if disk.is_directory(f"{top}/{name}")] if path else []

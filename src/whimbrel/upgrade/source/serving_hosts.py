@@ -10,8 +10,6 @@ from collections.abc import Container, Iterator
 from typing import Final
 
 from whimbrel.access.sections import absolute_path
-from whimbrel.base.accounts import all_users
-from whimbrel.base.latin1 import from_system
 from whimbrel.upgrade.model import InputContext
 from whimbrel.upgrade.source.config_tree import ConfigTree, Statement
 from whimbrel.upgrade.source.queries import has_server_context, server_of
@@ -100,7 +98,7 @@ class ServingHosts:
                 roots[host] = path
             if host is not None or line.name == "documentroot":
                 yield host, path
-        main_root = roots.get(None) or absolute_path(tree.root, "htdocs")
+        main_root = roots.get(None) or absolute_path(tree.text_root, "htdocs")
         yield from ((host, main_root) for host in (None, *self._hosts) if host not in roots)
 
     def _of_all(self, tree: ConfigTree) -> Iterator[str]:
@@ -112,7 +110,7 @@ class ServingHosts:
             if word[:1] == "/":
                 yield fixed_part(word, "*")
             else:
-                yield from {f"{from_system(user.pw_dir).rstrip('/')}/{word}" for user in all_users()}
+                yield from {f"{home.rstrip('/')}/{word}" for _user, home in tree.disk.homes()}
 
 
 def _mapping_lines(tree: ConfigTree) -> Iterator[Statement]:
@@ -134,7 +132,7 @@ def _target(tree: ConfigTree, line: Statement) -> str:
     path = line.words()[_TARGETS.get(line.name, 1)]
     for mark in _VARIABLE:
         path = fixed_part(path, mark) if mark in path else path
-    return absolute_path(tree.root, path) if path.strip("/") else "/"
+    return absolute_path(tree.text_root, path) if path.strip("/") else "/"
 
 
 def _user_words(tree: ConfigTree) -> list[str]:

@@ -16,6 +16,7 @@ from whimbrel.base.file_reading import read_start
 from whimbrel.base.latin1 import to_bytes
 from whimbrel.base.regex import Regex
 from whimbrel.config.configuration import Configuration
+from whimbrel.config.copied_paths import IN_PLACE, CopiedPaths
 from whimbrel.config.model import LogSink, Server
 from whimbrel.directives.node import Node
 from whimbrel.registry.settings import UNSET
@@ -33,10 +34,11 @@ class ValueForms:
     """Forms of the settings of one side.
 
     Paths below *root*, that of the side, and below those of *others* are written relative to it, with a
-    digest of the file that is there: NEW may be a copy, and may name files of OLD.
+    digest of the file that is there, or at its place on *disk*: NEW may be a copy, and may name files of OLD.
     """
 
-    def __init__(self, root: str, *others: str) -> None:
+    def __init__(self, root: str, *others: str, disk: CopiedPaths = IN_PLACE) -> None:
+        self.disk = disk
         self.root = root.rstrip("/") + "/"
         roots = (one.rstrip("/") + "/" for one in (root, *others))
         self._roots = sorted({one for one in roots if len(one) > 1}, key=len, reverse=True)
@@ -78,7 +80,7 @@ class ValueForms:
         """Return a digest of the regular file at *path*, "" if there is none."""
         digest = self._files.get(path)
         if digest is None:
-            digest = _digest_of(path)
+            digest = _digest_of(self.disk.on_disk(path))
             self._files[path] = digest
         return digest
 

@@ -67,6 +67,7 @@ class EqualHosts:
         self._access_files = {
             scope.path for lines in sides for scope in lines.scopes if scope.kind == "htaccess"
         }
+        self._names = {os.path.basename(path) for path in self._access_files}
 
     def signature(self, servers: Sequence[Server], routes: Iterable[Entrance]) -> object:
         """Return the signature of a pair of virtual hosts that *routes* lead to."""
@@ -102,20 +103,22 @@ class EqualHosts:
         found: list[object] = []
         for top in paths.tops:
             found += [matches(top) for matches in self._patterns[number]]
-            found.append(self._contents(top) if os.path.lexists(to_bytes(top)) else ())
+            found.append(self._contents(number, top))
         return tuple(found)
 
-    def _contents(self, top: str) -> object:
-        """Return the names below an existing directory with digests of its .htaccess files."""
+    def _contents(self, number: int, top: str) -> object:
+        """Return the names below a directory with digests of its .htaccess files; () for a missing one."""
+        disk = self.sides[number].side.loaded.disk
         found: list[object] = []
-        for raw, below, names in os.walk(to_bytes(top)):
+        for where, below, names in disk.walk(top):
             below.sort()
-            directory = to_text(raw).rstrip("/") + "/"
+            directory = where.rstrip("/") + "/"
             for name in sorted(map(to_text, (*names, *below))):
                 path = directory + name
+                place = disk.openable(path) if name in self._names else ""
                 digest = ""
-                if path in self._access_files:
-                    digest = hashlib.sha256(read_regular(to_bytes(path))).hexdigest()
+                if place in self._access_files:
+                    digest = hashlib.sha256(read_regular(to_bytes(place))).hexdigest()
                 found.append((path[len(top) :], digest))
             if len(found) > _MAX_ENTRIES:
                 return top

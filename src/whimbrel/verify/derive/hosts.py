@@ -58,7 +58,7 @@ def entrances(side: Side) -> dict[tuple[str, int], list[Entrance]]:
     others = {port: _others(side, port, named) for port in dict.fromkeys(ports)}
     for server in side.loaded.servers():
         key = key_of(server)
-        found_hosts = mass_hosts(server)
+        found_hosts = mass_hosts(server, side.loaded.disk)
         routes: list[Entrance] = []
         found[key] = routes
         for address, port in _addresses(server, ports, others):

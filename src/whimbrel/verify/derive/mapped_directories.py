@@ -8,9 +8,7 @@ import re
 from collections.abc import Iterator
 from typing import Final
 
-from whimbrel.base.accounts import all_users
-from whimbrel.base.latin1 import from_system, to_bytes, to_text
-from whimbrel.config.execute import is_directory
+from whimbrel.config.copied_paths import IN_PLACE, CopiedPaths
 from whimbrel.upgrade.source.served_roots import VIRTUAL, fixed_part, user_words
 
 PATTERNED: Final = frozenset(("userdir", "aliasmatch", "scriptaliasmatch"))
@@ -20,13 +18,15 @@ MAX_USERS: Final = 200
 _LITERAL: Final = re.compile(r"\^?(/[\w/~.%-]*/)")
 
 
-def mapped_directories(name: str, words: list[str], root: str) -> list[tuple[str, str]]:
+def mapped_directories(
+    name: str, words: list[str], root: str, disk: CopiedPaths = IN_PLACE
+) -> list[tuple[str, str]]:
     """Return URL prefixes with the directories that a line of `PATTERNED` maps them to, both with a slash.
 
     Of AliasMatch it is the part of both before the first group: most expressions copy the rest.
     """
     if name == "userdir":
-        return [pair for word in user_words(words) if "://" not in word for pair in _of_users(word)]
+        return [pair for word in user_words(words) if "://" not in word for pair in _of_users(word, disk)]
     if len(words) < 2:
         return []
     prefix = _LITERAL.match(words[0])
@@ -49,25 +49,15 @@ def above(directory: str) -> Iterator[str]:
         yield directory
 
 
-def _of_users(word: str) -> Iterator[tuple[str, str]]:
+def _of_users(word: str, disk: CopiedPaths) -> Iterator[tuple[str, str]]:
     """Yield the URLs and directories of users that exist, of `UserDir public_html`, `UserDir /srv/*/web` and
     `UserDir /srv/web`."""
     if word[:1] == "/":
         head, star, tail = word.partition("*")
         start = head if star else f"{word.rstrip('/')}/"
-        found = [(name, f"{start}{name}{tail}") for name in _names(start)]
+        found = [(name, f"{start}{name}{tail}") for name in disk.names_in(start)]
     else:
-        users = sorted(all_users(), key=lambda user: user.pw_name)
-        found = [
-            (from_system(user.pw_name), f"{from_system(user.pw_dir).rstrip('/')}/{word}") for user in users
-        ]
-    existing = [(name, path) for name, path in found if is_directory(path)]
+        found = [(user, f"{home.rstrip('/')}/{word}") for user, home in disk.homes()]
+    existing = [(name, path) for name, path in found if disk.is_directory(path)]
     for name, path in existing[:MAX_USERS]:
         yield f"/~{name}/", f"{path.rstrip('/')}/"
-
-
-def _names(directory: str) -> list[str]:
-    try:
-        return sorted(map(to_text, os.listdir(to_bytes(directory or "/"))))
-    except OSError:
-        return []

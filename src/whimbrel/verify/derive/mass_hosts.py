@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-import os
 import re
 from collections.abc import Iterator
 from typing import Final, NamedTuple
 
-from whimbrel.base.latin1 import to_bytes, to_text
-from whimbrel.config.execute import is_directory
+from whimbrel.config.copied_paths import CopiedPaths
 from whimbrel.config.model import Server
 from whimbrel.modules.mappers.mod_vhost_alias import VhostAliasServerConfig
 
@@ -29,7 +27,7 @@ class MassHost(NamedTuple):
     files: tuple[str, ...] = ()
 
 
-def mass_hosts(server: Server) -> list[MassHost]:
+def mass_hosts(server: Server, disk: CopiedPaths) -> list[MassHost]:
     """Return some hosts of VirtualDocumentRoot for which there are directories."""
     formatted = server.config(VhostAliasServerConfig).root
     text = (formatted or ("", False))[0]
@@ -38,21 +36,21 @@ def mass_hosts(server: Server) -> list[MassHost]:
         return []
     start, _, first = head.rpartition("/")
     segments = (first + percent + tail).split("/")
-    found = [MassHost(_host_of(segments, path), path + "/") for path in _matching(start, segments)]
+    found = [MassHost(_host_of(segments, path), path + "/") for path in _matching(start, segments, disk)]
     named = [host for host in found if host.name][:MAX_MASS_HOSTS]
-    return [host._replace(files=tuple(_sorted_names(host.root)[:_MAX_FILES])) for host in named]
+    return [host._replace(files=tuple(disk.names_in(host.root)[:_MAX_FILES])) for host in named]
 
 
-def _matching(start: str, segments: list[str]) -> Iterator[str]:
+def _matching(start: str, segments: list[str], disk: CopiedPaths) -> Iterator[str]:
     """Yield the directories that *segments* may stand for below *start*."""
     if not segments:
         yield start
         return
     segment = segments[0]
-    names = _sorted_names(start) if _PIECE.fullmatch(segment) else [segment]
+    names = disk.names_in(start) if _PIECE.fullmatch(segment) else [segment]
     for name in names[:MAX_ENTRIES]:
-        if is_directory(f"{start}/{name}"):
-            yield from _matching(f"{start}/{name}", segments[1:])
+        if disk.is_directory(f"{start}/{name}"):
+            yield from _matching(f"{start}/{name}", segments[1:], disk)
 
 
 def _host_of(segments: list[str], path: str) -> str:
@@ -90,11 +88,3 @@ def _part(letters: dict[int, str]) -> str:
     if 0 in letters:
         return letters[0]
     return "".join(letters.get(number, "x") for number in range(1, max(letters, default=0) + 1)) or _OTHER
-
-
-def _sorted_names(directory: str) -> list[str]:
-    """Return the names in a directory; [] for one that cannot be read."""
-    try:
-        return sorted(map(to_text, os.listdir(to_bytes(directory))))
-    except OSError:
-        return []

@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import contextlib
-import glob
-import os
 import re
 from collections import Counter
 from collections.abc import Iterable, Iterator
@@ -13,8 +11,9 @@ from typing import Final
 
 from whimbrel.access.layers import is_access_directive
 from whimbrel.access.samples import regex_samples, wildcard_samples
-from whimbrel.base.latin1 import to_bytes, to_text
+from whimbrel.base.latin1 import to_bytes
 from whimbrel.base.lazy_dataclasses import dataclass
+from whimbrel.config.copied_paths import CopiedPaths
 from whimbrel.http.syntax.url import escape_uri
 from whimbrel.verify.config_lines import ConfigLine, LineScope, ServedPaths, SideLines
 from whimbrel.verify.derive.conditions import condition_facts, facts_of_line, failing_facts
@@ -246,7 +245,7 @@ class Targets:
         elif name == "directoryindex":
             yield from (base.rstrip("/") + "/" + word.lstrip("/") for base in bases for word in words[:4])
         elif name == "userdir":
-            for user in _users_of(words):
+            for user in _users_of(words, self.lines.side.loaded.disk):
                 yield f"/~{user}/"
                 yield f"/~{user}/{NEUTRAL}"
                 yield from self._in_home(words, user)
@@ -257,14 +256,14 @@ class Targets:
         elif name in ("fallbackresource", "errordocument") and words and words[-1].startswith("/"):
             yield words[-1]
 
-    @staticmethod
-    def _in_home(words: list[str], user: str) -> Iterator[str]:
+    def _in_home(self, words: list[str], user: str) -> Iterator[str]:
         """Yield targets of files in the directories that UserDir gives *user*."""
         for word in words:
             if word.startswith("/"):
                 directory = word.replace("*", user) if "*" in word else f"{word}/{user}"
-                for path in sorted(glob.glob(to_bytes(glob.escape(directory) + "/*")))[:_MAX_SAMPLES]:
-                    yield f"/~{user}/{escape_uri(to_text(os.path.basename(path)))}"
+                names = self.lines.side.loaded.disk.names_in(directory)
+                for name in [name for name in names if name[0] != "."][:_MAX_SAMPLES]:
+                    yield f"/~{user}/{escape_uri(name)}"
 
     def _existing(self, url: str) -> Iterator[str]:
         for prefix, target in self.served.aliases:
@@ -390,15 +389,14 @@ def _most_varied(names: list[str]) -> list[str]:
     return [stem for stem, _ in counts.most_common(_MAX_SAMPLES)]
 
 
-def _users_of(words: list[str]) -> list[str]:
+def _users_of(words: list[str], disk: CopiedPaths) -> list[str]:
     """Return users that a UserDir line names, and such with a directory that it names."""
     names = [] if words[:1] and words[0].startswith("/") else words[1:]
     for word in words:
         if word.startswith("/"):
             before, star, _ = word.partition("*")
             directory = before.rpartition("/")[0] if star else word
-            with contextlib.suppress(OSError):
-                names += sorted(map(to_text, os.listdir(to_bytes(directory))))
+            names += disk.names_in(directory)
     return [name for name in dict.fromkeys([*names, "root", NEUTRAL]) if "/" not in name][:8]
 
 

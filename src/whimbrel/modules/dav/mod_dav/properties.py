@@ -11,7 +11,6 @@ from enum import IntEnum
 from typing import TYPE_CHECKING, Final
 
 from whimbrel.base.latin1 import to_bytes
-from whimbrel.engine.deps.files import Dependencies
 from whimbrel.engine.specialized.rules import Classify, classifier
 from whimbrel.http.syntax.url import escape_uri
 from whimbrel.modules.dav.mod_dav.errors import DavError
@@ -146,7 +145,7 @@ class MediaTypes:
         """Return the result of a sub-request."""
         r = self._r
         if self._count % RENEWED == 0:  # what was recorded is of no use for a response that is not cached
-            r.deps = Dependencies(r.engine.stat_cache)
+            r.deps = r.engine.dependencies(r.engine.stat_cache)
             r.set_uncacheable()
         self._count += 1
         sub = await r.engine.lookup_uri(r, escape_uri(resource.uri))

@@ -106,7 +106,7 @@ async def _text_file(r: Request, name: str | None) -> tuple[str, Any]:
     if not kind.startswith("text/"):
         return "", None
     try:
-        return "text", read_regular(to_bytes(sub.filename or "")).decode("latin-1")
+        return "text", read_regular(to_bytes(sub.deps.on_disk(sub.filename or ""))).decode("latin-1")
     except OSError:
         sub.set_uncacheable()
         return "", None
@@ -165,7 +165,7 @@ async def _names(r: Request) -> list[bytes] | None:
     if r.deps.stat_directory(r.filename or "") is ASSUMED_DIRECTORY:
         return []
     try:
-        return await names_in(to_bytes(r.filename or ""), Slices(r.engine.turns))
+        return await names_in(to_bytes(r.deps.on_disk(r.filename or "")), Slices(r.engine.turns))
     except OSError:
         r.set_uncacheable()
         r.log("error", f"Can't open directory for index: {r.filename}", code="AH01275", module="autoindex")

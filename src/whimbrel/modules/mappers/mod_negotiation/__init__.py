@@ -105,7 +105,8 @@ async def _read_directory(r: Request, n: Negotiation) -> HookStatus:
     slices = Slices(r.engine.turns)
     is_readable = listed is not ASSUMED_DIRECTORY
     try:
-        names = await _names(directory or "/", to_bytes(requested + "."), slices) if is_readable else []
+        place = r.deps.on_disk(directory or "/")
+        names = await _names(place, to_bytes(requested + "."), slices) if is_readable else []
     except OSError:
         r.set_uncacheable()
         r.log("error", f"cannot read directory for multi: {directory}/", code="AH00686", module="negotiation")
@@ -160,7 +161,7 @@ def _read_map(r: Request, source: Request, n: Negotiation) -> HookStatus:
     path = source.filename or ""
     source.deps.stat(path)
     try:
-        data = read_regular(to_bytes(path))
+        data = read_regular(to_bytes(r.deps.on_disk(path)))
     except IsADirectoryError:  # httpd can open it, but reads nothing from it
         data = b""
     except OSError as problem:

@@ -67,7 +67,7 @@ class AuthFile(Generic[T]):
             raise Unreadable(_BAD_FILE)
         is_lasting = is_settled_file(info)
         try:
-            data = read_regular(to_bytes(self.path))
+            data = read_regular(to_bytes(r.deps.on_disk(self.path)))
         except OSError as problem:
             r.set_uncacheable()
             raise Unreadable(problem.errno or _BAD_FILE) from None

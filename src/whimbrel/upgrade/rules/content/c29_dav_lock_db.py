@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from whimbrel.config.execute import root_relative
 from whimbrel.upgrade.files.davlock import LockDatabase, recognize
 from whimbrel.upgrade.model import Finding, Risk
 from whimbrel.upgrade.rule import Rule
@@ -16,7 +17,7 @@ def check(tree: ConfigTree) -> Iterator[Finding]:
         words = line.words()
         if not words:
             continue
-        path = words[0] if words[0].startswith("/") else f"{tree.root}/{words[0]}"
+        path = tree.disk.openable(root_relative(tree.text_root or "/", words[0]))
         database = recognize(path)
         if database is LockDatabase.OF_22:
             yield Finding(

@@ -95,7 +95,7 @@ def roots(tree: ConfigTree) -> list[tuple[Statement | None, str]]:
         for line in tree.named(name):
             words = line.words()
             if len(words) > at:
-                paths.append((server_of(line), root_relative(tree.root or "/", words[at])))
+                paths.append((server_of(line), root_relative(tree.text_root or "/", words[at])))
     vague = any(tree.named("virtualdocumentroot", "aliasmatch")) or any(
         user_words(line.words()) for line in tree.named("userdir")
     )

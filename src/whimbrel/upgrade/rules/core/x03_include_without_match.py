@@ -5,10 +5,8 @@ Document: documents/X03-include-without-match.md
 
 from __future__ import annotations
 
-import os
 from collections.abc import Iterator
 
-from whimbrel.base.latin1 import to_bytes
 from whimbrel.config.execute import root_relative
 from whimbrel.config.includes import has_wildcards
 from whimbrel.syntax.words import getword
@@ -24,7 +22,7 @@ def check(tree: ConfigTree) -> Iterator[Finding]:
     not_followed = {item.place for item in tree.unread if item.kind is UnknownKind.LEFT_OUT}
     for line in tree.named("include"):
         pattern = getword(line.args)[0]
-        path = root_relative(tree.root, pattern) if tree.root else ""
+        path = root_relative(tree.text_root, pattern) if tree.text_root else ""
         directory = path.rpartition("/")[0]
         if (
             line.included
@@ -32,7 +30,7 @@ def check(tree: ConfigTree) -> Iterator[Finding]:
             or not path
             or not has_wildcards(path)
             or has_wildcards(directory)
-            or not os.path.isdir(to_bytes(directory))
+            or not tree.disk.is_directory(directory)
         ):
             continue
         source = line.file.document.bytes[line.node.start : line.node.end].decode("latin-1").strip()

@@ -13,7 +13,6 @@ from whimbrel.catalogue import catalogue
 from whimbrel.catalogue.handlers import modules_of
 from whimbrel.catalogue.other_releases import FOR_WINDOWS, OTHER_RELEASES
 from whimbrel.catalogue.third_party import product_of
-from whimbrel.config.execute import root_relative
 from whimbrel.upgrade.edits.diff import display_path
 from whimbrel.upgrade.files.shared_objects import ModuleFile, examine
 from whimbrel.upgrade.model import Finding, Risk, Safety
@@ -46,10 +45,11 @@ def check(tree: ConfigTree) -> Iterator[Finding]:
             continue
         if OTHER_RELEASES.get(words[0]) == FOR_WINDOWS and is_windows(tree):
             continue
-        path = root_relative(tree.root or "/", words[1])
+        path = tree.module_file(words[1])
         module_file = examine(path) if os.path.isfile(to_bytes(path)) else None
         if module_file is None or module_file.api != "2.4":
-            successor = newest_module(os.path.dirname(path)) if words[0] in OLD_TESTS else None
+            is_php = words[0] in OLD_TESTS and bool(path)
+            successor = newest_module(os.path.dirname(path)) if is_php else None
             if successor is None:
                 finding = _finding(tree, line, words[0], words[1], module_file)
             else:

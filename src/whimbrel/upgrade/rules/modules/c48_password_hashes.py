@@ -17,7 +17,7 @@ def check(tree: ConfigTree) -> Iterator[Finding]:
     """Yield the findings of every existing file of an AuthUserFile."""
     seen: set[str] = set()
     for line in tree.named("authuserfile"):
-        path = root_relative(tree.root or "/", "".join(line.words()[:1]))
+        path = tree.disk.openable(root_relative(tree.text_root or "/", "".join(line.words()[:1])))
         if path in seen:
             continue
         seen.add(path)

@@ -19,7 +19,7 @@ def check(tree: ConfigTree) -> Iterator[Finding]:
     workers: dict[str, JkWorker] = {}
     for line in tree.named("jkworkersfile"):
         for name in line.words()[:1]:
-            workers |= read_workers(root_relative(tree.root or "/", name))
+            workers |= read_workers(tree.disk.on_disk(root_relative(tree.text_root or "/", name)))
     for line in tree.named("jkmount", "jkunmount"):
         words = line.words()
         if len(words) == 2:

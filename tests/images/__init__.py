@@ -1,0 +1,1 @@
+"""Images of a machine (copies of ``/``) as the input of each tool."""

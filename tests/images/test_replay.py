@@ -1,0 +1,33 @@
+"""`whimbrel replay` answers logged requests with the files of an image of a machine."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from tests.support.machine_image import run, write_image
+
+
+def line(client: str, path: str, status: int) -> str:
+    return f'{client} - - [01/Mar/2026:10:00:00 +0000] "GET {path} HTTP/1.1" {status} 5\n'
+
+
+def test_logged_statuses_are_those_of_the_image(tmp_path: Path) -> None:
+    image = write_image(tmp_path / "a")
+    new = write_image(tmp_path / "b")
+    (new / "var/www/html/closed/.htaccess").write_text("Order allow,deny\nAllow from all\n")
+    log = tmp_path / "log"
+    log.write_text(
+        line("192.0.2.7", "/closed/", 200)
+        + line("198.51.100.1", "/closed/", 403)
+        + line("198.51.100.1", "/~robin/", 200)
+        + line("198.51.100.1", "/list/", 200)
+        + line("198.51.100.1", "/none", 404)
+    )
+    words = ("-j", "1", "--host", "www.example.org")
+    dialects = ("--old-dialect", "2.2", "--new-dialect", "2.2")
+    _, output = run("replay", log, "--new", image, "--new-dialect", "2.2", *words)
+    assert "0 of 5 requests get another status than was logged" in output
+    assert "not here" not in output
+    _, output = run("replay", log, "--old", image, "--new", new, *dialects, *words)
+    assert "1 request: status 403 -> 200" in output
+    assert f"{image}/var/www/html/closed/.htaccess:2" in output

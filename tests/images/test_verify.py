@@ -1,0 +1,60 @@
+"""`whimbrel verify` compares images of a machine: each side reads its own files."""
+
+from __future__ import annotations
+
+import shutil
+from pathlib import Path
+
+import pytest
+
+from tests.support.machine_image import run, write_image
+
+
+@pytest.fixture
+def sides(tmp_path: Path) -> tuple[Path, Path]:
+    return write_image(tmp_path / "a"), write_image(tmp_path / "b")
+
+
+def compared(old: Path, new: Path, *words: str) -> tuple[int, str]:
+    dialects = ("--old-dialect", "2.2", "--new-dialect", "2.2")
+    return run("verify", old, new, *dialects, "--color", "never", *words)
+
+
+def test_equal_images_are_the_same(sides: tuple[Path, Path]) -> None:
+    code, output = compared(*sides)
+    assert output.startswith("old (2.2) and new (2.2): same\n")
+    assert "nobody gains and nobody loses" in output
+    assert "not here" not in output and "is missing" not in output
+    assert code == 0
+
+
+def test_a_htaccess_file_that_opens_a_directory_is_found(sides: tuple[Path, Path]) -> None:
+    (sides[1] / "srv/shop/closed/.htaccess").write_text("Order allow,deny\nAllow from all\n")
+    _, output = compared(*sides)
+    assert "nobody gains" not in output
+    assert f"{sides[0]}/srv/shop/closed/.htaccess:2: Deny from all" in output
+    assert "http://shop.example.org/closed/" in output
+
+
+def test_new_takes_what_only_it_lacks_from_old(sides: tuple[Path, Path]) -> None:
+    old, new = sides
+    shutil.rmtree(new / "var/www")
+    shutil.rmtree(new / "srv")
+    (new / "etc/httpd/conf/users").unlink()
+    _, output = compared(old, new)
+    assert output.startswith("old (2.2) and new (2.2): same\n")
+    assert "nobody gains and nobody loses" in output
+    assert f"{old}/var/www/html was read in its place" in output
+    assert f"{old}/etc/httpd/conf/users was read in its place" in output
+
+
+def test_a_document_that_was_removed_is_missed(sides: tuple[Path, Path]) -> None:
+    (sides[1] / "var/www/html/closed/index.html").unlink()
+    _, output = compared(*sides)
+    assert output.startswith("old (2.2) and new (2.2): different\n") and "/closed/" in output
+
+
+def test_no_other_program_answers_for_an_image(sides: tuple[Path, Path]) -> None:
+    """It would read the places of the text on this machine."""
+    _, output = compared(*sides, "--with-httpd", "/bin/false")
+    assert f"it would read this machine, and not the image {sides[1]}" in output
