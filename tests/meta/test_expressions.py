@@ -36,7 +36,6 @@ TOOLS = frozenset(
         "whimbrel.upgrade.rules.core.r07_merged_slashes:_ASIDE",
         "whimbrel.upgrade.rules.rewriting.lines:_PIECE",
         "whimbrel.upgrade.rules.rewriting.patterns:_ATOM",
-        "whimbrel.upgrade.source.suppressions:_SUPPRESSION",
         "whimbrel.verify.derive.conditions:_COMPARISON",
         "whimbrel.verify.derive.conditions:83",
     )

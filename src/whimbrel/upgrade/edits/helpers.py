@@ -11,7 +11,7 @@ from whimbrel.syntax.words import getword, quoted
 from whimbrel.upgrade.model import FileEdit
 from whimbrel.upgrade.source.config_tree import ConfigTree, Statement
 from whimbrel.upgrade.source.queries import is_branch, main_statements
-from whimbrel.upgrade.source.suppressions import SUPPRESSION
+from whimbrel.upgrade.source.suppressions import mark_in
 
 GUARD_24: Final = "<IfModule mod_authz_core.c>"
 GUARD_22: Final = "<IfModule !mod_authz_core.c>"
@@ -69,9 +69,9 @@ def insert_above_comment(statement: Statement, lines: list[str]) -> FileEdit:
         line = data.rfind(b"\n", 0, start - 1) + 1
         if not data[line:start].lstrip(b" \t").startswith(b"#"):
             break
-        start = line
-        if SUPPRESSION.search(data, line, data.find(b"\n", line)):
+        if mark_in(data[line:start]):
             marked = line
+        start = line
     at = start or marked
     return FileEdit(edit.path, Edit(at, at, edit.edit.text))
 

@@ -9,8 +9,14 @@ from typing import Final
 from whimbrel.upgrade.model import Finding
 from whimbrel.upgrade.source.config_tree import ConfigTree
 
-SUPPRESSION: Final = re.compile(rb"#[^\n]*?\bwhimbrel:[ \t]*ignore(?:\[([\w ,]*)\])?")
-"""The mark in a comment that exempts a line, and the rules that it names."""
+_MARK: Final = re.compile(rb"\bwhimbrel:[ \t]*ignore(?:\[([\w ,]*)\])?")
+
+
+def mark_in(line: bytes) -> re.Match[bytes] | None:
+    """Return the mark in the comment of *line* that exempts a line, with the rules that it names as a
+    group."""
+    _text, sign, comment = line.partition(b"#")
+    return _MARK.search(comment) if sign else None
 
 
 def is_suppressed(finding: Finding, tree: ConfigTree) -> bool:
@@ -33,7 +39,7 @@ def suppressions(data: bytes) -> dict[int, frozenset[str]]:
         return suppressed
     lines = data.split(b"\n")
     for number, line in enumerate(lines, 1):
-        match = SUPPRESSION.search(line)
+        match = mark_in(line)
         if match:
             names = frozenset((match[1] or b"").decode().upper().replace(",", " ").split())
             suppressed[_suppressed_line(lines, number)] = names
