@@ -81,6 +81,8 @@ EPILOG: Final = epilog(
     "The options -d -f -C -c -D are httpd's and hold for both. "
     f"{FLEET_NOTE} A server that one side lacks is not decided.",
 )
+_COMPARED: Final = frozenset({"R14"})
+"""Rules about what every answer shows: a handler that is missing on both sides is no change."""
 
 
 class ReportFormat(StrEnum):
@@ -267,7 +269,7 @@ def _add_open_findings(options: LoadOptions, result: VerifyResult) -> None:
 
     new_text = as_copied(Sources(options=options))
     report = check_parts([(new_text, options.server_root)], Selection())
-    entries = report.entries
+    entries = [entry for entry in report.entries if entry.rule not in _COMPARED]
     result.to_decide = to_decide(entries) if any(map(is_to_decide, entries)) else ""
     result.has_stop = has_stop(entries)
     result.scope = result.scope.with_items(

@@ -142,6 +142,8 @@ def test_what_check_leaves_to_a_person_is_in_the_sentence(tmp_path: Path) -> Non
     for name, text, sentence in (
         ("new.conf", rule, "to decide: 1 finding at 1 place: R01 conf/new.conf:16"),
         ("reviewed.conf", reviewed, ""),
+        # the answers show a handler that is missing on both sides
+        ("handler.conf", f"{reviewed}<Location /status>\nSetHandler server-status\n</Location>\n", ""),
     ):
         new = write(tmp_path, name, f"LoadModule unixd_module modules/mod_unixd.so\n{loads}{options}{text}")
         output = CliRunner().invoke(app, [str(old), new]).output
