@@ -58,3 +58,13 @@ def test_no_other_program_answers_for_an_image(sides: tuple[Path, Path]) -> None
     """It would read the places of the text on this machine."""
     _, output = compared(*sides, "--with-httpd", "/bin/false")
     assert f"it would read this machine, and not the image {sides[1]}" in output
+
+
+def test_a_user_of_the_machine_that_is_unknown_here_stops_nothing(sides: tuple[Path, Path]) -> None:
+    for side in sides:
+        conf = side / "etc/httpd/conf/httpd.conf"
+        conf.write_text("User nobody-of-this-machine\n" + conf.read_text())
+    code, output = compared(*sides)
+    assert output.startswith("old (2.2) and new (2.2): same\n")
+    assert "bad user name nobody-of-this-machine (no answer depends on it" in output
+    assert code == 0

@@ -132,8 +132,10 @@ class Side:
     @property
     def no_start(self) -> str:
         """``FILE:LINE: reason`` of the first line, left out here, with which no server starts on this
-        machine; "" for none.
+        machine; "" for none, and for an image: the server starts on its own machine.
         """
+        if self.options.image:
+            return ""
         stops = (problem for problem in self.missing if problem.stops)
         lines = ((problem.place, problem.reason) for problem in stops if problem.place is not None)
         return next((f"{place.path}:{place.line}: {reason}" for place, reason in lines), "")
