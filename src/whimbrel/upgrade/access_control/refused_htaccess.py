@@ -220,7 +220,10 @@ def _admission(
     if holders:
         place = tree.original_place(holders[-1].place)
         where = f" in place of `{_text(holders[-1])}` at {place.path}:{place.line}"
-    return f"remove the line, or write `AllowOverride {words}`{where}"
+    advice = f"remove the line, or write `AllowOverride {words}`{where}"
+    if name.startswith("<"):
+        return advice
+    return f"{advice}; `AllowOverrideList {rows[0].name}` beside that line admits this directive alone"
 
 
 def _text(line: Statement) -> str:

@@ -33,7 +33,8 @@ def test_a_branch_for_24_needs_the_override_of_its_own_lines(tmp_path: Path) -> 
     (finding,) = found(tmp_path / "a", "Limit", BRANCHES)
     assert (finding.place.line, finding.risk) == (2, Risk.CLOSES)
     where = f"`AllowOverride Limit` at {tmp_path}/a/conf/httpd.conf:3"
-    assert finding.advice.endswith(f"`AllowOverride AuthConfig Limit` in place of {where}")
+    alone = "`AllowOverrideList Require` beside that line admits this directive alone"
+    assert finding.advice.endswith(f"`AllowOverride AuthConfig Limit` in place of {where}; {alone}")
     assert not found(tmp_path / "b", "Limit AuthConfig", BRANCHES)
 
 
