@@ -14,7 +14,14 @@ from whimbrel.verify.alignment import PLACES, Alignment, has_pattern
 from whimbrel.verify.answer import Answer, DecidingLine
 from whimbrel.verify.causes import Causes, LineKey
 from whimbrel.verify.config_lines import ConfigLine, LineScope, SideLines
-from whimbrel.verify.coverage.decided_by import OF_SEVERAL, OF_STATUS, SELF_ACTING, DecidedBy, decided_by
+from whimbrel.verify.coverage.decided_by import (
+    OF_FILE,
+    OF_SEVERAL,
+    OF_STATUS,
+    SELF_ACTING,
+    DecidedBy,
+    decided_by,
+)
 from whimbrel.verify.coverage.merged_values import MergedValues, PlanPair
 from whimbrel.verify.coverage.without_line import FULL_BUDGET, RemovalBudget, WithoutLine
 from whimbrel.verify.difference import Difference, FieldDifference
@@ -244,7 +251,9 @@ class Coverage:
         if not self._is_exercised(state.line, None, state.number):
             return "no request is answered otherwise without it"
         # the removal shows that the line acts; of several words the changed one may be without effect so far
-        is_shown = state.line.name not in OF_SEVERAL or state.differs is None or self._has_equal(state)
+        name = state.line.name
+        is_apart = name in OF_FILE or (name in OF_SEVERAL and not self._has_equal(state))
+        is_shown = state.differs is None or not is_apart
         return "" if is_shown else "no answer shows what its change does"
 
     def _is_exercised(self, line: ConfigLine, other: ConfigLine | None, number: int) -> bool:

@@ -9,7 +9,7 @@
 | UNKNOWN | not decided | everything else: patterns, expressions, programs |
 
 A line of REQUESTS without a counterpart is decided if a request is answered otherwise without it, but not
-those of `OF_SEVERAL`. Lines whose values are equal after merging need none of these.
+those of `OF_SEVERAL` and `OF_FILE`. Lines whose values are equal after merging need none of these.
 """
 
 from __future__ import annotations
@@ -91,6 +91,8 @@ SELF_ACTING: Final = frozenset(
 and handlers."""
 OF_SEVERAL: Final = frozenset(("header", "options", "action"))
 """Directives decided by requests whose words act apart: the effect of the line does not show that of each."""
+OF_FILE: Final = frozenset(("typesconfig", "mimemagicfile", "rewritemap"))
+"""The same of directives whose file has lines that act apart: equal words may name another content."""
 OF_STATUS: Final = frozenset(("seerequesttail",))
 """Directives that change the status page alone."""
 _COMPUTED: Final = re.compile(r"%\{|\bexpr=|\bedit\*?\s|\benv=|(?<![\w-])-[a-z]\s", re.IGNORECASE)
