@@ -68,3 +68,15 @@ def test_a_user_of_the_machine_that_is_unknown_here_stops_nothing(sides: tuple[P
     assert output.startswith("old (2.2) and new (2.2): same\n")
     assert "bad user name nobody-of-this-machine (no answer depends on it" in output
     assert code == 0
+
+
+def test_a_line_of_a_htaccess_file_that_24_refuses_is_the_cause_of_its_500(tmp_path: Path) -> None:
+    old = write_image(tmp_path / "a")
+    new = tmp_path / "b"
+    run("upgrade", old, "--out", new, "--color", "never")
+    shutil.copy(old / "var/www/html/closed/.htaccess", new / "var/www/html/closed/.htaccess")
+    _, output = run("verify", old, new, "--color", "never")
+    assert "status: old (2.2) 200, new (2.4) 500" in output
+    assert "no line decides it: the versions differ in the status" not in output
+    assert f"{new}/var/www/html/closed/.htaccess:1: Order deny,allow" in output
+    assert "everybody who got it" in output
