@@ -276,7 +276,7 @@ class Comparison:
         )
 
     def found(self) -> list[DifferenceGroup]:
-        """Return the differences found so far, those about access first."""
+        """Return the differences found so far, those that open access first."""
         groups = self._groups.values()
         return sorted(groups, key=_order_of)
 
@@ -512,8 +512,8 @@ class Comparison:
 
 
 def _order_of(group: DifferenceGroup) -> tuple[bool, ...]:
-    """Return the key of sorting: access first, what opens before what closes, cosmetic changes last."""
-    return (group.kind != "access", not group.opens, not group.closes, bool(group.rule))
+    """Return the key of sorting: what opens access first, then other access, cosmetic changes last."""
+    return (not group.opens, group.kind != "access", not group.closes, bool(group.rule))
 
 
 def _named(hosts: list[str]) -> str:
