@@ -35,6 +35,7 @@ from whimbrel.verify.difference import Difference, FieldDifference, compare
 from whimbrel.verify.digest_user import DIGEST, OLD_DIGEST
 from whimbrel.verify.located_causes import LocatedCause, LocatedCauses, separate
 from whimbrel.verify.missing_directories import assume_directories
+from whimbrel.verify.other_times import other_times
 from whimbrel.verify.patterns.checks import MAX_PAIRS, PatternChecks
 from whimbrel.verify.patterns.conditions import PatternSpace
 from whimbrel.verify.patterns.pairs import PatternPair, pattern_pairs
@@ -116,6 +117,7 @@ class Comparison:
         result.scope = result.scope.with_items(assume_directories(self.lines).values())
         result.scope = result.scope.with_items(damaged_htaccess(self.lines))
         result.scope = result.scope.with_items(written_by_upgrade(self.lines))
+        result.scope = result.scope.with_items(other_times(self.lines[1]))
         result.unwritten = unwritten_sentence(new.loaded, new.options)
         copied = (copies_item(side.options) for side in (old, new))
         result.scope = result.scope.with_items(item for item in copied if item is not None)
