@@ -13,7 +13,7 @@ from whimbrel.verify.config_lines import SideLines
 def other_times(lines: SideLines) -> list[UnknownItem]:
     """Return the item about the documents of a side that is a copy, [] where all have their times."""
     disk = lines.side.loaded.disk
-    if disk.twins is None:
+    if disk.equal_file_times is None:
         return []
     texts = {scope.path for scope in lines.scopes}
     number = 0
@@ -24,7 +24,7 @@ def other_times(lines: SideLines) -> list[UnknownItem]:
                 info = os.stat(to_bytes(place))
             except (OSError, ValueError):
                 continue
-            number += place not in texts and disk.twins.time_of(place, info) != info.st_mtime_ns
+            number += place not in texts and disk.equal_file_times.time_of(place, info) != info.st_mtime_ns
     if not number:
         return []
     subject = f"{count_noun(number, 'document')} with the same bytes have another time on disk"

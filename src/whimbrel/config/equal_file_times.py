@@ -20,7 +20,7 @@ MAX_COMPARED: Final = 1 << 20
 _END: Final = 1 << 16
 
 
-class TwinTimes:
+class EqualFileTimes:
     """The times of files that another copy has with the same bytes.
 
     Key: place and time of a file. Value: the time that counts. Validity: the configuration. Bound: MAX_KNOWN.
@@ -53,10 +53,10 @@ class TwinTimes:
                 continue
             other = self._other_disk.on_disk(other_root + place[len(root) :])
             try:
-                twin = os.stat(to_bytes(other))
-                is_candidate = S_ISREG(twin.st_mode) and twin.st_size == info.st_size
-                if is_candidate and twin.st_mtime_ns != own and _has_same_bytes(place, other, info.st_size):
-                    return twin.st_mtime_ns
+                found = os.stat(to_bytes(other))
+                is_candidate = S_ISREG(found.st_mode) and found.st_size == info.st_size
+                if is_candidate and found.st_mtime_ns != own and _has_same_bytes(place, other, info.st_size):
+                    return found.st_mtime_ns
             except (OSError, ValueError):
                 continue
         return own
