@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import os
 from pathlib import Path
 
-from tests.support.machine_image import run, write_image
+from tests.support.machine_image import WRITTEN, run, write_image
 
 
 def line(client: str, path: str, status: int) -> str:
@@ -31,3 +32,21 @@ def test_logged_statuses_are_those_of_the_image(tmp_path: Path) -> None:
     _, output = run("replay", log, "--old", image, "--new", new, *dialects, *words)
     assert "1 request: status 403 -> 200" in output
     assert f"{image}/var/www/html/closed/.htaccess:2" in output
+
+
+def test_other_times_of_equal_documents_change_nothing(tmp_path: Path) -> None:
+    old, new = (write_image(tmp_path / name) for name in ("a", "b"))
+    document = new / "var/www/html/list/a.html"
+    os.utime(document, (WRITTEN + 1000, WRITTEN + 1000))
+    log = tmp_path / "log"
+    log.write_text(line("198.51.100.1", "/list/a.html", 200))
+    dialects = ("--old-dialect", "2.2", "--new-dialect", "2.2")
+    words = ("replay", log, "--old", old, "--new", new, *dialects, "-j", "1", "--host", "www.example.org")
+    code, output = run(*words)
+    assert "Nothing changes." in output and "last-modified" not in output
+    assert "1 document with the same bytes has another time on disk" in output
+    assert code == 0
+    document.write_text("b\n")
+    code, output = run(*words)
+    assert "1 request: last-modified, etag, body" in output
+    assert code == 1

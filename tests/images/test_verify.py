@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import os
 import shutil
 from pathlib import Path
 
 import pytest
 
-from tests.support.machine_image import run, write_image
+from tests.support.machine_image import WRITTEN, run, write_image
 
 
 @pytest.fixture
@@ -68,3 +69,50 @@ def test_a_user_of_the_machine_that_is_unknown_here_stops_nothing(sides: tuple[P
     assert output.startswith("old (2.2) and new (2.2): same\n")
     assert "bad user name nobody-of-this-machine (no answer depends on it" in output
     assert code == 0
+
+
+def test_a_line_of_a_htaccess_file_that_24_refuses_is_the_cause_of_its_500(tmp_path: Path) -> None:
+    old = write_image(tmp_path / "a")
+    new = tmp_path / "b"
+    run("upgrade", old, "--out", new, "--color", "never")
+    shutil.copy(old / "var/www/html/closed/.htaccess", new / "var/www/html/closed/.htaccess")
+    _, output = run("verify", old, new, "--color", "never")
+    assert "status: old (2.2) 200, new (2.4) 500" in output
+    assert "no line decides it: the versions differ in the status" not in output
+    assert f"{new}/var/www/html/closed/.htaccess:1: Order deny,allow" in output
+    assert "everybody who got it" in output
+
+
+def touch_all(image: Path) -> None:
+    """Give all files another time, as a copy without ``-p`` does."""
+    for path in image.rglob("*"):
+        if path.is_file() and not path.is_symlink():
+            os.utime(path, (WRITTEN + 1000, WRITTEN + 1000))
+
+
+def test_other_times_of_equal_documents_are_one_fact(sides: tuple[Path, Path]) -> None:
+    touch_all(sides[1])
+    code, output = compared(*sides)
+    assert "documents with the same bytes have another time on disk (Last-Modified and ETag" in output
+    assert output.startswith("old (2.2) and new (2.2): same\n")
+    assert code == 0
+
+
+def test_other_times_are_no_matter_of_an_upgrade(tmp_path: Path) -> None:
+    closed = '<Files ".ht*">\nOrder allow,deny\nDeny from all\n</Files>\n'  # their text is another one
+    old = write_image(tmp_path / "a", closed)
+    run("upgrade", old, "--out", tmp_path / "b", "--color", "never")
+    touch_all(tmp_path / "b")
+    _, output = run("verify", old, tmp_path / "b", "--color", "never")
+    assert "have another time on disk" in output and "last-modified: " not in output
+
+
+def test_another_fileetag_and_another_text_are_found_beside_other_times(sides: tuple[Path, Path]) -> None:
+    touch_all(sides[1])
+    (sides[1] / "srv/shop/index.html").write_text("SHOP\n")
+    main = sides[1] / "etc/httpd/conf/httpd.conf"
+    main.write_text(main.read_text() + "<Location /closed>\nFileETag MTime\n</Location>\n")
+    code, output = compared(*sides)
+    assert code == 1
+    assert ": FileETag MTime" in output and "        etag: " in output
+    assert "GET http://shop.example.org/ " in output and "        body: " in output

@@ -149,7 +149,9 @@ def after_verify(
         return ""
     if result.causes_to_review:
         request = _request_words(result)
-        if not request or not _is_in_place(new, result.files) or "backups" in given_names(context):
+        if not request or "backups" in given_names(context):
+            if context.params["shape"].value == "html":  # its page would name itself
+                return ""
             return _next(f"{command_line('verify', *repeated, '--format', 'html')} > differences.html")
         place = os.path.join(old.server_root, old.file)
         other = dialects[0] if old is new else f"{place}@{dialects[0]}"
@@ -287,9 +289,13 @@ def _pairs(arguments: Arguments) -> list[tuple[str, str]]:
 
 def _request_words(result: VerifyResult) -> list[str]:
     """Return the words of `explain` for the first request that differs, or is not decided, and that needs no
-    variable.
+    variable; of a cause that opens access, the first one that is admitted.
     """
-    examples = [example.probe for group in result.causes_to_review for example in group.examples]
+    examples = [
+        example.probe
+        for group in result.causes_to_review
+        for example in sorted(group.examples, key=lambda one: not one.opens)
+    ]
     for probe in (*examples, *(one.probe for one in result.not_decided if one.probe is not None)):
         if probe.environment or (probe.tls and probe.tls.peer_certificate):
             continue

@@ -82,6 +82,10 @@ class Configuration:
         self.copied = CopiedPaths(options.server_root, options.copied)
         self.is_mapped = options.is_copy and options.adapter is None
         self.disk = self.copied if self.is_mapped else IN_PLACE
+        if self.is_mapped and options.stand_in_root:
+            from whimbrel.config.equal_file_times import EqualFileTimes  # no server has one
+
+            self.disk.equal_file_times = EqualFileTimes(options)
         if options.adapter is not None and options.adapter.has_image:
             self.disk = CopiedPaths.links_of(self.copied.image)
         self.root = (self.is_mapped and self.disk.text_root) or options.server_root

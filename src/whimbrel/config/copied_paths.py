@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterator, Sequence
+from typing import TYPE_CHECKING
 
 from whimbrel.base.accounts import all_users, user_named
 from whimbrel.base.errors import SourceLocation
@@ -14,6 +15,9 @@ from whimbrel.base.file_reading import read_regular
 from whimbrel.base.latin1 import from_system, to_bytes, to_system, to_text
 from whimbrel.base.lazy_dataclasses import dataclass
 from whimbrel.base.static_typing import Final
+
+if TYPE_CHECKING:
+    from whimbrel.config.equal_file_times import EqualFileTimes
 
 SYSTEM: Final = ("/dev/", "/proc/", "/sys/")
 """Directories that belong to the kernel: their paths are this machine's."""
@@ -37,15 +41,17 @@ class CopiedPaths:
         root: the server root of the copy.
         declared_root: the ServerRoot of the text, or that of its layout; "" if none is known.
         image: the directory that stands for ``/``; "" where only a part was copied.
+        equal_file_times: the times of documents in the copy that this one is compared with; None without one.
     """
 
-    __slots__ = ("_places", "declared_root", "image", "root")
+    __slots__ = ("_places", "declared_root", "image", "root", "equal_file_times")
 
     def __init__(self, root: str, places: Sequence[tuple[str, str]]) -> None:
         self.root = root.rstrip("/")
         self.declared_root = places[0][0] if places else ""
         self._places = [(original.rstrip("/"), place.rstrip("/")) for original, place in places]
         self.image = next((place for original, place in self._places if not original), "")
+        self.equal_file_times: EqualFileTimes | None = None
 
     @classmethod
     def links_of(cls, image: str) -> CopiedPaths:

@@ -47,10 +47,13 @@ class Summary:
 
     @property
     def changes(self) -> list[tuple[ChangeKey, Change]]:
-        """The changes, the most frequent first, cosmetic ones last."""
-        return sorted(
-            self.tally.changes.items(), key=lambda item: (bool(item[0].rule), -item[1].requests, item[0])
-        )
+        """The changes, those that open access first, the most frequent before others, cosmetic ones last."""
+
+        def order_of(item: tuple[ChangeKey, Change]) -> tuple[bool, bool, int, ChangeKey]:
+            key, change = item
+            return bool(key.rule), risk_of(key) is not Risk.OPENS, -change.requests, key
+
+        return sorted(self.tally.changes.items(), key=order_of)
 
     @property
     def has_changes_to_review(self) -> bool:

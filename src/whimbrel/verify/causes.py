@@ -264,7 +264,8 @@ class Causes:
     def _refused(self, lines: SideLines, answer: Answer) -> tuple[DecidingLine, ...]:
         matches = map(REFUSED_LINE.match, answer.log if answer.status == 500 else ())
         for path, name in (match.groups() for match in matches if match is not None):
-            scopes = [scope for scope in lines.scopes if scope.path == path]
+            place = lines.side.loaded.disk.openable(path)
+            scopes = [scope for scope in lines.scopes if scope.path == place]
             wanted = name.lower()
             for line in _flat(scopes) if any(scope.kind == "htaccess" for scope in scopes) else ():
                 if line.name == wanted:

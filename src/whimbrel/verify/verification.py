@@ -260,5 +260,6 @@ def _refuses_all(group: DifferenceGroup, example: Example) -> bool:
     """Return True if the new side answers 500 because of a .htaccess line."""
     if not example.closes or example.new.status != 500:
         return False
-    paths = {line.path for line in group.cause.new}
-    return any(found[1] in paths for found in map(REFUSED_LINE.match, example.new.log) if found)
+    paths = [line.path for line in group.cause.new]  # of an image: the logged path below its directory
+    logged = [found[1] for found in map(REFUSED_LINE.match, example.new.log) if found]
+    return any(path.endswith(name) for path in paths for name in logged)

@@ -35,6 +35,7 @@ from whimbrel.verify.difference import Difference, FieldDifference, compare
 from whimbrel.verify.digest_user import DIGEST, OLD_DIGEST
 from whimbrel.verify.located_causes import LocatedCause, LocatedCauses, separate
 from whimbrel.verify.missing_directories import assume_directories
+from whimbrel.verify.other_times import other_times
 from whimbrel.verify.patterns.checks import MAX_PAIRS, PatternChecks
 from whimbrel.verify.patterns.conditions import PatternSpace
 from whimbrel.verify.patterns.pairs import PatternPair, pattern_pairs
@@ -116,6 +117,7 @@ class Comparison:
         result.scope = result.scope.with_items(assume_directories(self.lines).values())
         result.scope = result.scope.with_items(damaged_htaccess(self.lines))
         result.scope = result.scope.with_items(written_by_upgrade(self.lines))
+        result.scope = result.scope.with_items(other_times(self.lines[1]))
         result.unwritten = unwritten_sentence(new.loaded, new.options)
         copied = (copies_item(side.options) for side in (old, new))
         result.scope = result.scope.with_items(item for item in copied if item is not None)
@@ -276,7 +278,7 @@ class Comparison:
         )
 
     def found(self) -> list[DifferenceGroup]:
-        """Return the differences found so far, those about access first."""
+        """Return the differences found so far, those that open access first."""
         groups = self._groups.values()
         return sorted(groups, key=_order_of)
 
@@ -512,8 +514,8 @@ class Comparison:
 
 
 def _order_of(group: DifferenceGroup) -> tuple[bool, ...]:
-    """Return the key of sorting: access first, what opens before what closes, cosmetic changes last."""
-    return (group.kind != "access", not group.opens, not group.closes, bool(group.rule))
+    """Return the key of sorting: what opens access first, then other access, cosmetic changes last."""
+    return (not group.opens, group.kind != "access", not group.closes, bool(group.rule))
 
 
 def _named(hosts: list[str]) -> str:

@@ -362,3 +362,45 @@ def test_what_an_upgrade_has_written_is_no_text_of_2_2(site: Path) -> None:
     assert status == 2 and "--old" in output
     run(["upgrade", "--undo", "-d", str(site)], site)
     assert run(["replay", "log", "--new", new, "--backups"], site)[0] == 2
+
+
+def test_a_change_that_opens_access_comes_first_and_is_explained_next() -> None:
+    many = Change(requests=7, examples=["GET http://a/many from 10.0.0.1"])
+    opened = Change(requests=1, examples=["GET http://a/opened from 10.0.0.1"])
+    changes = {
+        ChangeKey("status 301 -> 403"): many,
+        ChangeKey("status 401 -> 200", is_of_access=True): opened,
+    }
+    summary = Summary("o", "n", (), Tally(requests=8, changes=changes), dialects=("2.2", "2.4"))
+    assert [change for _, change in summary.changes] == [opened, many]
+    assert after_replay(summary, Path("o"), Path("n")).startswith("Next: whimbrel explain http://a/opened n ")
+
+
+def test_access_that_a_copy_opens_is_explained_next(site: Path, tmp_path: Path) -> None:
+    """The text of the copy names the places of the original; `explain` reads the copy, as `verify` does."""
+    load = "LoadModule authz_host_module modules/mod_authz_host.so\n"
+    text = (site / "conf/httpd.conf").read_text().replace("DefaultType None", "")
+    main = f"{text}{load}<Location /d>\nRequire {{}}\n</Location>\n"
+    (site / "conf/httpd.conf").write_text(main.format("all denied"))
+    copy = tmp_path / "copy"
+    shutil.copytree(site, copy)
+    (copy / "conf/httpd.conf").write_text(main.format("all granted"))
+    status, output = run(["verify", str(site), str(copy), "--old-dialect", "2.4"], tmp_path)
+    assert status == 1 and "opens access" in output, output
+    command = line_of(output, "Next")
+    assert command[:2] == ["explain", "http://a.example:8080/d"], command
+    status, output = run(command, tmp_path)
+    assert status == 1 and output.startswith("403 Forbidden in "), output
+
+
+def test_the_page_of_a_comparison_does_not_name_itself_next(site: Path) -> None:
+    """Without a request that `explain` can ask, the text names the page, and the page nothing."""
+    section = "<Location /a>\nOrder allow,deny\nAllow from 10.0.0.0/8\n</Location>\n"
+    load = "LoadModule authz_host_module modules/mod_authz_host.so\n"
+    main = site / "conf/httpd.conf"
+    main.write_text(f"{main.read_text()}{load}{section}")
+    run(["upgrade", "--write", "-d", str(site)], site)
+    main.write_text(main.read_text().replace("10.0.0.0/8", "11.0.0.0/8"))
+    words = ["verify", "--backups", "-d", str(site)]
+    assert "--format html &gt; differences.html" not in run([*words, "--format", "html"], site)[1]
+    assert "--format html > differences.html" in run(words, site)[1]

@@ -83,3 +83,12 @@ def test_a_page_with_commands_is_no_program(root: Path, option: str) -> None:
     one = side(root, "old", text, "2.2", "include", "cgi")
     answer = one.answer(Probe("/page.shtml", host="localhost:8080", port=8080))
     assert (answer.status, answer.runs_program) == (200, False)
+
+
+def test_what_opens_comes_before_access_that_closes(root: Path) -> None:
+    closed = "\n<Location /private>\n{}\n</Location>"
+    old = with_modules(root, "old", PHP5 + closed.format("Order deny,allow"), "2.2")
+    new = with_modules(root, "new", WITHOUT + closed.format("Require all denied"), "2.4")
+    first, *others = verify(old, new).groups
+    assert first.opens and first.kind == "response"
+    assert any(group.kind == "access" and group.closes for group in others)

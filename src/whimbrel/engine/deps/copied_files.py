@@ -41,12 +41,17 @@ class CopiedDependencies(Dependencies):
 
     def opened(self, path: str, info: os.stat_result) -> os.stat_result:
         """Return *info* with a number that depends on the name in the text: copies of a file have others, and
-        none has that of the machine.
+        none has that of the machine. The time is that of the same document in the copy that is compared.
         """
-        if not self._copied.is_text:
+        times = self._copied.equal_file_times
+        if not self._copied.is_text and times is None:
             return info
         values, named = cast("tuple[tuple[int, ...], dict[str, float]]", info.__reduce__()[1])
-        return os.stat_result((values[0], zlib.crc32(to_bytes(path.rstrip("/"))), *values[2:]), named)
+        if times is not None:
+            time = times.time_of(self.on_disk(path), info)
+            named = {**named, "st_mtime": time / 1e9, "st_mtime_ns": time}
+        number = zlib.crc32(to_bytes(path.rstrip("/"))) if self._copied.is_text else info.st_ino
+        return os.stat_result((values[0], number, *values[2:]), named)
 
     def _status(self, path: str, *, follow: bool) -> os.stat_result | None:
         key = (to_bytes(path), follow)
