@@ -156,7 +156,7 @@ def add_start_failure(report: Report, options: LoadOptions) -> None:
 
 
 def _old_module(side: Side, report: Report) -> tuple[SourceLocation, str] | None:
-    """Return the first line that loads a library which was built for 2.2, and the reason why 2.4 stops there.
+    """Return the first line that loads a library that an older version has, and why 2.4 stops there.
 
     httpd executes LoadModule while it reads the text, before all lines that it executes afterwards. C06 tells
     which libraries are not httpd's own.
@@ -165,8 +165,9 @@ def _old_module(side: Side, report: Report) -> tuple[SourceLocation, str] | None
     for place, path in side.foreign_libraries.items():
         if (display_path(place.path, report.directory), place.line) not in foreign:
             continue
-        if examine(root_relative(side.options.server_root, path)).api != "2.4":
-            return place, f"{path} is built for 2.2"
+        api = examine(root_relative(side.options.server_root, path)).api
+        if api not in ("", "2.4"):
+            return place, f"{path} is built for {api}"
     return None
 
 
