@@ -56,6 +56,8 @@ def test_the_advice_names_what_goes_with_the_line_of_php(tmp_path: Path) -> None
     assert "together with AddHandler conf/httpd.conf:2" in advice
     assert "refuse .php, .phtml files" in advice
     assert "alone, the removal makes 2.4 send their source" in advice
+    for module in ("proxy", "proxy_fcgi"):  # without them, 2.4 sends the source of what is for PHP-FPM
+        assert f"LoadModule {module}_module modules/mod_{module}.so" in advice
 
 
 def test_a_line_without_handlers_may_be_removed_alone(tmp_path: Path) -> None:
