@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import re
 from collections.abc import Callable, Sequence
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Final, NamedTuple
 
 from whimbrel.api.conversion import finding_of, path_of, text_of, unknown_of
 from whimbrel.api.errors import ConfigurationError
@@ -15,6 +15,7 @@ from whimbrel.base.errors import SourceLocation
 from whimbrel.base.latin1 import from_system
 from whimbrel.catalogue import catalogue
 from whimbrel.config.execute import root_relative
+from whimbrel.report.decisions import has_stop, is_to_decide, to_decide
 from whimbrel.report.entries import as_report, entry_of
 from whimbrel.report.model import Report
 from whimbrel.report.start_failures import reason_of
@@ -27,16 +28,18 @@ from whimbrel.upgrade.check.check import (
     source_lines,
 )
 from whimbrel.upgrade.check.diffs import diffs
-from whimbrel.upgrade.check.fixpoint import DecideCallback, UpgradeResult, upgrade
+from whimbrel.upgrade.check.fixpoint import NOT_SHOWN, DecideCallback, UpgradeResult, upgrade
 from whimbrel.upgrade.check.load_errors import add_load_errors
 from whimbrel.upgrade.edits.diff import display_path
 from whimbrel.upgrade.files.shared_objects import examine
+from whimbrel.upgrade.knowledge.scope import UnknownItem
 from whimbrel.upgrade.model import LOAD_ERROR, NEWEST, READ_ERROR, Finding, Risk, Style, UpgradeOptions
 from whimbrel.upgrade.rules import all_rules, rule_names
 from whimbrel.upgrade.source.config_tree import ConfigTree, ReportProgress, no_progress
 from whimbrel.upgrade.source.reading import Progress, Sources, read_config_tree
 from whimbrel.upgrade.source.text_faults import COPY_LINKS, LINK_TEXT
 from whimbrel.utilities.usage_error import UsageError
+from whimbrel.verify.copied_htaccess import as_copied
 
 if TYPE_CHECKING:
     from whimbrel.api.named_files import NamedInput
@@ -44,7 +47,19 @@ if TYPE_CHECKING:
     from whimbrel.verify.side import Side
 
 _UNKNOWN: Final = re.compile(r"Invalid command '([^']+)'")
+_COMPARED: Final = frozenset({"R14"})
+"""Rules about what every answer shows: a handler that is missing on both sides is no change."""
 _RELEASE: Final = re.compile(r"2\.4(?:\.(\d{1,3}))?")
+
+
+class OpenFindings(NamedTuple):
+    """What a person must decide about a new text: a sentence, "" for nothing; whether 2.4 stops until then;
+    and what no file shows.
+    """
+
+    to_decide: str
+    has_stop: bool
+    unknown: tuple[UnknownItem, ...]
 
 
 def upgrade_options(style: str, target: str, *, also_22: bool, exact: bool) -> UpgradeOptions:
@@ -102,6 +117,18 @@ def check_parts(
     return report
 
 
+def open_findings(options: LoadOptions) -> OpenFindings:
+    """Return what the findings about the new text of a comparison, which `check` shows, leave to a person."""
+    new_text = as_copied(Sources(options=options))
+    report = check_parts([(new_text, options.server_root)], Selection())
+    entries = [entry for entry in report.entries if entry.rule not in _COMPARED]
+    return OpenFindings(
+        to_decide(entries) if any(map(is_to_decide, entries)) else "",
+        has_stop(entries),
+        tuple(item for item in report.scope.deciding if item.consequence == NOT_SHOWN),
+    )
+
+
 def add_link_texts(report: Report) -> bool:
     """Put into `Report.stop` that files are texts in the place of links, as some programs copy them; return
     True if there are any.
@@ -156,7 +183,7 @@ def add_start_failure(report: Report, options: LoadOptions) -> None:
 
 
 def _old_module(side: Side, report: Report) -> tuple[SourceLocation, str] | None:
-    """Return the first line that loads a library which was built for 2.2, and the reason why 2.4 stops there.
+    """Return the first line that loads a library that an older version has, and why 2.4 stops there.
 
     httpd executes LoadModule while it reads the text, before all lines that it executes afterwards. C06 tells
     which libraries are not httpd's own.
@@ -165,8 +192,9 @@ def _old_module(side: Side, report: Report) -> tuple[SourceLocation, str] | None
     for place, path in side.foreign_libraries.items():
         if (display_path(place.path, report.directory), place.line) not in foreign:
             continue
-        if examine(root_relative(side.options.server_root, path)).api != "2.4":
-            return place, f"{path} is built for 2.2"
+        api = examine(root_relative(side.options.server_root, path)).api
+        if api not in ("", "2.4"):
+            return place, f"{path} is built for {api}"
     return None
 
 

@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING, Annotated, Final
 
 import typer
 
+from whimbrel.base.dialect import V22, V24
 from whimbrel.base.extras import not_installed
 from whimbrel.base.latin1 import from_system
 from whimbrel.base.printable import file_problem, printable
@@ -172,6 +173,7 @@ def _replay(
     *,
     with_hours: bool,
 ) -> Summary:
+    from whimbrel.api.checking import open_findings
     from whimbrel.base.lazy_dataclasses import replace
     from whimbrel.cli.progress import ProgressBar
     from whimbrel.replay.log_files import logs_of, size_of
@@ -204,8 +206,14 @@ def _replay(
         except LoadFailure as failure:
             return Summary(*names, tuple(files), Tally(), failure.errors, dialects=dialects)
         tally = _run(work, replayer, files, jobs, cluster, bar.byte_counter("replaying", size_of(files)))
-    roots = tuple(side.options.server_root for side in loaded)
-    return Summary(*names, tuple(files), tally, sides=_scope(loaded), dialects=dialects, roots=roots)
+        roots = tuple(side.options.server_root for side in loaded)
+        summary = Summary(*names, tuple(files), tally, sides=_scope(loaded), dialects=dialects, roots=roots)
+        if dialects != (V22.name, V24.name):
+            return summary
+        bar.on_step("findings about the new text", 0, 0)
+        sentence, stops, unknown = open_findings(new_side.options)
+    scope = summary.sides.with_items(unknown)
+    return replace(summary, sides=scope, to_decide=sentence, has_stop=stops)
 
 
 def _scope(sides: tuple[Side, Side]) -> KnowledgeScope:

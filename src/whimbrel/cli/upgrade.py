@@ -329,11 +329,13 @@ def upgrade(
                 backups = write_in_place(result, directory, named.paths, is_open=is_open)
         is_written = write or interactive or out is not None
         is_left = bool(result.files) and (out is not None or not is_written)
-        following = _before_writing(result, external if is_left else [])
+        following = _before_writing(result, external if is_left else [], is_written=is_written)
         if is_written:
             following += after_upgrade(context, what.options, out, is_changed=bool(result.files))
         if is_left and (out is None or not _stops(result)):
             following.append(f"{'Next' if out is None else 'To go live'}: {writing}")
+        if is_left and out is None:
+            following += _after_writing(result)
         uncompared = result.unverified or _uncompared(what, wanted, is_verified=verify)
         output = _Output(
             shape, color, is_written, words, uncompared, following, not no_pager, copy, writing, backups
@@ -366,11 +368,12 @@ def _refused_external(external: list[str], directory: str, writing: str) -> str:
     )
 
 
-def _before_writing(result: UpgradeResult, external: list[str]) -> list[str]:
-    """Return the lines before the command that writes the result: what it leaves open, and what --outside
-    is for.
+def _before_writing(result: UpgradeResult, external: list[str], *, is_written: bool) -> list[str]:
+    """Return the lines before the command that comes next: what is to correct before it, and what --outside
+    is for. *is_written*: the new text is there.
     """
     from whimbrel.upgrade.edits.diff import display_path
+    from whimbrel.upgrade.model import READ_ERROR
     from whimbrel.upgrade.source.text_faults import COPY_LINKS, LINK_TEXT
 
     stop = _stops(result)
@@ -380,9 +383,8 @@ def _before_writing(result: UpgradeResult, external: list[str]) -> list[str]:
         place = shown(display_path(links[0].place.path, result.tree.root))
         more = f" and {len(links) - 1:,} more" if len(links) > 1 else ""
         lines.append(f"First: {COPY_LINKS}: text in the place of a link: {place}{more}")
-    elif stop is not None:
-        place = shown(f"{display_path(stop.place.path, result.tree.root)}:{stop.place.line}")
-        lines.append(f"First: correct {stop.rule} {place}: 2.4 does not start, or answers 500, until then")
+    elif stop is not None and (is_written or stop.rule == READ_ERROR or not result.files):
+        lines.append(f"First: correct {_correction(stop, result)}")
     if external:
         named = [*map(shown, external[:MAX_EXTERNAL]), *["..."] * (len(external) > MAX_EXTERNAL)]
         lines.append(
@@ -390,6 +392,26 @@ def _before_writing(result: UpgradeResult, external: list[str]) -> list[str]:
             f"{word_for(len(external), 'is', 'are')} outside of the tree: {', '.join(named)}"
         )
     return lines
+
+
+def _after_writing(result: UpgradeResult) -> list[str]:
+    """Return what is to correct in the new text: a correction of the old one changes what 2.2 does."""
+    from whimbrel.upgrade.model import READ_ERROR
+
+    stop = _stops(result)
+    if stop is None or stop.rule == READ_ERROR:
+        return []
+    return [f"Then correct, in the new text, {_correction(stop, result)}"]
+
+
+def _correction(stop: Finding, result: UpgradeResult) -> str:
+    """Return the place of *stop*, and what 2.4 does until it is corrected."""
+    from whimbrel.upgrade.edits.diff import display_path
+
+    place = shown(f"{display_path(stop.place.path, result.tree.root)}:{stop.place.line}")
+    is_assumed = bool(stop.accepted) and not stop.is_proven
+    until_then = "whether 2.4 starts is not known" if is_assumed else "2.4 does not start, or answers 500,"
+    return f"{stop.rule} {place}: {until_then} until then"
 
 
 def _stops(result: UpgradeResult) -> Finding | None:

@@ -290,7 +290,7 @@ def write_page(
             *_access(result, verified),
             verified,
         ),
-        facts=(*facts, *(line for line in following if line.startswith("To go live: "))),
+        facts=(*facts, *(line for line in following if line.startswith(("To go live: ", "Then ")))),
         first=next((line[7:] for line in following if line.startswith("First: ")), ""),
         next_command=command_of("\n".join(following)),
     )

@@ -81,8 +81,6 @@ EPILOG: Final = epilog(
     "The options -d -f -C -c -D are httpd's and hold for both. "
     f"{FLEET_NOTE} A server that one side lacks is not decided.",
 )
-_COMPARED: Final = frozenset({"R14"})
-"""Rules about what every answer shows: a handler that is missing on both sides is no change."""
 
 
 class ReportFormat(StrEnum):
@@ -240,6 +238,7 @@ def _run(
 ) -> VerifyResult:
     import gc
 
+    from whimbrel.api.checking import open_findings
     from whimbrel.api.comparing import compare_options
     from whimbrel.cli.progress import ProgressBar
 
@@ -249,32 +248,14 @@ def _run(
         result = compare_options((first, second), dialects, limit, bar.on_step)
         if dialects == (V22.name, V24.name) and first is not second and not any(result.errors):
             bar.on_step("findings about the new text", 0, 0)
-            _add_open_findings(second, result)
+            result.to_decide, result.has_stop, unknown = open_findings(second)
+            result.scope = result.scope.with_items(unknown)
         if with_httpd is not None and not result.errors[1]:
             from whimbrel.verify.loading import load_sides
 
             _, new = load_sides((first, second), dialects, result.names)  # httpd reads files at their places
             _add_httpd(with_httpd, new, result)
     return result
-
-
-def _add_open_findings(options: LoadOptions, result: VerifyResult) -> None:
-    """Set what the findings about the new text, which `check` shows, leave to a person."""
-    from whimbrel.api.checking import check_parts
-    from whimbrel.report.decisions import has_stop, is_to_decide, to_decide
-    from whimbrel.upgrade.check.check import Selection
-    from whimbrel.upgrade.check.fixpoint import NOT_SHOWN
-    from whimbrel.upgrade.source.reading import Sources
-    from whimbrel.verify.copied_htaccess import as_copied
-
-    new_text = as_copied(Sources(options=options))
-    report = check_parts([(new_text, options.server_root)], Selection())
-    entries = [entry for entry in report.entries if entry.rule not in _COMPARED]
-    result.to_decide = to_decide(entries) if any(map(is_to_decide, entries)) else ""
-    result.has_stop = has_stop(entries)
-    result.scope = result.scope.with_items(
-        item for item in report.scope.deciding if item.consequence == NOT_SHOWN
-    )
 
 
 def _add_httpd(program: Path, new: Side, result: VerifyResult) -> None:

@@ -22,7 +22,7 @@ from whimbrel.http.semantics.status import reason
 
 _STATUS: Final = re.compile(r"(?:status )?(\d{3})\b")
 _USER: Final = re.compile(r"\buser (.+)")
-_HANDLER: Final = re.compile(r"(?:^|, )handler ")
+_HANDLER: Final = re.compile(r"(?:^|, )handler ([^,]*)")
 _RECURSION: Final = "internal redirects due to probable configuration error"
 """What httpd logs about a request that was redirected too often."""
 _LOG_CODE: Final = re.compile(r"AH\d{5}: ")
@@ -149,7 +149,7 @@ def _cause_of_unknown(block: Iterable[ExplanationStep], explanation: RequestExpl
     steps = tuple(block)
     handler = _last(steps, "handler")
     access = _last(steps, "access")
-    lines = choosing_lines(steps)
+    lines = choosing_lines(steps, explanation)
     lines += handler_lines(handler) if handler is not None else ()
     others = [step.lines for step in steps if step.kind in ("fix-ups", "handler") and step.lines]
     if not lines and others:
@@ -161,15 +161,26 @@ def _cause_of_unknown(block: Iterable[ExplanationStep], explanation: RequestExpl
     return AnswerCause(tuple(dict.fromkeys(lines))[:MAX_DECIDING], sentence, granting)
 
 
-def choosing_lines(block: Iterable[ExplanationStep]) -> tuple[Origin, ...]:
-    """Return the line that chose the handler, () if none did; that of a directory needs none."""
+def choosing_lines(block: Iterable[ExplanationStep], explanation: RequestExplanation) -> tuple[Origin, ...]:
+    """Return the line that chose the handler, () if none did; that of a directory needs none.
+
+    The handler of an index file is chosen in the sub-request of mod_dir.
+    """
     kinds = ("mapping", "type", "fix-ups")
-    chosen = [
-        step
-        for step in block
-        if step.kind in kinds and step.what != "mod_dir" and _HANDLER.search(step.result)
-    ]
-    return chosen[-1].lines[:1] if chosen else ()
+    chosen = [step for step in block if step.kind in kinds and _HANDLER.search(step.result)]
+    if chosen and chosen[-1].what == "mod_dir":
+        last = _last(explanation.steps, "sub-request")
+        inner = last.children if last is not None else ()
+        chosen = [step for step in inner if step.kind in kinds and _HANDLER.search(step.result)]
+    chosen = [step for step in chosen if step.what != "mod_dir"]
+    if not chosen:
+        return ()
+    found = _HANDLER.search(chosen[-1].result)
+    name = found[1].lower() if found is not None else ""
+    lines = chosen[-1].lines  # a type of the same extension may stand before the handler
+    return (
+        tuple(line for line in lines if name in line.text.lower().replace('"', "").split())[:1] or lines[:1]
+    )
 
 
 def request_blocks(explanation: RequestExplanation) -> list[tuple[ExplanationStep, ...]]:
@@ -212,7 +223,7 @@ def _cause_of_step(
         return AnswerCause(refusal.lines or handler_lines(step), refusal.what)
     if not detail and step.what == "mod_dir":
         detail = "the path of a directory gets a slash at its end"
-    lines = handler_lines(step) or (choosing_lines(block) if step.kind == "handler" else ())
+    lines = handler_lines(step) or (choosing_lines(block, explanation) if step.kind == "handler" else ())
     return AnswerCause(lines, detail or f"{step.what} answers with it")
 
 
@@ -224,8 +235,11 @@ def _refused_index(explanation: RequestExplanation) -> ExplanationStep | None:
 
 
 def handler_lines(step: ExplanationStep) -> tuple[Origin, ...]:
-    """Return the last line that set something for a handler, which overrides the lines before it."""
-    return tuple(line for line in step.lines if not line.text.lower().startswith("errordocument"))[-1:]
+    """Return the last line that set something for a handler, which overrides the lines before it; settings of
+    PHP run no script.
+    """
+    others = ("errordocument", "php_")
+    return tuple(line for line in step.lines if not line.text.lower().startswith(others))[-1:]
 
 
 def _path_info(file: ExplanationStep) -> str:
@@ -349,7 +363,7 @@ def _cause_of_success(block: Iterable[ExplanationStep], explanation: RequestExpl
         lines = (*lines, *negotiation.lines[:1])
         index = variant
     if handler is not None and handler.what != "core":
-        lines = (*lines, *(choosing_lines(steps) or handler_lines(handler)))
+        lines = (*lines, *(choosing_lines(steps, explanation) or handler_lines(handler)))
         sentence = f"{handler.what} answers"
     elif index or (file is not None and file.what):
         sentence = _sent(index or (file.what if file is not None else ""), explanation)

@@ -207,7 +207,7 @@ def main_rows(explanation: RequestExplanation, sources: SourceLines, root: str) 
     yield from _limited("access", _access_rows(block, sources, root))
     for step in block:
         if step.kind == "handler" and step.what != "core":
-            found = choosing_lines(block) or handler_lines(step)
+            found = choosing_lines(block, explanation) or handler_lines(step)
             yield TextRow("handler", step.what, place_of(found[0], root) if found else "")
     for step in explanation.all():
         is_type = step.kind == "header" and step.what == "Content-Type" and step.lines

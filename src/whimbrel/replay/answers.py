@@ -202,7 +202,7 @@ class SideAnswers:
         handler = r.handler or ""
         deps = r.deps
         lists = None if deps.is_uncacheable or deps.on_client else deps.address_lists
-        is_proxied = r.proxy or handler.startswith("proxy:") or handler == PROXY
+        is_proxied = r.proxy or handler == PROXY
         if noted or (is_proxied and r.handled_by is not None):
             named = OF_ONE_VERSION.sub(COMMON, handler or r.content_type or "")
             target = (named.encode("latin-1"), (r.filename or "").encode("latin-1"))

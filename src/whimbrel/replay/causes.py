@@ -7,6 +7,7 @@ from enum import Enum
 from typing import Any, Final
 
 from whimbrel.base.errors import SourceLocation
+from whimbrel.base.latin1 import to_text
 from whimbrel.config.origins import Origin
 from whimbrel.explain.cause import cause_of
 from whimbrel.explain.changes import changed_steps
@@ -23,7 +24,7 @@ from whimbrel.verify.deciding_lines import deciding_lines
 from whimbrel.verify.difference import Difference
 from whimbrel.verify.located_causes import LocatedCauses, separate
 from whimbrel.verify.probe import Probe
-from whimbrel.verify.program_sources import is_source
+from whimbrel.verify.program_sources import is_php, is_source
 from whimbrel.verify.side import Side
 
 VALUES: Final = ("status", "content-type", "handler", "cache-control", "vary", "user")
@@ -79,6 +80,8 @@ class ChangeCauses:
         """Return the change between the answers to *probe*; None if they differ in nothing that counts."""
         if NOT_RUN in (old.status, new.status):
             if old.status == new.status:
+                if old.head[1] == new.head[1] and is_php(to_text(old.head[0]), to_text(new.head[0])):
+                    return None
                 what = "handler or its target"
             elif old.status == NOT_RUN and is_source(self._old.answer(probe), self._new.answer(probe)):
                 what = SOURCE_SENT

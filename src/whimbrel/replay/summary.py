@@ -29,6 +29,7 @@ class Summary:
         dialects: names of the dialects. `roots`: server roots, which the text shows paths relative to.
         sides: what was read of both sides, and what is unknown there.
         logs: names of the logs. `errors`: why a side does not load; the tally is then empty.
+        to_decide, has_stop: see `VerifyResult`.
     """
 
     old: str
@@ -39,6 +40,8 @@ class Summary:
     sides: KnowledgeScope = KnowledgeScope()
     dialects: tuple[str, str] = ("", "")
     roots: tuple[str, ...] = ()
+    to_decide: str = ""
+    has_stop: bool = False
 
     @property
     def is_against_log(self) -> bool:

@@ -120,6 +120,12 @@ def readiness_of_replay(summary: Summary) -> str:
     elif other:
         verdict = "not yet"
         reason = f"{other:,} of {total} change, none its status"
+        if summary.to_decide:
+            verdict = "no" if summary.has_stop else "not yet"
+            reason += f"; {summary.to_decide}"
+    elif summary.to_decide:
+        verdict = "no" if summary.has_stop else "not yet"
+        reason += f"; {summary.to_decide}"
     elif not tally.requests:
         verdict = "not decided"
         reason = "no request was replayed"

@@ -9,7 +9,7 @@ from typing import Final
 from whimbrel.base.lazy_dataclasses import dataclass
 from whimbrel.upgrade.rules.modules.php import COMMON, OF_ONE_VERSION
 from whimbrel.verify.answer import Answer
-from whimbrel.verify.program_sources import SOURCE, is_source, what_is_sent
+from whimbrel.verify.program_sources import SOURCE, is_php, is_source, what_is_sent
 
 VARIABLE: Final[dict[str, str]] = {
     "date": "the time of the response",
@@ -100,8 +100,9 @@ def compare(old: Answer, new: Answer) -> Difference | None:
         parts.append(
             FieldDifference("body", f"{old.length} bytes {old.body}", f"{new.length} bytes {new.body}")
         )
-    if old.status < 400:
+    if old.status < 400 and not (old.runs_program and new.runs_program and is_php(old.handler, new.handler)):
         _compare(parts, "handler", *(OF_ONE_VERSION.sub(COMMON, one.handler) for one in (old, new)))
+    if old.status < 400:
         _compare_environments(parts, old, new)
     return Difference(tuple(parts)) if parts else None
 

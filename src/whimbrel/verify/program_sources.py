@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import re
 from typing import Final
 
+from whimbrel.upgrade.rules.modules.php import COMMON, OF_ONE_VERSION
 from whimbrel.verify.answer import Answer
 
+_FPM: Final = re.compile(r"(?i)proxy:(?:unix:[^|]*\|)?fcgi:")
 SOURCE: Final = "program"
 """The part that differs where one side sends the text of a program that the other side runs."""
 
@@ -22,3 +25,9 @@ def _name_of(answer: Answer) -> str:
 def what_is_sent(answer: Answer) -> str:
     """Return in words that a program runs, or that its text is sent."""
     return f"runs {_name_of(answer)}" if answer.runs_program else f"sends the source of {_name_of(answer)}"
+
+
+def is_php(old: str, new: str) -> bool:
+    """Return True if both handlers run scripts of PHP, one in the server and one by PHP-FPM."""
+    handlers = {OF_ONE_VERSION.sub(COMMON, old), OF_ONE_VERSION.sub(COMMON, new)} - {COMMON}
+    return len(handlers) == 1 and old != new and _FPM.match(handlers.pop()) is not None

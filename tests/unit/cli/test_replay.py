@@ -91,3 +91,22 @@ def test_a_fragment_is_named(tmp_path: Path, capfd: pytest.CaptureFixture[str]) 
     log.write_text(line("/"))
     run(str(log), "--new", str(part), "-j", "1")
     assert f"{part}: a fragment, which was read as a whole server\nhint: " in capfd.readouterr().err
+
+
+def test_what_is_to_decide_about_the_new_text_stands_against_ready(tmp_path: Path) -> None:
+    """`check` and `verify` name the same finding about the same text."""
+    (tmp_path / "htdocs").mkdir()
+    common = f'Listen 80\nServerName a.example\nDocumentRoot "{tmp_path}/htdocs"\n'
+    of_24 = (
+        "LoadModule mpm_event_module m/mod_mpm_event.so\nLoadModule authz_core_module m/mod_authz_core.so\n"
+    )
+    foreign = "LoadModule frontpage_module modules/mod_frontpage.so\n"
+    for name, text in (("old", common), ("new", of_24 + foreign + common)):
+        (tmp_path / name).mkdir()
+        (tmp_path / name / "httpd.conf").write_text(text)
+    old, new = (str(tmp_path / name / "httpd.conf") for name in ("old", "new"))
+    found = run("-", "--old", old, "--new", new, "-j", "1", stdin=line("/x").encode())
+    first = found.stdout.splitlines()[0]
+    assert first == (
+        "ready for 2.4: no: none of 1 request changes; to decide: 1 finding at 1 place: C06 httpd.conf:3"
+    )

@@ -9,6 +9,7 @@ from pathlib import Path
 
 import pytest
 from tests.support import warm_command
+from tests.support.elf import elf
 
 MAIN = "conf/httpd.conf"
 OLD, NEW = b"Listen 80\r\nMaxRequestsPerChild  10\r\n", b"Listen 80\r\nMaxConnectionsPerChild  10\r\n"
@@ -345,8 +346,20 @@ def test_the_command_that_writes_has_the_option_that_it_needs(site: Path, tmp_pa
     assert file.read_bytes() == b"Require all denied\n"
 
 
-def test_what_stops_the_start_is_to_correct_before_writing(site: Path) -> None:
+def test_what_stops_the_start_is_to_correct_in_the_new_text(site: Path, tmp_path: Path) -> None:
+    """A line that is corrected for 2.4 in the text of 2.2 changes what that text does under 2.2."""
     (site / MAIN).write_bytes(OLD + b"LoadModule php5_module modules/libphp5.so\n")
-    lines = upgrade("-d", str(site), "--select", "C06,C07", cwd=site)[2].splitlines()
-    assert lines[-2].startswith("First: correct C06 conf/httpd.conf:3: 2.4 does not start"), lines
-    assert lines[-1].startswith("Next: whimbrel upgrade --write ")
+    named = "-d", str(site), "--select", "C06,C07"
+    library = site / "modules/libphp5.so"
+    library.parent.mkdir()
+    for what in ("whether 2.4 starts is not known", "2.4 does not start, or answers 500,"):
+        lines = upgrade(*named, cwd=site)[2].splitlines()
+        assert lines[-2].startswith("Next: whimbrel upgrade --write ")
+        assert lines[-1] == f"Then correct, in the new text, C06 conf/httpd.conf:3: {what} until then"
+        assert not [line for line in lines if line.startswith("First: ")]
+        library.write_bytes(elf(20051115, b"AP22"))
+    page = upgrade(*named, "--format", "html", cwd=site)[1].decode()
+    assert "Then correct, in the new text, C06 conf/httpd.conf:3" in page
+    copied = upgrade(*named, "--out", str(tmp_path / "new"), cwd=site)[1].decode().splitlines()
+    assert copied[-2].startswith("First: correct C06 conf/httpd.conf:3: 2.4 does not start"), copied
+    assert copied[-1].startswith("Next: whimbrel verify ")

@@ -296,3 +296,18 @@ def test_a_line_about_other_methods_asks_for_no_user(
     side = old_side(tmp_path, text) if dialect == "2.2" else side_of(tmp_path, text)
     found = explain_probe(side, Probe("/index.html", host="q", method=method))
     assert (found.status, texts(cause_of(found))) == (401, lines)
+
+
+@pytest.mark.parametrize("target", ["/x.php", "/in/"])
+def test_the_line_that_made_the_handler_is_the_cause_of_a_script(tmp_path: Path, target: str) -> None:
+    """A media type of the same extension makes no handler, and a setting of PHP none."""
+    load = "LoadModule php_module modules/libphp.so\n"
+    lines = "AddHandler php-script .php\nAddType text/html .php\nDirectoryIndex x.php\n"
+    side = side_of(tmp_path, f'{load}{CONF}{lines}php_value session.save_path "/var/lib/php"\n')
+    (tmp_path / "htdocs/in").mkdir()
+    for name in ("x.php", "in/x.php"):
+        (tmp_path / "htdocs" / name).write_text("<?php\n")
+    explanation = explained(side, target)
+    assert explanation.status is None
+    assert texts(cause_of(explanation))[0] == "AddHandler php-script .php"
+    assert not [text for text in texts(cause_of(explanation)) if text.startswith(("AddType", "php_value"))]

@@ -471,3 +471,18 @@ def test_lines_without_a_host_of_several_virtual_hosts_are_not_decided(tmp_path:
     assert not unknown(second, host="b.example")
     assert not unknown(second, begin="b.example ")
     assert not unknown(CONF)
+
+
+def test_php_fpm_in_the_place_of_the_module_is_no_change(tmp_path: Path) -> None:
+    """Neither is run: both answer with the output of the same script."""
+    load = "LoadModule php_module modules/libphp.so\n"
+    old = f"{load}{CONF}AddHandler application/x-httpd-php .php\n"
+    handler = 'SetHandler "proxy:unix:/run/php-fpm.sock|fcgi://localhost"'
+    fpm = f'{CONF}<FilesMatch "\\.php$">\n{handler}\n</FilesMatch>\n'
+    new = f"LoadModule proxy_fcgi_module modules/mod_proxy_fcgi.so\n{fpm}"
+    replayer = replayer_of(tmp_path, old, new)
+    (tmp_path / "htdocs/x.php").write_text("<?php\n")
+    log = write_log(tmp_path, [line("/x.php"), line("/none.php", status=404)])
+    tally = replayer.run(next(iter(pieces_of([log]))))
+    assert tally.requests == 2 and not tally.changes
+    assert {(before, after) for _, before, after in tally.statuses} == {(0, 0), (404, 404)}

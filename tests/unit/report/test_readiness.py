@@ -120,3 +120,13 @@ def test_the_sentence_of_a_replay(
     tally.changes = {key: Change(requests=number) for key, number in changes.items()}
     summary = Summary("a", "b", (), tally, dialects=("2.2", "2.4"))
     assert readiness_of_replay(summary) == f"ready for 2.4: {sentence}"
+
+
+@pytest.mark.parametrize(("has_stop", "verdict"), [(False, "not yet"), (True, "no")])
+def test_a_replay_without_changes_does_not_hide_what_is_to_decide(has_stop: bool, verdict: str) -> None:
+    for changes, reason in (({}, "none of 1 request changes"), ({ChangeKey("vary"): Change(requests=1)}, "")):
+        tally = Tally(requests=1, statuses=Counter({(200, 200, 200): 1}), changes=changes)
+        summary = Summary("a", "b", (), tally, dialects=("2.2", "2.4"), to_decide=OPEN, has_stop=has_stop)
+        sentence = readiness_of_replay(summary)
+        assert sentence.startswith(f"ready for 2.4: {verdict}: {reason}")
+        assert sentence.endswith(f"; {OPEN}")

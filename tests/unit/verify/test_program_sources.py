@@ -18,6 +18,8 @@ WITHOUT = "AddHandler application/x-httpd-php .php"
 CGI = 'AddHandler cgi-script .php\n<Directory "@ROOT@/htdocs">\nOptions ExecCGI\n</Directory>'
 FCGID = CGI.replace("cgi-script", "fcgid-script")
 
+FPM = '<FilesMatch "\\.php$">\nSetHandler "proxy:unix:/run/php-fpm.sock|fcgi://localhost"\n</FilesMatch>'
+
 
 @pytest.fixture
 def root(tmp_path: Path) -> Path:
@@ -49,6 +51,25 @@ def test_two_versions_of_php_run_the_same_program(root: Path) -> None:
     new = with_modules(root, "new", PHP7, "2.4")
     examples = [one for group in verify(old, new).groups for one in group.examples]
     assert not [one for one in examples if one.probe.target == "/index.php" and one.probe.method == "GET"]
+
+
+@pytest.mark.parametrize(("target", "status"), [("/index.php", 200), ("/none.php", 404)])
+def test_php_fpm_runs_the_program_that_the_module_ran(root: Path, target: str, status: int) -> None:
+    """No back end is contacted; PHP-FPM and the module both answer 404 for a script that is not there."""
+    old = with_modules(root, "old", PHP5, "2.2")
+    new = side(root, "new", FPM, "2.4", "proxy", "proxy_fcgi")
+    answer = new.answer(Probe(target, host="localhost:8080", port=8080))
+    assert (answer.status, answer.runs_program) == (status, status == 200)
+    examples = [one for group in verify(old, new).groups for one in group.examples]
+    assert not [one for one in examples if one.probe.target == target and one.probe.method == "GET"]
+
+
+def test_two_pools_of_php_fpm_differ(root: Path) -> None:
+    other = FPM.replace("php-fpm.sock", "other.sock")
+    texts = {"old": FPM, "new": other}
+    old, new = (side(root, name, text, "2.4", "proxy", "proxy_fcgi") for name, text in texts.items())
+    names = [name for group in verify(old, new).groups for name in group.examples[0].difference.names]
+    assert "handler" in names
 
 
 @pytest.mark.parametrize("text", [PHP5, CGI, FCGID])

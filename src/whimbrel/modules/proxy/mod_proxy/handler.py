@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from whimbrel.base.lazy_dataclasses import replace
 from whimbrel.base.numbers import is_digits, lower, strtol, strtol_exact
+from whimbrel.base.programs import may_start_programs, report
 from whimbrel.config.core_config import CoreDirConfig, CoreServerConfig
 from whimbrel.engine.relay.relay import RELAYABLE
 from whimbrel.http.syntax.target import unsplit
@@ -25,6 +26,8 @@ from whimbrel.modules.proxy.mod_proxy.excluded_hosts import in_network, is_direc
 from whimbrel.modules.proxy.mod_proxy.model import find_worker
 from whimbrel.modules.proxy.mod_proxy.scheme import BALANCERS, SCHEMES, ProxyCall
 from whimbrel.modules.proxy.mod_proxy.settings import ProxyDirConfig, ProxyRemote, ProxyServerConfig
+from whimbrel.modules.support.cgi.environment import add_cgi_vars, add_common_vars
+from whimbrel.modules.support.stand_in_answer import stand_in_answer
 from whimbrel.registry.methods import NAMES
 from whimbrel.registry.module import CompiledHook, Reads, Scope
 from whimbrel.registry.phases import DECLINED, DONE, FORWARD_PROXY, OK, REVERSE_PROXY, HookStatus
@@ -78,9 +81,12 @@ class ProxyHandler:
     def handle(self, r: Request) -> HookStatus | Awaitable[HookStatus]:
         """Answer *r* by a back end; DECLINED if it is not proxied."""
         if not is_proxied(r):
+            name = r.filename
             status = DECLINED if r.proxy or self._old else self._adopt(r)
             if status != OK:
                 return status
+            if not may_start_programs() and _scheme_of(r.handler or "") == "fcgi":
+                return _script_not_run(r, name)
         if not r.deps.is_uncacheable:
             r.relay = RELAYABLE
             r.set_uncacheable()
@@ -109,8 +115,7 @@ class ProxyHandler:
 
     def _lacks(self, handler: str) -> bool:
         """Return True if the module of the URL's scheme is loaded, but has no behaviour."""
-        url = handler[len(PREFIX) :]
-        scheme = lower((url.partition("|")[2] if has_socket(url) else url).partition(":")[0])
+        scheme = _scheme_of(handler)
         return self._provider(SCHEMES, scheme) is None and self._loaded(f"proxy_{scheme}_module")
 
     async def _serve(self, r: Request) -> HookStatus:
@@ -371,3 +376,25 @@ def _take_socket(call: ProxyCall) -> HookStatus:
         call.url = (call.r.filename or "")[len(PREFIX) :]
         call.scheme = call.url.partition(":")[0]
     return status
+
+
+def _scheme_of(handler: str) -> str:
+    """Return the scheme of the URL in a handler ``proxy:URL``, in lower case."""
+    url = handler[len(PREFIX) :]
+    return lower((url.partition("|")[2] if has_socket(url) else url).partition(":")[0])
+
+
+async def _script_not_run(r: Request, name: str | None) -> HookStatus:
+    """Answer *r*, the script *name* of a FastCGI application, in the place of that: PHP-FPM answers 404 for a
+    script that is not there.
+    """
+    r.filename = name
+    r.proxy = 0
+    del r.notes[FROM_HANDLER]
+    if r.finfo is None:
+        return 404
+    r.set_uncacheable()
+    add_common_vars(r)
+    await add_cgi_vars(r)
+    report("", makes_response=r.main is None)
+    return stand_in_answer(r, "text/html")

@@ -17,7 +17,7 @@ from whimbrel.upgrade.edits.diff import display_path
 from whimbrel.upgrade.files.shared_objects import ModuleFile, examine
 from whimbrel.upgrade.model import Finding, Risk, Safety
 from whimbrel.upgrade.rule import Rule
-from whimbrel.upgrade.rules.modules.php import OLD_TESTS, newest_module
+from whimbrel.upgrade.rules.modules.php import OLD_TESTS, ONLY_24, newest_module
 from whimbrel.upgrade.rules.modules.x24_successors import is_known
 from whimbrel.upgrade.rules.process.c53_older_than_22 import MODULES as OLDER
 from whimbrel.upgrade.source.built_in_modules import is_windows
@@ -32,7 +32,8 @@ MAX_LINES: Final = 3
 
 
 def check(tree: ConfigTree) -> Iterator[Finding]:
-    """Yield every LoadModule line of a third-party module, unless its file exists and was built for 2.4.
+    """Yield every LoadModule line of a third-party module, unless its file exists and was built for 2.4, or
+    its name is one of 2.4 alone and the file is not here.
 
     A server on Windows has the modules of httpd for Windows.
 
@@ -47,6 +48,8 @@ def check(tree: ConfigTree) -> Iterator[Finding]:
             continue
         path = tree.module_file(words[1])
         module_file = examine(path) if os.path.isfile(to_bytes(path)) else None
+        if module_file is None and words[0] in ONLY_24:
+            continue
         if module_file is None or module_file.api != "2.4":
             is_php = words[0] in OLD_TESTS and bool(path)
             successor = newest_module(os.path.dirname(path)) if is_php else None
@@ -74,13 +77,13 @@ def _replacement(line: Statement, words: list[str], identifier: str, name: str) 
 def _finding(
     tree: ConfigTree, line: Statement, name: str, path: str, module_file: ModuleFile | None
 ) -> Finding:
-    built = "" if module_file is None else f" ({module_file.text})"
+    what_24_does = f"2.4 refuses {path} ({module_file.text})" if module_file is not None else _not_here(path)
     if name in OTHER_RELEASES:
         return Finding(
             "C06",
             line.place,
-            f"{name} is a module of httpd {OTHER_RELEASES[name]}, which 2.4 does not install here: it "
-            f"refuses {path} if it was built for 2.2{built}",
+            f"{name} is a module of httpd {OTHER_RELEASES[name]}, which 2.4 does not install here: "
+            f"{what_24_does}",
             "remove the line, or build the module with 2.4",
             Risk.BREAKS,
         )
@@ -89,10 +92,15 @@ def _finding(
     return Finding(
         "C06",
         line.place,
-        f"{name} is a third-party module: 2.4 refuses {path} if it was built for 2.2{built}",
+        f"{name} is a third-party module: {what_24_does}",
         f"install a build for 2.4 (API 20120211), {_removal(tree, path)}{what}",
         Risk.BREAKS,
     )
+
+
+def _not_here(path: str) -> str:
+    """Return what is known of a library that is not here, and how the person who knows more says it."""
+    return f"{path} is not here: whether it is built for 2.4 is not known; if it is: # whimbrel: ignore[C06]"
 
 
 def _removal(tree: ConfigTree, path: str) -> str:

@@ -20,6 +20,8 @@ COMMON: Final = "application/x-httpd-php"
 OF_ONE_VERSION: Final = re.compile(r"php[57]-script", re.IGNORECASE)
 OLD_TESTS: Final = frozenset({"mod_php4.c", "php4_module", "mod_php5.c", "php5_module"})
 """Arguments of <IfModule> that are false with PHP 7 and 8."""
+ONLY_24: Final = frozenset({"php_module"})
+"""Names of PHP's module, that of PHP 8, which no text of 2.2 loads."""
 TESTS: Final = {"mod_php7.c": ("mod_php7.c", "php7_module"), "mod_php.c": ("mod_php.c", "php_module")}
 """Arguments of <IfModule> that are true with PHP 7, and with PHP 8."""
 SETTINGS: Final = frozenset({"php_value", "php_flag", "php_admin_value", "php_admin_flag"})

@@ -56,6 +56,8 @@ def test_the_advice_names_what_goes_with_the_line_of_php(tmp_path: Path) -> None
     assert "together with AddHandler conf/httpd.conf:2" in advice
     assert "refuse .php, .phtml files" in advice
     assert "alone, the removal makes 2.4 send their source" in advice
+    for module in ("proxy", "proxy_fcgi"):  # without them, 2.4 sends the source of what is for PHP-FPM
+        assert f"LoadModule {module}_module modules/mod_{module}.so" in advice
 
 
 def test_a_line_without_handlers_may_be_removed_alone(tmp_path: Path) -> None:
@@ -80,3 +82,24 @@ def test_no_comment_accepts_a_library_that_was_built_for_22(tmp_path: Path) -> N
     library.write_bytes(elf(20051115, b"AP22"))
     (finding,) = [one for one in upgrade(tree).findings if one.rule == "C06"]
     assert finding.is_proven and "2.2" in finding.message
+
+
+def test_a_library_that_is_not_here_is_not_called_one_of_22(tmp_path: Path) -> None:
+    """Nothing was read: what the file was built for is not known, and the comment that says it is named."""
+    (finding,) = [one for one in findings(tmp_path, "frontpage") if one.rule == "C06"]
+    assert finding.message.endswith(
+        "modules/mod_frontpage.so is not here: whether it is built for 2.4 is not known; if it is: "
+        "# whimbrel: ignore[C06]"
+    )
+
+
+def test_the_module_of_php_8_is_one_of_24_alone(tmp_path: Path) -> None:
+    """2.2 loads php5_module; a text with php_module names a build for 2.4."""
+    text = "LoadModule php_module modules/libphp.so\nAddHandler application/x-httpd-php .php\n"
+    tree = config_tree(tmp_path, {"conf/httpd.conf": text})
+    assert not [one for one in upgrade(tree).findings if one.rule == "C06"]
+    library = tmp_path / "modules/libphp.so"
+    library.parent.mkdir(exist_ok=True)
+    library.write_bytes(elf(20051115, b"AP22"))
+    (finding,) = [one for one in upgrade(tree).findings if one.rule == "C06"]
+    assert finding.is_proven
