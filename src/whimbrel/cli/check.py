@@ -250,10 +250,12 @@ def check(
     are_servers = all(part.options for part, _ in parts)
     arguments = ["--fleet"] * (len(parts) > 1 and are_servers) + given_words(context, CARRIED)
     is_one_server = not given and len(parts) < 2 and are_servers
-    compared = command_line("verify", *given_words(context, READ | NAMED)) if is_one_server else ""
+    of_server = given_words(context, READ | NAMED)
+    compared = command_line("verify", *of_server) if is_one_server else ""
+    backups = command_line("verify", "--backups", *of_server) if is_one_server else ""
     server = parts[0][0].options if is_one_server and parts else None
     tested = loading_command(context, server) if server is not None else ""
-    output = _TextOutput(color, summary, not no_pager, arguments, compared, tested)
+    output = _TextOutput(color, summary, not no_pager, arguments, compared, tested, backups)
     _print_report(report, shape, output)
     if not report.files:
         raise typer.Exit(EXIT_USAGE)
@@ -346,6 +348,7 @@ class _TextOutput(NamedTuple):
         arguments: those of the command line that name the configuration.
         compared: the command that compares both versions of it, "" for what is no server.
         tested: the command that loads it under 2.4, "" for what is no server, or no server of its own.
+        backups: the command that compares it with what an upgrade replaced; "" for what is no server.
     """
 
     color: ColorMode
@@ -354,6 +357,7 @@ class _TextOutput(NamedTuple):
     arguments: list[str]
     compared: str
     tested: str
+    backups: str
 
     def next_command(self, report: Report) -> str:
         """Return the command that follows this report, "" for none."""
@@ -364,8 +368,10 @@ class _TextOutput(NamedTuple):
         if any(entry.is_fixable for entry in report.entries):
             return command_line("upgrade", *self.arguments)
         breaking = [entry for entry in report.findings if entry.risk is Risk.BREAKS]
-        is_of_24 = report.is_of_24 or _is_upgraded(report.directory)
-        following = self.tested if is_of_24 else self.compared
+        is_upgraded = _is_upgraded(report.directory)
+        following = self.tested if report.is_of_24 or is_upgraded else self.compared
+        if is_upgraded and not following:  # a copy, which httpd does not start in its place
+            following = self.backups
         if breaking or not following:
             return f"whimbrel explain {report.findings[0].rule}" if report.findings else ""
         return following

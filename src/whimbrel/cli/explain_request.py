@@ -120,16 +120,17 @@ def explain_request(
         site = LoadedSite(new)
         explanation, scope, about_log = _explained(site, probe, logged)
         if output.as_json:
+            said = "; ".join(filter(None, (logged.taken_for, about_log)))
             document = {
                 **explanation.as_dict(),
                 "because": cause_of(explanation).as_dict(),
-                **({"notice": about_log} if about_log else {}),
+                **({"notice": said} if said else {}),
                 "knowledge": as_json_scope(scope, options.server_root),
             }
             typer.echo(json.dumps(document, indent=1))
         else:
             notice = version_notice(new, options.server_root) if choice.is_default else ""
-            notices = list(filter(None, (notice, about_log)))
+            notices = list(filter(None, (notice, logged.taken_for, about_log)))
             named = choice.named
             is_of_machine = not (named.paths or named.root or named.file)
             _print_one(explanation, scope, options, output, notices, logged.code, is_of_machine=is_of_machine)
@@ -224,7 +225,7 @@ def _print_both(old: Side, new: Side, probe: Probe, logged: LoggedOutcome, outpu
     from whimbrel.explain.changes import changed_steps
     from whimbrel.explain.client_names import with_local_name
     from whimbrel.explain.response_differences import response_differences
-    from whimbrel.explain.text import OutputStyle, difference_lines, have_equal_answers
+    from whimbrel.explain.text import OutputStyle, difference_lines, have_equal_answers, notice_lines
     from whimbrel.report.knowledge import as_json as as_json_scope
 
     names = _names(old, new)
@@ -258,14 +259,16 @@ def _print_both(old: Side, new: Side, probe: Probe, logged: LoggedOutcome, outpu
         root = new.options.server_root
         overlays = tuple(side.options.overlay for side in (old, new))
         style = OutputStyle(root, terminal_width(), is_colored(ColorMode.auto), overlays=overlays)
+        first = notice_lines(logged.taken_for, style)
         if output.is_verbose:
             from whimbrel.explain.trees import rendered, side_by_side
 
             both = side_by_side(before, after, names, root, is_folded=output.is_folded)
             drawing = rendered(both, style.width, is_colored=style.is_colored)
-            _write((drawing.rstrip("\n"), *_scope_lines(scope, root)), output)
+            _write((*first, drawing.rstrip("\n"), *_scope_lines(scope, root)), output)
         else:
-            _write(difference_lines((before, after), changes, parts, names, scope, style), output)
+            found = difference_lines((before, after), changes, parts, names, scope, style)
+            _write((*first, *found), output)
     is_same = have_equal_answers(before, after, changes) and not parts
     return scope.exit_code(EXIT_OK) if is_same else EXIT_FINDINGS
 
@@ -289,8 +292,8 @@ def _probe(side: Side, request: RequestChoice) -> tuple[Probe, LoggedOutcome]:
     described = request.described
     try:
         if request.access_line:
-            described, status = _of_access_line(side, request)
-            return probe_of(described, side.configuration, has_file_users=True), LoggedOutcome(status)
+            described, outcome = _of_access_line(side, request)
+            return probe_of(described, side.configuration, has_file_users=True), outcome
         if not request.error_line:
             return probe_of(described, side.configuration, has_file_users=True), LoggedOutcome()
         logged = read_error_line(from_system(request.error_line))
@@ -325,9 +328,10 @@ def _host_of_format(side: Side, form: LineFormat) -> str:
     return "".join(hosts)
 
 
-def _of_access_line(side: Side, request: RequestChoice) -> tuple[RequestDescription, int]:
-    """Return the request of an access line with its status, 0 if the format has none."""
-    from whimbrel.replay.configured_formats import formats_of
+def _of_access_line(side: Side, request: RequestChoice) -> tuple[RequestDescription, LoggedOutcome]:
+    """Return the request of an access line with what it has of the answer."""
+    from whimbrel.explain.logged_answers import LoggedOutcome
+    from whimbrel.replay.configured_formats import formats_of, logging_host
     from whimbrel.replay.log_format import best_format
 
     line = to_bytes(from_system(request.access_line)).rstrip(b"\r\n")
@@ -341,12 +345,21 @@ def _of_access_line(side: Side, request: RequestChoice) -> tuple[RequestDescript
         others = "none of the formats of the configuration; name its format with --log-format"
         raise UsageError(f"--access-log-line: the line has {named if request.log_format else others}")
     described = request.described
-    if not (logged.host or described.host) and logged.target.startswith("/"):
+    of_host = logging_host(side, form) if side.is_loaded else None
+    if logged.host or described.host or not logged.target.startswith("/"):
+        of_host = None
+    elif of_host is None:
         described = replace(described, host=_host_of_format(side, form))
     port = f":{logged.port}" if logged.port not in (0, 80, 443) else ""
     is_tls = described.tls or logged.port == 443
     is_named = bool(logged.host) and not described.host and logged.target.startswith("/")
     origin = f"{'https' if is_tls else 'http'}://{logged.host}{port}" if is_named else ""
+    taken_for = ""
+    if of_host is not None:
+        origin = of_host.origin
+        is_tls = is_tls or of_host.is_tls
+        described = replace(described, address=described.address or of_host.address)
+        taken_for = f"the line names no host: {of_host.sentence(side.options.server_root)}"
     found = replace(
         described,
         url=f"{origin}{logged.target}",
@@ -356,4 +369,4 @@ def _of_access_line(side: Side, request: RequestChoice) -> tuple[RequestDescript
         fields=(*logged.fields, *described.fields),
         tls=is_tls,
     )
-    return found, logged.status
+    return found, LoggedOutcome(logged.status, taken_for=taken_for)

@@ -8,6 +8,7 @@ from collections.abc import Callable
 from mmap import mmap
 from typing import TypeVar
 
+from whimbrel.base.portability import load_average
 from whimbrel.config.configuration import Configuration
 from whimbrel.config.model import LogSink
 from whimbrel.engine.runtime import NoScoreboard, PasswordCheck, Scoreboard
@@ -30,6 +31,10 @@ class InlineRuntime:
         self.slot = 0
         self.slots = 1
         self.segments: dict[str, mmap] = {}
+
+    def load_average(self) -> tuple[float, float, float]:
+        """See Runtime.load_average."""
+        return load_average()
 
     def write_log(self, sink: LogSink, data: bytes) -> None:
         """Discard the line."""

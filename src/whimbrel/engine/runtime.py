@@ -93,6 +93,9 @@ class Runtime(Protocol):
     def now(self) -> float:
         """Return the time in seconds since the epoch."""
 
+    def load_average(self) -> tuple[float, float, float]:
+        """Return the load of the machine in 1, 5 and 15 minutes."""
+
     def write_log(self, sink: LogSink, data: bytes) -> None:
         """Append *data* (whole lines) to a log; never raises."""
 

@@ -37,12 +37,14 @@ class LoggedOutcome:
         code: of the message; "" for an access line and for 2.2.
         level: of the message.
         file: that of the message, if no configuration shows its URL.
+        taken_for: whose request a line without a host is, and why; "" where it is not known.
     """
 
     status: int = 0
     code: str = ""
     level: str = ""
     file: str = ""
+    taken_for: str = ""
 
     def named(self, explanation: RequestExplanation, client: str) -> RequestExplanation:
         """Return *explanation* with the file of the message in the place of a URL that is not known."""

@@ -21,7 +21,7 @@ from whimbrel.verify.tls_ports import takes_tls
 CLIENT: Final = "192.0.2.1"  # an address for documentation (RFC 5737): in no configured network
 LOCAL: Final = "127.0.0.1"
 _HAS_PORT: Final = re.compile(r":\d*\Z")
-_ANY: Final = ("*", "_default_", "", "0.0.0.0", "::")
+WILDCARDS: Final = ("*", "_default_", "", "0.0.0.0", "::")
 
 
 class BadRequest(ValueError):
@@ -162,7 +162,7 @@ def place_of(
     server = (host_table(configuration) if hosts is None else hosts).get(lower(host))
     for address in server.addresses if server is not None else ():
         fits = address.port in (0, port) or not is_tls
-        if fits and address.host not in _ANY:
+        if fits and address.host not in WILDCARDS:
             return address.host, address.port or port
         if fits and address.port and address.port not in (port, 443 if not is_tls else 80):
             port = address.port

@@ -20,6 +20,8 @@ MAX_NAME: Final = 200
 """Bytes of the name of a server, which becomes that of a file."""
 MAX_LINE: Final = 16_384
 """Bytes of a line of a list: two names of the length that the system allows, and quotes."""
+NO_NEW: Final = "the new side has no server of this name"
+"""The fault of a server that the old side alone has."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,7 +67,7 @@ def fleet_pairs(old: list[FleetServer], new: list[FleetServer]) -> list[FleetSer
     for server in old:
         other = others.pop(server.name, None)
         if other is None:
-            pairs.append(replace(server, fault="the new side has no server of this name"))
+            pairs.append(replace(server, fault=NO_NEW))
         else:
             pairs.append(replace(server, new=other.path))
     pairs += [replace(server, fault="the old side has no server of this name") for server in others.values()]

@@ -18,11 +18,12 @@ from whimbrel.base.printable import file_problem
 from whimbrel.config.server_paths import server_in
 from whimbrel.config.servers import main_file_names, why_no_server
 from whimbrel.fleet.model import NO_START, NOT_DECIDED, NOT_READ, ServerResult, rule_counts
-from whimbrel.fleet.servers import FleetServer
+from whimbrel.fleet.servers import NO_NEW, FleetServer
 from whimbrel.report.start_failures import reason_of
 from whimbrel.upgrade.apply.journal import WriteError
 from whimbrel.upgrade.check.check import Selection
 from whimbrel.upgrade.check.fixpoint import RuleError, UpgradeResult
+from whimbrel.upgrade.check.loading import load
 from whimbrel.upgrade.check.start_faults import StartFault, start_fault
 from whimbrel.upgrade.edits.diff import display_path
 from whimbrel.upgrade.knowledge.scope import KnowledgeScope
@@ -233,9 +234,13 @@ class VerifyTask:
         from whimbrel.api.comparing import compare_options
         from whimbrel.report.verification.entries import WORDS, risk_of
 
+        if server.fault:
+            return self._not_upgraded(server)
         old = self._options(server.path)
         new = self._options(server.new) if server.new else old
         result = compare_options((old, new), self.dialects, self.limit)
+        if result.errors[0] and self.dialects == (V22.name, V24.name) and load(old, V24)[1] is None:
+            return failed(server, "OLD is a text of 2.4: --old-dialect 2.4 compares it as such")
         rules = [(V_RULES[group.kind], risk_of(group)) for group in result.groups]
         rules += [("V-LOAD", Risk.BREAKS) for errors in result.errors for _error in errors]
         return ServerResult(
@@ -250,6 +255,18 @@ class VerifyTask:
             note=_note(result)[:MAX_FAULT],
             page=_verify_page(result) if self.has_pages else "",
         )
+
+    def _not_upgraded(self, server: FleetServer) -> ServerResult:
+        """Return the result of a server whose new side is missing: what stops the upgrade of the old one."""
+        if server.fault != NO_NEW:
+            return failed(server, server.fault)
+        try:
+            why = CheckTask(self.named, Selection(), UpgradeOptions()).run(server, lambda: None).fault
+        except (UsageError, OSError, _NoServer):
+            return failed(server, server.fault)
+        if not why.startswith(f"{NO_START}: "):
+            return failed(server, server.fault)
+        return failed(server, f"not upgraded: {why.removeprefix(f'{NO_START}: ')}", NOT_READ)
 
     def _fault(self, result: VerifyResult, old: LoadOptions) -> str:
         """Return why a side does not load, "" for nothing."""
@@ -306,8 +323,6 @@ def work(task: FleetTask, server: FleetServer, report_writing: ReportWriting = l
 
 
 def _result(task: FleetTask, server: FleetServer, report_writing: ReportWriting) -> ServerResult:
-    if server.fault:
-        return failed(server, server.fault)
     try:
         return task.run(server, report_writing)
     except _NoServer as problem:

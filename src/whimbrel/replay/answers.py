@@ -26,10 +26,10 @@ from whimbrel.http.syntax.head_shape import SplitHead
 from whimbrel.replay.tally import NOT_RUN
 from whimbrel.upgrade.rules.modules.php import COMMON, OF_ONE_VERSION
 from whimbrel.verify.answer import Answer
-from whimbrel.verify.answering import is_built_in
+from whimbrel.verify.answering import connection_of, is_built_in
 from whimbrel.verify.assumptions import USER_KEY
 from whimbrel.verify.difference import compare
-from whimbrel.verify.probe import ProbeUser
+from whimbrel.verify.probe import Probe, ProbeUser, TlsFacts
 from whimbrel.verify.side import Side
 
 PROXY: Final = "proxy-server"
@@ -53,6 +53,7 @@ class Tail(NamedTuple):
     address: str
     port: int
     user: ProbeUser | None
+    tls: TlsFacts | None
     number: int
 
 
@@ -109,8 +110,8 @@ class SideAnswers:
         server = self.engine.main.config(CoreServerConfig)
         self._limits = head_limits(server)
         self._rules = head_rules(server, self.engine.configuration)
-        self._connections: BoundedDict[tuple[str, int], tuple[Connection, CacheIndex]] = BoundedDict(
-            MAX_ADDRESSES
+        self._connections: BoundedDict[tuple[str, int, str | None], tuple[Connection, CacheIndex]] = (
+            BoundedDict(MAX_ADDRESSES)
         )
         # by a tail's number: where it is sent, a head that ends with it, the most bytes of a request line
         self._destinations: BoundedDict[int, tuple[Connection, CacheIndex, SplitHead | None, int]] = (
@@ -133,7 +134,7 @@ class SideAnswers:
         """
         destination = self._destinations.get(tail.number)
         if destination is None:
-            connection, index = self._connection(client, tail.address, tail.port)
+            connection, index = self._connection(client, tail)
             head = index.split(line + tail.data, self._limits)
             destination = (
                 connection,
@@ -155,7 +156,7 @@ class SideAnswers:
         self.side.runtime.begin(client, client_host, is_traced=False)
         if client_host:
             return self._general(raw, client, tail)
-        connection, index = self._connection(client, tail.address, tail.port)
+        connection, index = self._connection(client, tail)
         hit = index.lookup(connection, raw, self._limits, self.tick)
         return self._general(raw, client, tail) if hit is None else self.fast(hit[0])
 
@@ -168,12 +169,19 @@ class SideAnswers:
         head = template.prefix, template.suffix
         return FastAnswer(status, head, lists, status == 404, final_request(entry.request))
 
-    def _connection(self, client: str, address: str, port: int) -> tuple[Connection, CacheIndex]:
-        found = self._connections.get((address, port))
+    def _new_connection(self, client: str, tail: Tail) -> Connection:
+        return connection_of(
+            self.engine, Probe(address=tail.address, port=tail.port, client=client, tls=tail.tls)
+        )
+
+    def _connection(self, client: str, tail: Tail) -> tuple[Connection, CacheIndex]:
+        key = (tail.address, tail.port, tail.tls.server_name if tail.tls is not None else None)
+        found = self._connections.get(key)
         if found is None:
-            index = self.engine.response_cache.index(address, port)
-            found = (Connection(client, 50000, address, port), index)
-            self._connections[address, port] = found
+            connection = self._new_connection(client, tail)
+            index = self.engine.response_cache.index(tail.address, tail.port, connection.tls)
+            found = (connection, index)
+            self._connections[key] = found
         found[0].set_client(client)
         return found
 
@@ -191,7 +199,7 @@ class SideAnswers:
         if head is None:
             return FastAnswer(400, (b"", b""), EVERY_CLIENT)
         engine.worker_state[USER_KEY] = tail.user
-        connection = Connection(client, 50000, tail.address, tail.port)
+        connection = self._new_connection(client, tail)
         with without_programs(), noted_programs() as noted:
             result: Any = engine.respond(connection, head, RequestBody(0))
             response: Response = result if isinstance(result, Response) else asyncio.run(_wait(result))

@@ -10,7 +10,7 @@ from whimbrel.base.counts import count_noun, word_for
 from whimbrel.replay.charts import status_chart, time_chart
 from whimbrel.replay.summary import NO_HOST, STATUS, Summary, risk_of, top
 from whimbrel.replay.tally import SOURCE_SENT, CausingLine, Change, ChangeKey
-from whimbrel.replay.text import answer, logged_as_before
+from whimbrel.replay.text import answer, logged_as_before, taken_for
 from whimbrel.report.page.access_table import GAINS
 from whimbrel.report.page.items import plain
 from whimbrel.report.page.model import (
@@ -112,6 +112,7 @@ def _facts(summary: Summary) -> Iterator[str]:
     yield f"new: {summary.new}"
     yield f"logs: {', '.join(summary.logs)}"
     yield f"{count_noun(tally.lines, 'line')}, {count_noun(tally.requests, 'request')}"
+    yield from taken_for(tally)
     for count, what in (
         (tally.malformed, "of another format"),
         (tally.huge, "that are too long"),

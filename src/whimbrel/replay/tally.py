@@ -98,6 +98,7 @@ class Tally:
         changes: by what changes and why.
         hostless: requests of lines without a host that several virtual hosts may have logged, by the host
             that was taken and the number of virtual hosts.
+        taken_for: requests of lines without a host that one virtual host logged, by the sentence about it.
         hours: requests, and those that change, by day and hour (``10/Oct/2000:13``); "" for lines without.
     """
 
@@ -114,6 +115,7 @@ class Tally:
     changes: dict[ChangeKey, Change] = field(default_factory=dict)
     hours: dict[str, tuple[int, int]] = field(default_factory=dict)
     hostless: Counter[tuple[str, int]] = field(default_factory=Counter)
+    taken_for: Counter[str] = field(default_factory=Counter)
 
     def change(self, key: ChangeKey) -> Change:
         """Return the change of *key*; beyond MAX_GROUPS one for all of the same kind."""
@@ -151,6 +153,7 @@ class Tally:
         self.malformed_examples = [*self.malformed_examples, *other.malformed_examples][:MAX_EXAMPLES]
         self.statuses.update(other.statuses)
         self.hostless.update(other.hostless)
+        self.taken_for.update(other.taken_for)
         for key, example in other.status_examples.items():
             self.status_examples.setdefault(key, example)
         for hour, counts in other.hours.items():

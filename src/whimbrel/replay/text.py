@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from whimbrel.base.counts import count_noun, word_for
 from whimbrel.replay.causes import MAX_LINES
 from whimbrel.replay.summary import NO_HOST, STATUS, Summary, risk_of, top
-from whimbrel.replay.tally import CausingLine, Change, ChangeKey
+from whimbrel.replay.tally import CausingLine, Change, ChangeKey, Tally
 from whimbrel.report.knowledge import text_lines
 from whimbrel.report.readiness import readiness_of_replay
 from whimbrel.upgrade.model import Risk
@@ -81,8 +81,15 @@ def _access(summary: Summary) -> str:
     return f"access: {gaining}, {loses:,} {word_for(loses, 'loses', 'lose')} it"
 
 
+def taken_for(tally: Tally) -> Iterator[str]:
+    """Yield whose requests those of lines without a host are, where one virtual host logs in their format."""
+    for sentence, number in sorted(tally.taken_for.items()):
+        yield f"{count_noun(number, 'request')} of lines without a host: {sentence}"
+
+
 def _skipped(summary: Summary) -> Iterator[str]:
     tally = summary.tally
+    yield from taken_for(tally)
     for number, what in (
         (tally.malformed, ("line has another format", "lines have another format")),
         (tally.huge, ("line is too long", "lines are too long")),

@@ -13,17 +13,18 @@ from typing import Any, Final, NamedTuple
 from whimbrel.base.bounded_dict import BoundedDict
 from whimbrel.base.latin1 import to_text
 from whimbrel.base.lazy_dataclasses import dataclass
+from whimbrel.base.numbers import lower
 from whimbrel.config.options import LoadOptions
 from whimbrel.engine.specialized.split_path import LineParts, logged_parts
 from whimbrel.explain.request_description import CLIENT, host_table, place_of
 from whimbrel.replay.answers import EVERY_CLIENT, MAX_TAILS, FastAnswer, SideAnswers, Tail
 from whimbrel.replay.causes import ChangeCauses
-from whimbrel.replay.configured_formats import HOSTS, hosts_of_format
+from whimbrel.replay.configured_formats import HOSTS, LoggingHost, hosts_of_format, logging_host
 from whimbrel.replay.log_files import MAX_LINE, LogPiece
 from whimbrel.replay.log_format import LineFormat, LoggedRequest, best_format
 from whimbrel.replay.tally import MAX_EXAMPLES, ChangeKey, Tally
 from whimbrel.verify.loading import load_side
-from whimbrel.verify.probe import Probe, ProbeUser
+from whimbrel.verify.probe import Probe, ProbeUser, TlsFacts
 from whimbrel.verify.side import Side
 
 MAX_KNOWN: Final = 200_000  # distinct requests whose answers are remembered, each some 500 bytes
@@ -112,6 +113,7 @@ class Replayer:
         self._pairs: BoundedDict[tuple[object, object], ReplayOutcome] = BoundedDict(MAX_PAIRS)
         self._others_of: Callable[[Any], Any] = _no_others
         self._hosts = host_table(self.new.loaded)
+        self._of_host: LoggingHost | None = None
         self._causes = ChangeCauses(self.old, self.new)
 
     @staticmethod
@@ -138,6 +140,7 @@ class Replayer:
         form = best_format(self._formats, [line.rstrip(b"\r") for line in sample])
         if form is None:
             form = best_format(self._formats, data.split(b"\n")) or self._formats[0]
+        self._take_host(form)
         # the end of the last line is no line of its own
         found: Any = form.pattern.findall(data, 0, len(data) - data.endswith(b"\n")) if data else []
         if len(form.names) == 1:
@@ -148,6 +151,14 @@ class Replayer:
         self._count(tally, form, counts)
         self._count_hostless(tally, form, counts)
         return tally
+
+    def _take_host(self, form: LineFormat) -> None:
+        """Find whose requests the lines of a piece are that name no host."""
+        is_open = not self.work.host and HOSTS.isdisjoint(form.names)
+        found = logging_host(self.new, form) if is_open else None
+        if found != self._of_host:
+            self._of_host = found
+            self._known.clear()  # its keys do not have the host
 
     def _count(self, tally: Tally, form: LineFormat, counts: Counter[tuple[bytes, ...]]) -> None:
         """Add the requests of distinct lines, with their numbers."""
@@ -190,15 +201,18 @@ class Replayer:
         """Count the requests whose host the log does not have, where several virtual hosts log in *form*."""
         if self.work.host or not HOSTS.isdisjoint(form.names):
             return
+        of_host = self._of_host
         number = len(hosts_of_format(self.new, form))
-        if number < 2:
+        if of_host is None and number < 2:
             return
         at = form.position("request")
         named = 0
         if at is not None:  # a request of a proxy's client names the host itself
             named = sum(count for values, count in counts.items() if b" http" in values[at])
         left = tally.requests - named
-        if left > 0:
+        if left > 0 and of_host is not None:
+            tally.taken_for[of_host.sentence(self.new.options.server_root)] += left
+        elif left > 0:
             tally.hostless[self._default_host, number] += left
 
     @property
@@ -323,12 +337,17 @@ class Replayer:
 
     def _tail(self, probe: Probe) -> Tail:
         data = probe.head()[len(_line(probe)) :]
-        return Tail(data, probe.address, probe.port, probe.user, next(self._count_of_tails))
+        return Tail(data, probe.address, probe.port, probe.user, probe.tls, next(self._count_of_tails))
 
     def _probe(self, request: LoggedRequest) -> Probe:
-        host = request.host or self._default_host
-        address, port = place_of(self.new.loaded, host, request.port == 443, self._hosts)
-        place = address, request.port or port
+        of_host = self._of_host if not request.host else None
+        if of_host is None:
+            host = request.host or self._default_host
+            address, port = place_of(self.new.loaded, host, request.port == 443, self._hosts)
+            place = address, request.port or port
+        else:
+            host = of_host.name
+            place = of_host.address, of_host.port
         port_text = f":{place[1]}" if place[1] not in (80, 443) else ""
         user = None
         if request.user:
@@ -344,6 +363,7 @@ class Replayer:
             client_host="" if _is_address(request.client) else request.client,
             user=user,
             fields=request.fields,
+            tls=TlsFacts(lower(host)) if self.new.probing.takes_tls(*place) else None,
             protocol=request.protocol if request.protocol in ("HTTP/1.0", "HTTP/1.1") else "HTTP/1.1",
         )
 

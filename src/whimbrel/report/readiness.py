@@ -6,6 +6,7 @@ An upgrade, a comparison and a replay of logs each end with one.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import Final
 
 from whimbrel.base.counts import count_noun, word_for
 from whimbrel.base.dialect import V22, V24
@@ -19,6 +20,10 @@ if TYPE_CHECKING:
     from whimbrel.replay.summary import Summary
     from whimbrel.verify.side import LoadError
     from whimbrel.verify.verification import DifferenceGroup, VerifyResult
+
+
+NOT_COMPARED: Final = "a check compares no answers"
+"""The reason why nothing but a comparison decides a text without findings."""
 
 
 def readiness(entries: Sequence[ReportEntry], unknown: int, uncompared: str) -> str:

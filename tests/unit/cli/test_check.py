@@ -14,7 +14,7 @@ import pytest
 from tests.support.elf import elf
 from typer.testing import CliRunner, Result
 
-from whimbrel.cli import check, verify
+from whimbrel.cli import check, upgrade, verify
 from whimbrel.upgrade.source.named_sources import why_unread
 
 BROKEN = "Listen 127.0.0.1:80\nSSLProtocol +SSLv2 +TLSv1\n"
@@ -308,6 +308,22 @@ def test_the_command_behind_a_check_of_an_upgraded_text_loads_it(tmp_path: Path)
     assert "X15" in done.stdout, done.stdout
     last = done.stdout.splitlines()[-1]
     assert last.startswith(f"Next: whimbrel ctl configtest -d {tmp_path}"), done.stdout
+
+
+def test_an_upgraded_copy_without_findings_leads_to_the_comparison(tmp_path: Path) -> None:
+    """No command loads a copy whose text names the places of the original."""
+    root = tmp_path / "etc/httpd"
+    (root / "conf").mkdir(parents=True)
+    (root / "conf/httpd.conf").write_text(
+        "ServerRoot /etc/httpd\nListen 80\nServerName a.example\nLockFile logs/lock\n"
+    )
+    written = CliRunner().invoke(upgrade.app, ["--write", "--no-verify", str(tmp_path)])
+    assert written.exit_code in (0, 3), written.output
+    done = run(tmp_path)
+    assert "0 findings" in done.stdout, done.stdout
+    lines = done.stdout.splitlines()
+    assert lines[-2].startswith("ready for 2.4: not decided: "), done.stdout
+    assert lines[-1] == f"Next: whimbrel verify --backups {tmp_path}"
 
 
 LISTS = {

@@ -241,6 +241,30 @@ def test_a_line_without_a_host_asks_for_it(tmp_path: Path) -> None:
     assert "GET http://a.example/old/x " in run(f"a.example {line}", *here).stdout
 
 
+def test_a_line_without_a_host_is_of_the_only_host_that_logs_in_its_format(tmp_path: Path) -> None:
+    """It has the scheme, the port and the name of this host: the log is that of TransferLog there."""
+    of_tls = (
+        "LoadModule ssl_module modules/mod_ssl.so\nListen 443\n"
+        "<VirtualHost _default_:443>\nServerName q.example\n{}SSLEngine on\nRedirect /old /secret\n"
+        f"SSLCertificateFile {tmp_path}/none\n</VirtualHost>\n"
+    )
+    line = '10.1.1.1 - - [07/Mar/2004:16:05:49 -0800] "GET /old/x HTTP/1.1" 302 12846'
+
+    def explained(more: str, log: str, *words: str) -> str:
+        file = write_site(tmp_path, f"{CONF}{more}{of_tls.format(log)}")
+        return run(line, "-d", str(tmp_path), "-f", str(file), *words).stdout
+
+    loads = "LoadModule log_config_module modules/mod_log_config.so\n"
+    found = explained(loads, "TransferLog logs/ssl\n")
+    assert "taken for https://q.example, the only virtual host that logs in this format (" in found
+    assert "GET https://q.example/old/x " in found
+    for diff in ("2.2", "2.4"):
+        assert "taken for https://q.example" in explained(loads, "TransferLog logs/ssl\n", "--diff", diff)
+    assert "GET http://q.example/old/x " in explained(loads, "TransferLog logs/ssl\n", "--host", "q.example")
+    both = f"{loads}TransferLog logs/main\n"
+    assert "taken for" not in explained(both, "TransferLog logs/ssl\n")
+
+
 def test_a_log_of_a_text_of_22_is_answered_as_22(tmp_path: Path) -> None:
     file = tmp_path / "httpd.conf"
     file.write_text(f'Listen 80\nServerName localhost\nDocumentRoot "{tmp_path}"\nLockFile lock\n')

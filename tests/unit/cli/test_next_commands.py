@@ -92,6 +92,7 @@ def test_written_in_place(site: Path, file: str) -> None:
     assert "MaxRequestsPerChild 10" in (site / file).read_text()
     status, output = run(command, site.parent)
     assert status == 2 and "no upgrade was written here" in output
+    assert "the journal of this path is missing" in output and "verify OLD NEW" in output
 
 
 @pytest.mark.parametrize("file", ["conf/httpd.conf", "conf/other.conf"])

@@ -84,3 +84,10 @@ def test_22_has_no_codes_in_its_log(tmp_path: Path) -> None:
     logged = [[step.what for step in found.all() if step.kind == "log"] for found in (old, new)]
     assert logged[0] == [f"File does not exist: {tmp_path}/htdocs/none"]
     assert f"AH00128: {logged[0][0]}" in logged[1]
+
+
+def test_a_proxy_section_is_named_as_it_is_written(tmp_path: Path) -> None:
+    side = side_of(tmp_path, f"{CONF}<Proxy *>\nRequire all denied\n</Proxy>\n")
+    explanation = explained(side, "/app/x")
+    assert step(explanation, "sections", "<Proxy *>").lines
+    assert not any("httpd.conf" in one.what for one in explanation.all() if one.kind == "sections")

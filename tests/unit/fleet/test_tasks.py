@@ -15,7 +15,7 @@ from typer.testing import CliRunner
 
 from whimbrel.cli import check, upgrade, verify
 from whimbrel.fleet.model import FleetReport, ServerResult
-from whimbrel.fleet.servers import FleetServer
+from whimbrel.fleet.servers import NO_NEW, FleetServer
 from whimbrel.fleet.tasks import CheckTask, FleetTask, UpgradeTask, VerifyTask, work
 from whimbrel.upgrade.check.check import Selection
 from whimbrel.upgrade.model import UpgradeOptions
@@ -165,6 +165,32 @@ def test_a_server_of_one_side_is_not_decided() -> None:
     result = work(VERIFY, FleetServer("web", "/x", fault="the new side has no server of this name"))
     assert (result.verdict, result.code) == ("not decided", 3)
     assert result.fault == "the new side has no server of this name"
+
+
+def test_a_server_that_was_not_upgraded_names_what_stops_it(tree: Path) -> None:
+    """It comes first; one that the upgrade can read was left out for another reason."""
+    server = FleetServer("web", str(tree), fault=NO_NEW)
+    assert work(VERIFY, server).fault == NO_NEW
+    main = next(tree.rglob("*.conf"))
+    text = main.read_text()
+    main.write_text(f"{text}<Location /x>\n")
+    result = work(VERIFY, server)
+    assert (result.verdict, result.code) == ("not read", 2)
+    place = f"{main.relative_to(tree)}:{text.count(chr(10)) + 1}"
+    assert result.fault == f"not upgraded: {place}: <Location> is not closed"
+
+
+def test_an_old_side_of_24_is_no_failure(tree: Path) -> None:
+    main = tree / "conf/httpd.conf"
+    loads = "".join(
+        f"LoadModule {name}_module modules/mod_{name}.so\n" for name in ("mpm_event", "authz_core", "unixd")
+    )
+    main.write_text(f'{loads}Listen 80\nServerName x\nDocumentRoot "{tree}"\n')
+    result = run(VERIFY, tree, str(tree))
+    assert (result.verdict, result.code, result.rules) == ("not decided", 3, ())
+    assert result.fault == "OLD is a text of 2.4: --old-dialect 2.4 compares it as such"
+    main.write_text("Listen 80\nOrder allow\nNoSuchDirective x\n")
+    assert "text of 2.4" not in run(VERIFY, tree, str(tree)).fault
 
 
 @pytest.mark.parametrize("task", [CHECK, UPGRADE])

@@ -28,6 +28,7 @@ def piece(number: int) -> Tally:
     found.status_examples[200, 403] = f"GET /{number}"
     found.changes[KEY] = change(number)
     found.hostless["q", 2] = number
+    found.taken_for["q"] = number
     found.count_hour(b"10/Oct/2000:13", number, is_changed=number % 2 == 0)
     found.note_bad(b"bad %d" % number)
     return found
@@ -40,6 +41,7 @@ def test_pieces_add_up() -> None:
     assert [getattr(total, name) for name in COUNTS] == [10 * 10**at for at in range(len(COUNTS))]
     assert total.statuses == {(200, 200, 403): 10}
     assert total.hostless == {("q", 2): 10}
+    assert total.taken_for == {"q": 10}
     assert total.status_examples == {(200, 403): "GET /1"}
     assert total.hours == {"10/Oct/2000:13": (10, 6)}
     assert total.malformed_examples == [f"bad {number}" for number in (1, 2, 3, 4)]

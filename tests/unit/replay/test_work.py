@@ -486,3 +486,41 @@ def test_php_fpm_in_the_place_of_the_module_is_no_change(tmp_path: Path) -> None
     tally = replayer.run(next(iter(pieces_of([log]))))
     assert tally.requests == 2 and not tally.changes
     assert {(before, after) for _, before, after in tally.statuses} == {(0, 0), (404, 404)}
+
+
+OF_TLS = (
+    "LoadModule log_config_module modules/mod_log_config.so\nLoadModule ssl_module modules/mod_ssl.so\n"
+    "Listen 443\n<VirtualHost _default_:443>\nServerName t.example\nTransferLog logs/ssl\nSSLEngine on\n"
+    "SSLCertificateFile none\nRedirect /closed {}\n</VirtualHost>\n"
+)
+
+
+def test_lines_without_a_host_are_of_the_only_host_that_logs_in_their_format(tmp_path: Path) -> None:
+    """They are asked at its address with TLS, and so are lines that name it; other lines are not."""
+    old, new = (f"{CONF}{OF_TLS.format(target)}" for target in ("/a", "/b"))
+    common = line("/closed").replace(' "-" "Mozilla/4.08 [en]"', "")
+
+    def asked(text: str, host: str = "") -> tuple[list[str], dict[str, int]]:
+        tally = replayed(Replayer(work_of(tmp_path, old, new, host=host)), text)
+        examples = [example for change in tally.changes.values() for example in change.examples]
+        return [example.partition(" from ")[0] for example in examples], tally.taken_for
+
+    examples, taken = asked(common)
+    assert examples == ["GET https://t.example/closed"]
+    [(sentence, number)] = taken.items()
+    assert number == 1
+    assert sentence.startswith(
+        "taken for https://t.example, the only virtual host that logs in this format ("
+    )
+    assert asked(f"t.example:443 {line('/closed')}") == (["GET https://t.example/closed"], {})
+    assert asked(line("/closed")) == ([], {})
+    assert asked(common, host="a.example") == ([], {})
+
+
+def test_pieces_of_other_formats_ask_other_hosts(tmp_path: Path) -> None:
+    """A replayer remembers no answer of another host from an earlier piece."""
+    old, new = (f"{CONF}{OF_TLS.format(target)}" for target in ("/a", "/b"))
+    replayer = Replayer(work_of(tmp_path, old, new, host=""))
+    common = line("/closed").replace(' "-" "Mozilla/4.08 [en]"', "")
+    changes = [replayed(replayer, text).changed for text in (line("/closed"), common, line("/closed"))]
+    assert changes == [0, 1, 0]

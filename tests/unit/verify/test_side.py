@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from pathlib import Path
 
 import pytest
@@ -138,3 +139,17 @@ def test_looks_at_files_are_bounded(root: Path, monkeypatch: pytest.MonkeyPatch)
         assert found.answer(probe(f"/none{number}")).status == 404
         assert len(found.probing.stat_cache.known) < 50 + 20
         assert len(found.probing.stat_cache.dependencies) < 50 + 20
+
+
+def test_the_load_of_the_machine_does_not_tell_answers_apart(
+    root: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The page of mod_status and %l of Header show it, and it is another one from run to run."""
+    conf = "<Location /status>\nSetHandler server-status\nHeader set X-Load %l\n</Location>"
+    answers = []
+    for load in (0.25, 7.5):
+        monkeypatch.setattr(os, "getloadavg", lambda load=load: (load, load, load))
+        answers.append(side(root, "new", conf, "2.4", "status").answer(probe("/status")))
+    assert answers[0].status == 200
+    assert answers[0].body == answers[1].body
+    assert answers[0].field("x-load") == answers[1].field("x-load")

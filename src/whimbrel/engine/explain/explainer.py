@@ -12,7 +12,7 @@ from whimbrel.base.programs import ProgramReported, reported_programs
 from whimbrel.config.configuration import Configuration
 from whimbrel.config.core_config import CoreDirConfig
 from whimbrel.config.htaccess import HtaccessError
-from whimbrel.config.model import Layer, LogSink, Section, SectionKind, Server
+from whimbrel.config.model import Layer, LogSink, Section, SectionKind, Server, all_nodes
 from whimbrel.directives.context import Context
 from whimbrel.engine.connection import Connection
 from whimbrel.engine.coroutines import run_until_suspended
@@ -234,7 +234,7 @@ class TracedPlanCache(PlanCache):
         flat = [part for layer in plan.layers for part in self.parts.get(layer, (layer,))]
         for layer in flat:
             _collect_inner(layer, written)
-        return tuple(_contribution(layer, written.get(layer)) for layer in flat)
+        return tuple(_contribution(self.configuration, layer, written.get(layer)) for layer in flat)
 
 
 def _collect(sections: list[Section], written: dict[Layer, Section]) -> None:
@@ -251,7 +251,11 @@ def _collect_inner(layer: Layer, written: dict[Layer, Section]) -> None:
         _collect([s for known in (core.files, core.ifs) if known is not UNSET for s in known], written)
 
 
-def _contribution(layer: Layer, section: Section | None) -> MergedSection:
+def _contribution(configuration: Configuration, layer: Layer, section: Section | None) -> MergedSection:
+    if section is None and layer.kind is SectionKind.SERVER and layer.place is not None:  # <Proxy>
+        nodes = (node for node in all_nodes(configuration.tree) if node.place == layer.place)
+        opening = next((f"{node.name} {node.args}" for node in nodes), layer.place.path)
+        return MergedSection(layer.kind.value, opening, layer.place)
     if section is None or layer.kind is SectionKind.HTACCESS:
         return MergedSection(layer.kind.value, layer.place.path if layer.place else "", layer.place)
     subject = section.condition or section.pattern

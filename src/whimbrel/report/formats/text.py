@@ -17,6 +17,7 @@ from whimbrel.report.model import (
     groups,
     read_errors,
 )
+from whimbrel.report.readiness import NOT_COMPARED, readiness
 from whimbrel.upgrade.model import Risk
 
 _RISK_WIDTH: Final = max(len(risk.value) for risk in Risk)
@@ -71,6 +72,9 @@ def _following(report: Report, style: FrameStyle, next_command: str) -> list[str
     first = first_step(report)
     if first and not next_command.startswith("whimbrel explain "):
         lines += wrapped(f"First: {shown(first, MAX_KNOWLEDGE)}", style.width)
+    if next_command and not report.findings:
+        ready = readiness(report.entries, len(report.scope.deciding), NOT_COMPARED)
+        lines += wrapped(shown(ready, MAX_KNOWLEDGE), style.width)
     if next_command:  # whole: a command that is broken between words cannot be pasted
         lines.append(f"Next: {shown(next_command, MAX_KNOWLEDGE)}")
     return lines

@@ -40,7 +40,9 @@ def unknown_tables(
         return ()
     more = max(len(rows) - MAX_ROWS, 0) + max(len(others) - MAX_ROWS, 0)
     them = "it" if len(rows) == 1 else "them"
-    note = f"{number(len(rows))} that may matter: the verdict does not cover {them}."
+    counts = [f"{number(len(compared))} not decided"] if compared else []
+    counts += [f"{number(len(deciding))} that may matter"] if deciding else []
+    note = f"{', '.join(counts)}: the verdict does not cover {them}."
     if not rows:
         note = "Nothing that may matter."
     return (

@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Any, Final, TypeVar
 from whimbrel.backends.unix_transport import UnixConnector
 from whimbrel.base.file_locks import try_lock
 from whimbrel.base.latin1 import to_bytes
+from whimbrel.base.portability import load_average
 from whimbrel.config.model import LogSink
 from whimbrel.engine.coroutines import yield_to_loop
 from whimbrel.engine.runtime import Address, NoScoreboard, P, PasswordCheck, PeriodicWork, Scoreboard
@@ -74,6 +75,7 @@ class ServerRuntime:
         self.write_log: Callable[[LogSink, bytes], None] = logs.write
         self.log_appender: Callable[[LogSink], Callable[[bytes], None]] = logs.appender
         self.now: Callable[[], float] = time.time
+        self.load_average: Callable[[], tuple[float, float, float]] = load_average
         self.after_fork()
 
     def after_fork(self, slot: int = 0) -> None:

@@ -134,7 +134,11 @@ def saved(directory: str) -> dict[str, bytes]:
     """
     journal = _load(directory)
     if not journal.entries or journal.state == "preparing":
-        raise WriteError(f"{directory}: no upgrade was written here that can be undone")
+        raise WriteError(
+            f"{directory}: no upgrade was written here: the journal of this path is missing, "
+            f"{StateDirectory(directory).path}; a copied tree has none. "
+            "In the place of --backups name the text of 2.2: verify OLD NEW, or replay --old OLD"
+        )
     return _Undo(journal, _no_hook).contents()
 
 

@@ -6,7 +6,6 @@ so that its dashboards and alerts work.
 
 from __future__ import annotations
 
-import os
 import re
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Final
@@ -71,7 +70,7 @@ def _server(names: Names, s: State) -> Iterator[Metric]:
         "mpm": s.totals.get("generation", 0),
     }
     yield _gauge("apache_generation", "Restarts.", "type", generations)
-    load = dict(zip(("1min", "5min", "15min"), os.getloadavg(), strict=True))
+    load = dict(zip(("1min", "5min", "15min"), s.load, strict=True))
     yield _gauge("apache_load", "Load of the machine.", "interval", load)
     yield CounterMetricFamily("apache_uptime_seconds", "Seconds since the start.", s.uptime)
 

@@ -8,7 +8,6 @@ from operator import itemgetter
 from typing import Any
 
 from whimbrel.base.numbers import strip
-from whimbrel.base.portability import load_average
 from whimbrel.base.product import server_description
 from whimbrel.engine.identity import server_name
 from whimbrel.engine.request import Request
@@ -56,7 +55,7 @@ class Names:
 # ?auto ------------------------------------------------------------------------------------------
 def facts_24(names: Names, s: State) -> list[tuple[str, Any]]:
     """Return the first lines of 2.4, which are the same for a second."""
-    load = load_average()
+    load = s.load
     return [
         ("ServerVersion", names.product),
         ("ServerMPM", s.totals.get("mpm", "event")),
@@ -211,7 +210,7 @@ def _head(names: Names, s: State, new: bool) -> str:
 
 def _facts_24(names: Names, s: State) -> str:
     t = s.totals
-    load = load_average()
+    load = s.load
     return _facts(
         '<!DOCTYPE HTML PUBLIC "-//W3C//DTD HTML 4.01//EN" "http://www.w3.org/TR/html4/strict.dtd">\n',
         f"{escape_html(names.server)} (via {names.address})",

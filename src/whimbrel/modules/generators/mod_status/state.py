@@ -141,6 +141,7 @@ class State:
         self.workers: list[ScoreboardWorker] = board.workers() if board is not None else []
         self.totals: dict[str, Any] = board.totals() if board is not None else {}
         self.now: float = r.engine.runtime.now()
+        self._runtime = r.engine.runtime
         self.extended = extended
         self.shared = bool(self.workers)  # True if there is a scoreboard
         if not self.workers:
@@ -159,6 +160,11 @@ class State:
         self.cpu: tuple[float, ...] = self.totals.get("cpu", (0, 0, 0, 0))
         self.cpu_time: float = sum(self.cpu)
         self.processes = [worker for worker in self.workers if worker.process is not None]
+
+    @property
+    def load(self) -> tuple[float, float, float]:
+        """The load of the machine in 1, 5 and 15 minutes."""
+        return self._runtime.load_average()
 
     def rows(self) -> list[dict[str, Any]]:
         """Return all rows, normalized."""

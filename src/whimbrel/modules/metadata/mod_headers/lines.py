@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING, Any
 
 from whimbrel.base.errors import ConfigError
 from whimbrel.base.lazy_dataclasses import dataclass
-from whimbrel.base.portability import load_average
 from whimbrel.directives.command import Command
 from whimbrel.directives.tokens import getword
 from whimbrel.engine.expressions import read_condition, read_string
@@ -71,8 +70,8 @@ def _duration(r: Request) -> str:
     return f"D={max(0, int((r.engine.runtime.now() - r.time) * 1_000_000))}"
 
 
-def _load(_r: Request) -> str:
-    return "l={:.2f}/{:.2f}/{:.2f}".format(*load_average())
+def _load(r: Request) -> str:
+    return "l={:.2f}/{:.2f}/{:.2f}".format(*r.engine.runtime.load_average())
 
 
 def _share(r: Request, states: str, letter: str) -> str:
