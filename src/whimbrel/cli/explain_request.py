@@ -120,11 +120,11 @@ def explain_request(
         site = LoadedSite(new)
         explanation, scope, about_log = _explained(site, probe, logged)
         if output.as_json:
-            said = "; ".join(filter(None, (logged.taken_for, about_log)))
+            notice = "; ".join(filter(None, (logged.taken_for, about_log)))
             document = {
                 **explanation.as_dict(),
                 "because": cause_of(explanation).as_dict(),
-                **({"notice": said} if said else {}),
+                **({"notice": notice} if notice else {}),
                 "knowledge": as_json_scope(scope, options.server_root),
             }
             typer.echo(json.dumps(document, indent=1))
