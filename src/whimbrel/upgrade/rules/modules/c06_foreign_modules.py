@@ -77,7 +77,7 @@ def _replacement(line: Statement, words: list[str], identifier: str, name: str) 
 def _finding(
     tree: ConfigTree, line: Statement, name: str, path: str, module_file: ModuleFile | None
 ) -> Finding:
-    what_24_does = f"2.4 refuses {path} ({module_file.text})" if module_file is not None else _not_here(path)
+    what_24_does = f"2.4 refuses {path} ({module_file.text})" if module_file is not None else _unread(path)
     if name in OTHER_RELEASES:
         return Finding(
             "C06",
@@ -98,7 +98,7 @@ def _finding(
     )
 
 
-def _not_here(path: str) -> str:
+def _unread(path: str) -> str:
     """Return what is known of a library that is not here, and how the person who knows more says it."""
     return f"{path} is not here: whether it is built for 2.4 is not known; if it is: # whimbrel: ignore[C06]"
 
