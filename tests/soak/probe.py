@@ -5,6 +5,7 @@ A thread of each process answers on an abstract socket of its own, so that no fi
 
 from __future__ import annotations
 
+import ctypes
 import gc
 import json
 import os
@@ -43,12 +44,17 @@ class Census:
         caches: sizes of bounded caches with their bounds: [entries, most entries, bytes, most bytes].
         connections: open connections of the worker.
         overdrawn: caches beyond their bound, or whose bytes are not those of their entries.
+        blocks: memory blocks of Python's allocator in use: what no type shows, such as strings, counts here.
+        heap_used, heap_free: bytes of the C library's heap; what is free there is lost to fragmentation.
     """
 
     types: dict[str, int]
     caches: dict[str, list[int]]
     connections: int
     overdrawn: list[str]
+    blocks: int = 0
+    heap_used: int = 0
+    heap_free: int = 0
 
 
 def census(pid: int, timeout: float = 60.0) -> Census:
@@ -96,7 +102,28 @@ def count_objects() -> Census:
     caches, overdrawn = _caches(objects)
     workers = [one for one in objects if type(one) is Worker]
     held: Sized = workers[0].service.connections if workers and hasattr(workers[0], "service") else ()
-    return Census(dict(types), caches, len(held), overdrawn)
+    return Census(dict(types), caches, len(held), overdrawn, sys.getallocatedblocks(), *_heap())
+
+
+class _Heap(ctypes.Structure):
+    """`struct mallinfo2` of the GNU C library (mallinfo(3))."""
+
+    _fields_ = tuple(
+        (name, ctypes.c_size_t)
+        for name in "arena ordblks smblks hblks hblkhd usmblks fsmblks uordblks fordblks keepcost".split()
+    )
+    uordblks: int
+    fordblks: int
+
+
+def _heap() -> tuple[int, int]:
+    """Return the bytes of the C library's heap that are in use and free; zeros for another library."""
+    read = getattr(ctypes.CDLL(None), "mallinfo2", None)
+    if read is None:
+        return 0, 0
+    read.restype = _Heap
+    heap: _Heap = read()
+    return heap.uordblks, heap.fordblks
 
 
 def _answer(listener: socket.socket) -> None:

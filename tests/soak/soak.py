@@ -199,6 +199,10 @@ def _judge_worker(
     result.figures[f"{name} descriptors more"] = last.descriptors - first.descriptors
     result.figures[f"{name} objects"] = sum(last.objects.types.values())
     result.figures[f"{name} objects more"] = sum(more.values())
+    result.figures[f"{name} blocks more"] = last.objects.blocks - first.objects.blocks
+    heap_used = (last.objects.heap_used - first.objects.heap_used) / 1e6
+    heap_free = (last.objects.heap_free - first.objects.heap_free) / 1e6
+    result.figures[f"{name} MB of the heap more"] = f"{heap_used:.1f} used, {heap_free:.1f} free"
     for kind, sizes in last.objects.caches.items():
         weight = f", {sizes[2] / 1e6:.1f} of {sizes[3] / 1e6:.1f} MB" if sizes[3] else ""
         result.figures[f"{name} {kind}"] = f"{sizes[0]} of {sizes[1]}{weight}"

@@ -50,6 +50,15 @@ def test_a_cache_whose_bytes_are_not_those_of_its_entries_is_found() -> None:
     assert count_objects().overdrawn == ["SecondChance: 11 bytes noted, 10 in its entries"]
 
 
+def test_memory_that_no_type_shows_is_counted() -> None:
+    before = count_objects()
+    held = [str(number) * 3 for number in range(100_000)], [bytes(100_000) for _ in range(100)]
+    after = count_objects()
+    assert after.blocks - before.blocks >= len(held[0])
+    is_known = before.heap_used > 0  # of the GNU C library
+    assert after.heap_used - before.heap_used >= (100_000 * len(held[1]) if is_known else 0)
+
+
 def test_what_a_server_leaves_is_found(tmp_path: Path) -> None:
     os.mkfifo(tmp_path / "pipe")
     process = subprocess.Popen(
