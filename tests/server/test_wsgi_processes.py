@@ -143,7 +143,7 @@ def test_a_request_beyond_its_time_ends_the_process(server: ServerProcess) -> No
     start_of_line = f"mod_wsgi (pid={first}): "
     assert f"{start_of_line}Daemon process request time limit exceeded, stopping process 'site'." in log
     assert f"{start_of_line}Dumping stack trace for active Python threads." in log
-    assert re.search(r"Thread \d+ executing file \"[^\"]*app.wsgi\", line 9, in application", log)
+    assert re.search(r"Thread \d+ executing file \"[^\"]*app.wsgi\", line 11, in application", log)
     assert f"{start_of_line}Aborting process 'site'." in log
 
 

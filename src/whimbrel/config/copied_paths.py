@@ -7,14 +7,13 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterator, Sequence
-from typing import TYPE_CHECKING
 
 from whimbrel.base.accounts import all_users, user_named
 from whimbrel.base.errors import SourceLocation
 from whimbrel.base.file_reading import read_regular
 from whimbrel.base.latin1 import from_system, to_bytes, to_system, to_text
 from whimbrel.base.lazy_dataclasses import dataclass
-from whimbrel.base.static_typing import Final
+from whimbrel.base.static_typing import TYPE_CHECKING, Final
 
 if TYPE_CHECKING:
     from whimbrel.config.equal_file_times import EqualFileTimes

@@ -156,7 +156,7 @@ def test_the_report_says_first_what_the_input_was_taken_for(tmp_path: Path) -> N
     (tmp_path / "ports.conf").write_text("NameVirtualHost *:80\nListen 80\nLoadModule php5_module x.so\n")
     found = run(tmp_path / "ports.conf")
     assert found.stdout.startswith("input: fragment: ")
-    named = [line for line in found.stdout.splitlines() if "LoadModule" in line]
+    named = [line for line in found.stdout.splitlines() if "| LoadModule" in line]
     assert named == ["    3  | LoadModule php5_module x.so"]
     whole = run(tmp_path / "ports.conf", "--whole").stdout.splitlines()
     decided = "to decide: 4 findings at 2 places: C06, C11, X02 ports.conf:3; C04 ports.conf:2"
