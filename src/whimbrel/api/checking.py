@@ -39,7 +39,6 @@ from whimbrel.upgrade.source.config_tree import ConfigTree, ReportProgress, no_p
 from whimbrel.upgrade.source.reading import Progress, Sources, read_config_tree
 from whimbrel.upgrade.source.text_faults import COPY_LINKS, LINK_TEXT
 from whimbrel.utilities.usage_error import UsageError
-from whimbrel.verify.copied_htaccess import as_copied
 
 if TYPE_CHECKING:
     from whimbrel.api.named_files import NamedInput
@@ -119,6 +118,8 @@ def check_parts(
 
 def open_findings(options: LoadOptions) -> OpenFindings:
     """Return what the findings about the new text of a comparison, which `check` shows, leave to a person."""
+    from whimbrel.verify.copied_htaccess import as_copied  # a check does not need the engine
+
     new_text = as_copied(Sources(options=options))
     report = check_parts([(new_text, options.server_root)], Selection())
     entries = [entry for entry in report.entries if entry.rule not in _COMPARED]

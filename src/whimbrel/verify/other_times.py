@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 
-from whimbrel.base.counts import count_noun
+from whimbrel.base.counts import count_noun, word_for
 from whimbrel.base.latin1 import to_bytes
 from whimbrel.upgrade.knowledge.scope import UnknownItem, UnknownKind
 from whimbrel.verify.config_lines import SideLines
@@ -27,9 +27,8 @@ def other_times(lines: SideLines) -> list[UnknownItem]:
             number += place not in texts and disk.equal_file_times.time_of(place, info) != info.st_mtime_ns
     if not number:
         return []
-    subject = f"{count_noun(number, 'document')} with the same bytes have another time on disk"
-    if number == 1:
-        subject = "1 document with the same bytes has another time on disk"
+    verb = word_for(number, "has", "have")
+    subject = f"{count_noun(number, 'document')} with the same bytes {verb} another time on disk"
     consequence = "Last-Modified and ETag were compared as if the times were equal"
     advice = "`cp -p` keeps the times"
     return [UnknownItem(UnknownKind.ASSUMED, None, subject, consequence, advice, matters=False)]

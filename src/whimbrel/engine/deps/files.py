@@ -154,8 +154,8 @@ class TickStatCache:
 
 
 def _question(*, follow: bool) -> Callable[[Dependencies, str], os.stat_result | None]:
-    """`FileView.stat` or `lstat`: a function for each, with `mark` written out in it, since they make up much
-    of what a request costs.
+    """`FileView.stat` or `lstat`: a function for each, with `stat_signature` written out in it, since they
+    make up much of what a request costs.
     """
 
     def question(self: Dependencies, path: str) -> os.stat_result | None:
