@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Final, NamedTuple
 from whimbrel.api.conversion import finding_of, path_of, text_of, unknown_of
 from whimbrel.api.errors import ConfigurationError
 from whimbrel.api.findings import CheckReport, FileChange, UpgradePlan
+from whimbrel.base.counts import and_more
 from whimbrel.base.dialect import V22, V24
 from whimbrel.base.errors import SourceLocation
 from whimbrel.base.latin1 import from_system
@@ -136,8 +137,7 @@ def add_link_texts(report: Report) -> bool:
     """
     links = [entry for entry in report.counted if entry.rule == READ_ERROR and LINK_TEXT in entry.message]
     if links:
-        more = f" and {len(links) - 1:,} more" if len(links) > 1 else ""
-        report.fault = f"{links[0].place}{more}"
+        report.fault = f"{links[0].place}{and_more(len(links) - 1)}"
         report.stop = f"neither 2.2 nor 2.4 starts: {report.fault}: text in the place of a link; {COPY_LINKS}"
     return bool(links)
 

@@ -5,6 +5,7 @@ A copy of a server needs places of its own for them: a test looks for new ones i
 
 from __future__ import annotations
 
+import os
 from collections.abc import Mapping
 from enum import Enum
 from typing import Final
@@ -48,3 +49,9 @@ def written_path(name: str, word: str) -> str:
     if kind is WrittenKind.LOG and (word.startswith("|") or word.lower().partition(":")[0] == "syslog"):
         return ""
     return word
+
+
+def written_directory(name: str, path: str) -> str:
+    """Return the directory that the server needs to write *path*, the `written_path` of a directive."""
+    is_directory = WRITTEN[name] in (WrittenKind.DIRECTORY, WrittenKind.MECHANISM_DIRECTORY)
+    return path if is_directory else os.path.dirname(path)

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Annotated, Final, NamedTuple
 import typer
 
 from whimbrel.base.builds import AUTO
-from whimbrel.base.counts import count_noun, word_for
+from whimbrel.base.counts import and_more, count_noun, word_for
 from whimbrel.base.latin1 import from_system, to_bytes, to_system
 from whimbrel.base.lazy_dataclasses import replace
 from whimbrel.base.terminal_text import shown, terminal_bytes
@@ -381,8 +381,8 @@ def _before_writing(result: UpgradeResult, external: list[str], *, is_written: b
     links = [one for one in result.needs_review if LINK_TEXT in one.message]
     if links:
         place = shown(display_path(links[0].place.path, result.tree.root))
-        more = f" and {len(links) - 1:,} more" if len(links) > 1 else ""
-        lines.append(f"First: {COPY_LINKS}: text in the place of a link: {place}{more}")
+        others = and_more(len(links) - 1)
+        lines.append(f"First: {COPY_LINKS}: text in the place of a link: {place}{others}")
     elif stop is not None and (is_written or stop.rule == READ_ERROR or not result.files):
         lines.append(f"First: correct {_correction(stop, result)}")
     if external:

@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from typing import Final, NamedTuple
 
-from whimbrel.base.counts import count_noun, word_for
+from whimbrel.base.counts import and_more, count_noun, word_for
 from whimbrel.base.terminal_text import shown
 from whimbrel.report.model import Report, ReportEntry
 from whimbrel.upgrade.model import READ_ERROR, AccessDifference, Risk
@@ -151,8 +151,7 @@ def access_line(entries: Sequence[ReportEntry]) -> str:
         if found:
             first = found[0]
             mark = f", {first.mark}" if first.mark else ""
-            more = f" and {len(found) - 1:,} more" if len(found) > 1 else ""
-            texts.append(f"{first.rule} {word} it at {first.place}{mark}{more}")
+            texts.append(f"{first.rule} {word} it at {first.place}{mark}{and_more(len(found) - 1)}")
     return f"access: {'; '.join(texts)}" if texts else "access: no finding opens or closes it"
 
 

@@ -14,7 +14,7 @@ from typing import Final
 from whimbrel.base.counts import count_noun
 from whimbrel.base.file_writing import Tree
 from whimbrel.base.latin1 import from_system, to_bytes, to_system, to_text
-from whimbrel.catalogue.written_files import WRITTEN, WrittenKind, written_path
+from whimbrel.catalogue.written_files import WRITTEN, written_directory, written_path
 from whimbrel.config.execute import root_relative
 from whimbrel.config.includes import has_wildcards
 from whimbrel.upgrade.check.fixpoint import UpgradeResult
@@ -27,7 +27,6 @@ MAX_FILES: Final = 20_000
 MAX_BYTES: Final = 256 << 20
 """Bytes of the documents that are copied."""
 _ACCOUNTS: Final = "/etc/passwd"
-_DIRECTORIES: Final = (WrittenKind.DIRECTORY, WrittenKind.MECHANISM_DIRECTORY)
 
 Copying = Callable[[str, tuple[bytes, bytes] | None], None]
 """Copies the file at a place; of two texts the second one is written, if its content is the first one."""
@@ -177,8 +176,7 @@ def _written(tree: ConfigTree) -> Iterator[str]:
         words = line.words() if line.name in WRITTEN else []
         path = written_path(line.name, words[0]) if words else ""
         if path and not path.startswith(("|", "$", "syslog")):
-            full = root_relative(tree.text_root, path)
-            directory = full if WRITTEN[line.name] in _DIRECTORIES else os.path.dirname(full)
+            directory = written_directory(line.name, root_relative(tree.text_root, path))
             if tree.disk.is_directory(directory):
                 yield directory
 

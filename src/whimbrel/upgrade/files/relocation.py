@@ -14,7 +14,7 @@ from whimbrel.base.counts import count_noun
 from whimbrel.base.latin1 import to_bytes, to_text
 from whimbrel.base.lazy_dataclasses import dataclass, field
 from whimbrel.base.real_paths import without_links
-from whimbrel.catalogue.written_files import WRITTEN, WrittenKind, written_path
+from whimbrel.catalogue.written_files import WRITTEN, written_directory, written_path
 from whimbrel.config.execute import root_relative
 from whimbrel.config.windows import is_windows_path
 from whimbrel.directives.tokens import expand
@@ -24,7 +24,6 @@ from whimbrel.syntax.tree import Directive, Document, parse
 from whimbrel.upgrade.files.named_files import READING
 
 _INCLUDES: Final = ("include", "includeoptional")
-_DIRECTORIES: Final = (WrittenKind.DIRECTORY, WrittenKind.MECHANISM_DIRECTORY)
 _DOCUMENTS: Final = {"documentroot": 0, "alias": 1, "scriptalias": 1}
 """Directives of documents, with the position of the path."""
 _MODULES: Final = {"loadmodule": 1, "loadfile": 0}
@@ -107,7 +106,7 @@ class Relocation:
 
     def _note_written(self, name: str, path: str) -> None:
         inside = path.removeprefix(f"{self.copy}/")
-        directory = inside if WRITTEN[name] in _DIRECTORIES else os.path.dirname(inside)
+        directory = written_directory(name, inside)
         if directory and not inside.startswith(("/", "$")):
             self.written.add(directory)
 
