@@ -64,7 +64,7 @@ def _config_error(error: ConfigError, dialect: Dialect, program: str, is_short: 
     return (
         _logged(f"{code}Syntax error on line {error.place.line} of {error.place.path}:")
         + "\n"
-        + _logged(error.reason).rstrip(" ")
+        + _logged(error.reason)
     )
 
 

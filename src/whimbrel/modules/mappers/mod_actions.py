@@ -60,9 +60,8 @@ def make_handler(scope: Scope) -> CompiledHook | None:
     missing = "error" if scope.dialect.missing_is_error else "info"
 
     async def handler(r: Request) -> HookStatus:
-        for number in conf.methods:
-            r.allowed |= 1 << number
-        script = conf.methods.get(r.method_number) if r.method_number != _GET or r.args else None
+        is_scripted = r.method_number != _GET or r.args is not None
+        script = conf.methods.get(r.method_number) if is_scripted else None
         if script is not None and r.prev is not None and r.prev.prev is not None:
             return DECLINED
         action = r.handler or ""
@@ -77,7 +76,7 @@ def make_handler(scope: Scope) -> CompiledHook | None:
             r.env["HANDLER"] = action
         if script is None:
             return DECLINED
-        target = script + escape_uri(r.uri) + (f"?{r.args}" if r.args else "")
+        target = script + escape_uri(r.uri) + ("" if r.args is None else f"?{r.args}")
         return await r.engine.internal_redirect(target, r)
 
     return CompiledHook(handler, Reads.HEAD | Reads.FILES, is_async=True)

@@ -81,10 +81,11 @@ def _expanded(r: Request, pattern: str, user: str, below: str) -> tuple[str | No
     """Return (directory, None) that *pattern* gives for *user*, or (None, URL of a redirect)."""
     prefix, star, rest = pattern.partition("*")
     tail = rest if star else pattern
-    if not tail or pattern.startswith("/"):
-        return (prefix + user + tail if star else f"{pattern}/{user}"), None
-    if star and ":" in prefix:
+    is_absolute = pattern.startswith("/")
+    if star and ":" in prefix and not is_absolute:
         return None, prefix + user + below
+    if not tail or is_absolute:
+        return (prefix + user + tail if star else f"{pattern}/{user}"), None
     home = r.engine.configuration.home(user)
     r.set_uncacheable()  # the account database has no dependency that could be checked
     return (None if home is None else f"{home}/{tail}"), None

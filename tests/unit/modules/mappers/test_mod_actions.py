@@ -33,3 +33,25 @@ def test_actions(tmp_path: Path) -> None:
     assert decoded_body(fetch(serving, "/b.txt", method="PUT", body="x")) == "PUT /b.txt  "
     assert fetch(serving, "/b.txt").body == "B"
     assert fetch(serving, "/nope.act").status == 404
+
+
+def test_script_for_get_needs_a_question_mark_only(tmp_path: Path) -> None:
+    serving = build_cgi_engine(tmp_path, {"h.cgi": SHOW, "b.txt": "B"}, f"{CONF}Script GET /h.cgi\n")
+    assert fetch(serving, "/b.txt").body == "B"
+    assert decoded_body(fetch(serving, "/b.txt?")) == "GET /b.txt  "
+    assert decoded_body(fetch(serving, "/b.txt?q")) == "GET /b.txt q "
+
+
+def test_query_of_the_redirected_request_is_empty_not_missing(tmp_path: Path) -> None:
+    show = SHOW.replace("$REDIRECT_HANDLER", "${REDIRECT_QUERY_STRING-unset}")
+    serving = build_cgi_engine(tmp_path, {"h.cgi": show, "a.act": ""}, CONF)
+    assert decoded_body(fetch(serving, "/a.act?")) == "GET /a.act  "
+    assert decoded_body(fetch(serving, "/a.act")) == "GET /a.act  unset"
+
+
+def test_allow_does_not_name_methods_of_scripts(tmp_path: Path) -> None:
+    serving = build_cgi_engine(tmp_path, {"h.cgi": SHOW, "b.txt": "B"}, CONF)
+    for method in ("OPTIONS", "DELETE"):
+        allowed = fetch(serving, "/b.txt", method=method).get("Allow")
+        assert allowed is not None
+        assert set(allowed.split(",")) == {"GET", "HEAD", "OPTIONS", "POST", "TRACE"}

@@ -44,3 +44,9 @@ def test_redirects(tmp_path: Path) -> None:
     )
     assert (first.status, first.get("Location")) == (302, "http://users.test/joe/x.txt")
     assert here.status == 404
+
+
+@pytest.mark.parametrize("pattern", ["http://users.test/*", "@/none/* http://users.test/*"])
+def test_redirect_to_a_url_that_ends_with_the_user(pattern: str, tmp_path: Path) -> None:
+    reply = fetch_all(tmp_path, f"{LOAD}UserDir {pattern}", ["/~joe/x.txt"], FILES)[0]
+    assert (reply.status, reply.get("Location")) == (302, "http://users.test/joe/x.txt")

@@ -32,12 +32,8 @@ _CONTROL: Final = re.compile(r"[\x00-\x08\x0a-\x1f\x7f]").search
 _CONNECTION_FIELDS: Final = frozenset(
     {"connection", "keep-alive", "proxy-connection", "te", "trailer", "transfer-encoding", "upgrade"}
 )
-_OUT_24: Final = {"location": "Location", "etag": "ETag", "content-range": "Content-Range"}
-_OUT_22: Final = {
-    "location": "Location",
-    "content-range": "Content-Range",
-    "content-length": "Content-Length",
-}
+_OUT_24: Final = frozenset({"location", "etag", "content-range"})
+_OUT_22: Final = frozenset({"location", "content-range", "content-length"})
 
 
 class ScriptHead:
@@ -53,10 +49,10 @@ class ScriptHead:
         self._size = 0
         self._status = False
         self._merge: list[tuple[str, str]] = []
-        self._cookies: list[str] = r.err_headers_out.get_all("Set-Cookie")
-        self._out = dict(_OUT_22 if self._old else _OUT_24)
+        self._cookies = [("Set-Cookie", cookie) for cookie in r.err_headers_out.get_all("Set-Cookie")]
+        self._out = _OUT_22 if self._old else _OUT_24  # names stay as the program writes them
         if "ap_trust_cgilike_cl" in r.env:
-            self._out["content-length"] = "Content-Length"
+            self._out |= {"content-length"}
 
     @property
     def name(self) -> str:
@@ -136,13 +132,13 @@ class ScriptHead:
         elif low == "status":
             self._set_status(value)
         elif low in self._out:
-            r.headers_out.set(self._out[low], value)
+            r.headers_out.set(name, value)
         elif low == "content-length" or low == "transfer-encoding":
             return  # the connection decides the framing of the body
         elif low == "last-modified":
             self._set_modified(value)
         elif low == "set-cookie":
-            self._cookies.append(value)
+            self._cookies.append((name, value))
         else:
             self._merge.append((name, value))
 
@@ -176,8 +172,8 @@ class ScriptHead:
             r.err_headers_out.merge(name, value)
         if self._cookies:
             r.err_headers_out.unset("Set-Cookie")
-            for cookie in self._cookies:
-                r.err_headers_out.add("Set-Cookie", cookie)
+            for name, cookie in self._cookies:
+                r.err_headers_out.add(name, cookie)
         if self._status or r.method_number != 0 or r.no_local_copy:
             return OK
         modified = int(r.time) if r.mtime is None else r.mtime // 1_000_000

@@ -94,3 +94,13 @@ def test_conditions_are_ignored_where_a_filter_makes_the_content(tmp_path: Path,
     head = ScriptHead(r, "cgi")
     head.line("ETag: q")
     assert head.line("") == (0 if filtered else 304)
+
+
+def test_names_stay_as_the_program_writes_them(tmp_path: Path) -> None:
+    r = script_request(tmp_path)
+    head = ScriptHead(r, "cgi")
+    for line in ("etag: a", "ETag: b", "CONTENT-RANGE: c", "set-cookie: d=1", "Set-Cookie: e=2"):
+        assert head.line(line) is None
+    assert head.line("") == 0
+    assert r.headers_out.items() == [("etag", "b"), ("CONTENT-RANGE", "c")]
+    assert r.err_headers_out.items() == [("set-cookie", "d=1"), ("Set-Cookie", "e=2")]
