@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable
 
 READ_SIZE: Final = 16 * 1024  # bytes of a read, the most that a record has
-WRITE_SIZE: Final = 64 * 1024  # bytes that are encrypted in one step
+WRITE_SIZE: Final = 60 * 1024  # bytes that are encrypted in one step; see server/worker/memory.py
 HTTP2: Final = "h2"
 UNKNOWN_HELLO: Final = ClientHello("", (), 0)
 FIRST_BYTES: Final = 5  # by which OpenSSL tells HTTP from other input

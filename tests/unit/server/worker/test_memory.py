@@ -8,9 +8,8 @@ import weakref
 
 from whimbrel.server.worker.memory import GROWTH_THRESHOLD, MAPPED_BYTES, MemoryWatch, resident_bytes
 
-
-# Large buffers with small entries between them, as requests and caches leave them. A buffer as large as the first
-# one, which is freed at once, makes the C library keep such buffers in its heap.
+# Large buffers with small entries between them, as requests and caches leave them. The first buffer, which is
+# freed at once, makes the C library keep smaller ones in its heap.
 HOLES = f"""
 from whimbrel.server.worker.memory import map_large_buffers, resident_bytes
 {{call}}
