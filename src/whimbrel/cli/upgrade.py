@@ -339,11 +339,7 @@ def upgrade(
         if is_left and out is None:
             following += _after_writing(result)
         only = _named_files(result, what, named)
-        if only and not is_written:
-            others = len(result.files) - len(only & result.files.keys())
-            following.insert(
-                0, f"the diff is of what was named; {count_noun(others, 'other file')} to change"
-            )
+        following[:0] = [] if is_written else _about_named(result, only)
         following += _server_of_part(what)
         uncompared = result.unverified or _uncompared(what, wanted, is_verified=verify)
         output = _Output(
@@ -366,6 +362,12 @@ def _named_files(result: UpgradeResult, what: Sources, named: ConfigArguments) -
     files = [os.path.realpath(os.fsencode(path)) for path in named.paths if path.is_file()]
     own = [path for path in files if path != main]
     return frozenset(by_real[path] for path in own) if all(path in by_real for path in own) else frozenset()
+
+
+def _about_named(result: UpgradeResult, only: frozenset[str]) -> list[str]:
+    """Return what the diff of the files *only* leaves out; nothing if it has all."""
+    others = len(result.files) - len(only & result.files.keys())
+    return [f"the diff is of what was named; {count_noun(others, 'other file')} to change"] if only else []
 
 
 def _server_of_part(what: Sources) -> list[str]:
