@@ -289,7 +289,7 @@ class ExplainDocument(SideDocument):
     """whimbrel explain URL --json"""
 
     because: CauseDocument
-    notice: str = Field("", description="about the answer that a given log line has; absent without one")
+    notice: str = Field("", description="about the text or the log line that is answered; absent without any")
     knowledge: Knowledge
 
 
@@ -311,6 +311,7 @@ class ResponsePart(Document):
 class ExplainDiffDocument(Document):
     """whimbrel explain URL --diff OTHER --json"""
 
+    notice: str = Field("", description="that a side has the text of an upgrade; absent without one")
     old: SideDocument
     new: SideDocument
     changes: list[ChangedStep]

@@ -100,6 +100,8 @@ def explain_request(
     from whimbrel.report.knowledge import as_json as as_json_scope
     from whimbrel.verify.loading import as_copy, load_side
 
+    if choice.is_default and diff == choice.dialect:
+        choice = replace(choice, dialect=V22.name)  # a comparison of 2.4 with itself says nothing
     if choice.dialect not in DIALECTS:
         raise UsageError(f"--dialect {choice.dialect}: not one of {', '.join(DIALECTS)}")
     options = choice.options()
@@ -115,12 +117,18 @@ def explain_request(
     if choice.is_default and is_logged and not diff and is_of_22(new):
         new = load_side(options, V22.name)  # a log has the answers of the server that wrote it
     other = load_side(other_options, other_dialect) if diff else new
+    new, upgraded = _as_upgraded(new, options)
+    if diff:
+        other, other_upgraded = _as_upgraded(other, other_options)
+        upgraded = upgraded or other_upgraded
+    else:
+        other = new
     probe, logged = _probe(new if new.is_loaded else other, request)
     if not diff:
         site = LoadedSite(new)
         explanation, scope, about_log = _explained(site, probe, logged)
         if output.as_json:
-            notice = "; ".join(filter(None, (logged.taken_for, about_log)))
+            notice = "; ".join(filter(None, (upgraded, logged.taken_for, about_log)))
             document = {
                 **explanation.as_dict(),
                 "because": cause_of(explanation).as_dict(),
@@ -130,7 +138,7 @@ def explain_request(
             typer.echo(json.dumps(document, indent=1))
         else:
             notice = version_notice(new, options.server_root) if choice.is_default else ""
-            notices = list(filter(None, (notice, logged.taken_for, about_log)))
+            notices = list(filter(None, (upgraded or notice, logged.taken_for, about_log)))
             named = choice.named
             is_of_machine = not (named.paths or named.root or named.file)
             _print_one(explanation, scope, options, output, notices, logged.code, is_of_machine=is_of_machine)
@@ -138,7 +146,35 @@ def explain_request(
             return EXIT_FINDINGS
         return EXIT_REVIEW if explanation.status is None else scope.exit_code(EXIT_OK)
     sides = (new, other) if is_reversed(choice.dialect, other_dialect) else (other, new)
-    return _print_both(*sides, probe, logged, output)
+    return _print_both(*sides, probe, logged, output, upgraded)
+
+
+def _as_upgraded(side: Side, options: LoadOptions) -> tuple[Side, str]:
+    """Return *side* with the text that `upgrade` would write if 2.4 does not load the text of 2.2 that it
+    has, and the sentence about it; else *side* and "".
+    """
+    from whimbrel.api.checking import upgrade_sources
+    from whimbrel.config.origins import Origin
+    from whimbrel.explain.text import place_of
+    from whimbrel.explain.version_notice import is_of_22
+    from whimbrel.upgrade.check.check import Selection
+    from whimbrel.upgrade.model import UpgradeOptions
+    from whimbrel.upgrade.source.reading import Sources
+    from whimbrel.verify.loading import load_side
+    from whimbrel.verify.upgraded import both_texts
+
+    if side.is_loaded or side.dialect.name == V22.name or not is_of_22(side):
+        return side, ""
+    result, _ = upgrade_sources(Sources(options=options), UpgradeOptions(), Selection(), is_verified=False)
+    written = load_side(both_texts(result, options)[1], side.dialect)
+    if not written.is_loaded:
+        return side, ""
+    error = side.errors[0]
+    place = f" ({place_of(Origin(error.place, ''), options.server_root)})" if error.place is not None else ""
+    return written, (
+        f"2.4 does not start with this text{place}: answered with the text that `whimbrel upgrade` writes, "
+        "whose lines are counted below"
+    )
 
 
 def _explained(
@@ -176,12 +212,16 @@ def _other_side(choice: ConfigurationChoice, options: LoadOptions, diff: str) ->
     return choice.options(named), dialect or choice.dialect
 
 
-def _names(old: Side, new: Side) -> tuple[str, str]:
-    """Return what tells both sides apart: the versions, or the main files with their versions."""
+def _names(old: Side, new: Side, *, is_upgraded: bool) -> tuple[str, str]:
+    """Return what tells both sides apart: the versions, or the main files with their versions.
+
+    *is_upgraded*: the new side has the text that `upgrade` would write.
+    """
     paths = [os.path.join(side.options.server_root, side.options.file) for side in (old, new)]
+    names = [f"{side.dialect.name}{' after upgrade' * is_upgraded * (side is new)}" for side in (old, new)]
     if paths[0] == paths[1]:
-        return old.dialect.name, new.dialect.name
-    return f"{paths[0]} ({old.dialect.name})", f"{paths[1]} ({new.dialect.name})"
+        return names[0], names[1]
+    return f"{paths[0]} ({names[0]})", f"{paths[1]} ({names[1]})"
 
 
 def _print_one(
@@ -220,7 +260,10 @@ def _print_one(
     _write((*first, drawing.rstrip("\n"), *_scope_lines(scope, root)), output)
 
 
-def _print_both(old: Side, new: Side, probe: Probe, logged: LoggedOutcome, output: OutputChoice) -> int:
+def _print_both(
+    old: Side, new: Side, probe: Probe, logged: LoggedOutcome, output: OutputChoice, upgraded: str
+) -> int:
+    """Print both answers and what differs; *upgraded*: see `_as_upgraded`."""
     from whimbrel.api.loaded_site import LoadedSite
     from whimbrel.explain.changes import changed_steps
     from whimbrel.explain.client_names import with_local_name
@@ -228,7 +271,7 @@ def _print_both(old: Side, new: Side, probe: Probe, logged: LoggedOutcome, outpu
     from whimbrel.explain.text import OutputStyle, difference_lines, have_equal_answers, notice_lines
     from whimbrel.report.knowledge import as_json as as_json_scope
 
-    names = _names(old, new)
+    names = _names(old, new, is_upgraded=bool(upgraded))
     old_site = LoadedSite(old)
     new_site = LoadedSite(new)
     for site in (old_site, new_site):
@@ -248,6 +291,7 @@ def _print_both(old: Side, new: Side, probe: Probe, logged: LoggedOutcome, outpu
             for change in changes
         ]
         document = {
+            **({"notice": upgraded} if upgraded else {}),
             "old": before.as_dict(),
             "new": after.as_dict(),
             "changes": steps,
@@ -259,7 +303,7 @@ def _print_both(old: Side, new: Side, probe: Probe, logged: LoggedOutcome, outpu
         root = new.options.server_root
         overlays = tuple(side.options.overlay for side in (old, new))
         style = OutputStyle(root, terminal_width(), is_colored(ColorMode.auto), overlays=overlays)
-        first = notice_lines(logged.taken_for, style)
+        first = [line for notice in (upgraded, logged.taken_for) for line in notice_lines(notice, style)]
         if output.is_verbose:
             from whimbrel.explain.trees import rendered, side_by_side
 

@@ -94,6 +94,8 @@ EPILOG: Final = epilog(
     ),
     f"{NOTE} {FLEET_NOTE}",
 )
+MAX_ABOVE: Final = 5
+"""Directories above a file that may be those of its server."""
 MAX_EXTERNAL: Final = 3
 """Files outside of the tree that the line before the command names."""
 HOW: Final = frozenset(
@@ -336,14 +338,52 @@ def upgrade(
             following.append(f"{'Next' if out is None else 'To go live'}: {writing}")
         if is_left and out is None:
             following += _after_writing(result)
+        only = _named_files(result, what, named)
+        following[:0] = [] if is_written else _about_named(result, only)
+        following += _server_of_part(what)
         uncompared = result.unverified or _uncompared(what, wanted, is_verified=verify)
         output = _Output(
-            shape, color, is_written, words, uncompared, following, not no_pager, copy, writing, backups
+            shape, color, is_written, words, uncompared, following, not no_pager, copy, writing, backups, only
         )
         raise typer.Exit(_print_result(result, directory, output))
     except (UsageError, RuleError, UnknownRule, WriteError) as problem:
         _write_stderr(str(problem))
         raise typer.Exit(EXIT_USAGE) from None
+
+
+def _named_files(result: UpgradeResult, what: Sources, named: ConfigArguments) -> frozenset[str]:
+    """Return the files of a server that were named beside it, if nothing else was: their diff is wanted."""
+    options = what.options
+    if options is None:
+        return frozenset()
+    tree = result.tree
+    main = os.path.realpath(to_bytes(os.path.join(options.server_root, options.file)))
+    by_real = {os.path.realpath(to_bytes(path)): path for path in tree.files if path not in tree.lone_paths}
+    files = [os.path.realpath(os.fsencode(path)) for path in named.paths if path.is_file()]
+    own = [path for path in files if path != main]
+    return frozenset(by_real[path] for path in own) if all(path in by_real for path in own) else frozenset()
+
+
+def _about_named(result: UpgradeResult, only: frozenset[str]) -> list[str]:
+    """Return what the diff of the files *only* leaves out; nothing if it has all."""
+    others = len(result.files) - len(only & result.files.keys())
+    return [f"the diff is of what was named; {count_noun(others, 'other file')} to change"] if only else []
+
+
+def _server_of_part(what: Sources) -> list[str]:
+    """Return the command that shows a file, read alone, as its server changes it; nothing without a server
+    around it.
+    """
+    from whimbrel.config.servers import server_at
+
+    if what.options is not None or len(what.fragments) != 1:
+        return []
+    path = os.path.realpath(to_bytes(what.fragments[0]))
+    around = (str(one) for one in Path(os.fsdecode(path)).parents[:MAX_ABOVE] if one != Path("/"))
+    found = next(filter(None, (server_at(from_system(one)) for one in around)), None)
+    if found is None:
+        return []
+    return [f"As its server changes it: {command_line('upgrade', to_system(found.root), os.fsdecode(path))}"]
 
 
 def _copied(result: UpgradeResult, what: Sources, directory: str, out: Path) -> ServerCopy:
@@ -544,6 +584,7 @@ class _Output(NamedTuple):
         copy: the copy that was written, None for none.
         backups: the paths of those that were written.
         writing: the command that writes the result in place.
+        only: the files whose diff is printed; empty for all.
     """
 
     shape: OutputFormat
@@ -556,6 +597,7 @@ class _Output(NamedTuple):
     copy: ServerCopy | None
     writing: str
     backups: list[str]
+    only: frozenset[str]
 
 
 def _print_result(result: UpgradeResult, directory: str, output: _Output) -> int:
@@ -595,7 +637,9 @@ def _print_result(result: UpgradeResult, directory: str, output: _Output) -> int
         # a pipe, such as to patch(1), gets the diff alone
         above = summary + b"\n" if result.files and sys.stdout.isatty() else b""
         colored = is_colored(output.color)
-        upgrade_output.show_diff(result, directory, colored=colored, may_page=output.may_page, above=above)
+        upgrade_output.show_diff(
+            result, directory, colored=colored, may_page=output.may_page, above=above, only=output.only
+        )
         if above:
             ready = shown(upgrade_output.ready_line(result, directory, output.uncompared))
             summary = terminal_bytes("".join(f"{line}\n" for line in (ready, *output.following)))

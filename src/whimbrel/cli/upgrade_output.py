@@ -42,11 +42,19 @@ _COLORS: Final = {b"-": b"\x1b[31m", b"+": b"\x1b[32m", b"@": b"\x1b[36m", b"d":
 
 
 def show_diff(
-    result: UpgradeResult, directory: str, *, colored: bool, may_page: bool = True, above: bytes = b""
+    result: UpgradeResult,
+    directory: str,
+    *,
+    colored: bool,
+    may_page: bool = True,
+    above: bytes = b"",
+    only: frozenset[str] = frozenset(),
 ) -> None:
-    """Print *above* and all diffs on standard output."""
+    """Print *above* and all diffs, or those of the files *only*, on standard output."""
     shown_diffs = []
-    for diff in diffs(result, directory).values():
+    for path, diff in diffs(result, directory).items():
+        if only and path not in only:
+            continue
         if sys.stdout.isatty():  # a pipe, such as to patch(1), gets the bytes as they are
             diff = to_bytes(printable(to_text(diff)))
         shown_diffs.append(b"".join(map(_colored, diff.splitlines(keepends=True))) if colored else diff)

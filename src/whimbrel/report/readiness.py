@@ -82,22 +82,22 @@ def readiness_of_comparison(verification: VerifyResult) -> str:
         reason = f"{count_noun(len(groups), 'cause')} of other answers {verb} to review{_causes(groups)}"
         if verification.to_decide:
             verdict = "no" if verification.has_stop else "not yet"
-            reason += f"; {verification.to_decide}"
+            reason = _ordered(reason, verification.to_decide, has_stop=verification.has_stop)
     elif verification.to_decide:
         verdict = "no" if verification.has_stop else "not yet"
-        reason = f"{same}; {verification.to_decide}"
+        reason = verification.to_decide
     elif verification.no_start:
         verdict = "not yet"
         reason = f"it does not start here: {verification.no_start}"
     elif verification.is_cut:
         verdict = "not decided"
-        reason = f"{same}; {CUT}"
+        reason = CUT
     elif unknown:
         verdict = "not decided"
         reason = _unknown(unknown)
     if verification.unwritten and verdict in ("yes", "not decided", "not yet"):
+        reason = verification.unwritten if verdict == "yes" else f"{verification.unwritten}; {reason}"
         verdict = "not yet"
-        reason = f"{verification.unwritten}; {reason}"
     return f"ready for 2.4: {verdict}: {reason}"
 
 
@@ -127,10 +127,10 @@ def readiness_of_replay(summary: Summary) -> str:
         reason = f"{other:,} of {total} change, none its status"
         if summary.to_decide:
             verdict = "no" if summary.has_stop else "not yet"
-            reason += f"; {summary.to_decide}"
+            reason = _ordered(reason, summary.to_decide, has_stop=summary.has_stop)
     elif summary.to_decide:
         verdict = "no" if summary.has_stop else "not yet"
-        reason += f"; {summary.to_decide}"
+        reason = summary.to_decide
     elif not tally.requests:
         verdict = "not decided"
         reason = "no request was replayed"
@@ -138,6 +138,11 @@ def readiness_of_replay(summary: Summary) -> str:
         verdict = "not decided"
         reason = _unknown(len(summary.scope.deciding))
     return f"ready for 2.4: {verdict}: {reason}"
+
+
+def _ordered(differences: str, to_decide: str, *, has_stop: bool) -> str:
+    """Return both reasons, that with which 2.4 does not start first."""
+    return f"{to_decide}; {differences}" if has_stop else f"{differences}; {to_decide}"
 
 
 def _causes(groups: Sequence[DifferenceGroup]) -> str:

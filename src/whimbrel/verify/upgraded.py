@@ -63,11 +63,7 @@ def verify_upgrade(
     if sum(1 for _ in result.tree.named("<virtualhost")) > MAX_HOSTS:  # before both sides are loaded
         return _not_verified(result, f"more than {MAX_HOSTS} virtual hosts (`whimbrel verify` compares them)")
     report_progress("loading both versions", 0, 0)
-    options = as_its_build(options, result.tree.built_in)
-    options = replace(options, compiled_in=sources_of(result.tree.built_in))
-    build = DEBIAN if result.tree.options.target_build is TargetBuild.DEBIAN else options.build
-    upgraded = replace(options, overlay={**options.overlay, **result.files}, build=build)
-    old, new = load_sides((options, upgraded), (V22.name, V24.name), ("2.2", "2.4"))
+    old, new = load_sides(both_texts(result, options), (V22.name, V24.name), ("2.2", "2.4"))
     for side in (old, new):
         if not side.is_loaded:
             error = side.errors[0]
@@ -91,6 +87,14 @@ def verify_upgrade(
     result.findings = [*lowered, *_other_differences(groups, places, lowered)]
     result.access = tuple(access_differences(groups))
     return _sentence(comparison, count, sum(map(_is_of_access, groups)))
+
+
+def both_texts(result: UpgradeResult, options: LoadOptions) -> tuple[LoadOptions, LoadOptions]:
+    """Return *options* of the old text, and those of the new one, which is in memory alone."""
+    options = as_its_build(options, result.tree.built_in)
+    options = replace(options, compiled_in=sources_of(result.tree.built_in))
+    build = DEBIAN if result.tree.options.target_build is TargetBuild.DEBIAN else options.build
+    return options, replace(options, overlay={**options.overlay, **result.files}, build=build)
 
 
 def _is_ended(comparison: Comparison, report_progress: ReportProgress) -> bool:

@@ -273,10 +273,47 @@ def test_a_log_of_a_text_of_22_is_answered_as_22(tmp_path: Path) -> None:
     notice, answer = run(line, *here).stdout.split("\n")[:2]
     assert notice.startswith("answered as httpd 2.2") and "--dialect 2.4 answers as 2.4" in notice
     assert answer.startswith("404 Not Found") and answer.endswith("httpd 2.2")
+    file.write_text(file.read_text().replace("LockFile lock", "RewriteEngine\nLockFile lock"))
     new = run(line, *here, "--dialect", "2.4")
     assert new.exit_code == 1 and new.stdout.count("--dialect 2.2 answers as 2.2") == 1
     last = new.stdout.splitlines()[-1]
     assert f"whimbrel upgrade -d {tmp_path} --out NEW" in last and "-d NEW explains" in last
+
+
+def _write_text_of_22(root: Path) -> tuple[str, ...]:
+    """Write a text that 2.4 does not load and `upgrade` corrects; return the options that name it."""
+    text = f'Listen 80\nServerName q.example\nDocumentRoot "{root}"\nLockFile lock\n'
+    closed = "<Location /old>\nOrder allow,deny\nDeny from all\n</Location>\n"
+    (root / "httpd.conf").write_text(text + closed)
+    return "-d", str(root), "-f", str(root / "httpd.conf")
+
+
+def test_where_24_does_not_start_the_text_of_upgrade_answers(tmp_path: Path) -> None:
+    here = _write_text_of_22(tmp_path)
+    url = ("http://q.example/old/x", *here)
+    for words in ((), ("--dialect", "2.4")):
+        found = run(*url, *words)
+        assert found.exit_code in (0, 3), found.output
+        notice, answer, because = found.stdout.split("\n")[:3]
+        assert notice.startswith("2.4 does not start with this text (httpd.conf:")
+        assert "the text that `whimbrel upgrade` writes" in notice
+        assert answer.startswith("403 Forbidden") and answer.endswith("httpd 2.4")
+        assert because.startswith("because  Require all denied  httpd.conf:")
+    told = run(*url, "--json").stdout
+    assert "whimbrel upgrade" in json.loads(told)["notice"]
+
+
+def test_a_text_of_22_is_compared_with_that_of_its_upgrade(tmp_path: Path) -> None:
+    here = _write_text_of_22(tmp_path)
+    for other in ("2.2", "2.4"):
+        found = run("http://q.example/old/x", *here, "--diff", other)
+        assert found.exit_code in (0, 3), found.output
+        assert found.stdout.startswith("2.4 does not start with this text (httpd.conf:")
+        assert "same answer: 403 Forbidden" in found.stdout and "in 2.2 and 2.4 after upgrade" in found.stdout
+        assert "because  Deny from all" in found.stdout and "because  Require all denied" in found.stdout
+        told = json.loads(run("http://q.example/old/x", *here, "--diff", other, "--json").stdout)
+        assert (told["old"]["dialect"], told["new"]["dialect"]) == ("2.2", "2.4")
+        assert "whimbrel upgrade" in told["notice"]
 
 
 def test_a_copy_has_its_own_htaccess_files(tmp_path: Path) -> None:
@@ -311,7 +348,9 @@ FILE_LINE = "[client 10.0.0.9] client denied by server configuration: @/htdocs/p
 def test_a_file_is_no_url_where_no_configuration_loads(tmp_path: Path) -> None:
     """Of two versions, the one that loads gives the file its URL."""
     file = write_site(
-        tmp_path, 'Listen 80\nServerName localhost\nDocumentRoot "@ROOT@/htdocs"\nLockFile lock\n'
+        tmp_path,
+        'Listen 80\nServerName localhost\nDocumentRoot "@ROOT@/htdocs"\n'
+        "<Directory />\nOptions +Indexes FollowSymLinks\n</Directory>\n",
     )
     file.write_text("".join(line for line in file.read_text().splitlines(True) if "LoadModule" not in line))
     here = ("-d", str(tmp_path), "-f", str(file))

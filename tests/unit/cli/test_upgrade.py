@@ -37,12 +37,26 @@ def test_a_diff_and_nothing_written(site: Path) -> None:
     assert status == 1
     assert out == (
         b"diff --git a/conf/httpd.conf b/conf/httpd.conf\n"
-        b"--- a/conf/httpd.conf\n+++ b/conf/httpd.conf\n@@ -1,2 +1,2 @@\n"
+        b"--- a/conf/httpd.conf\n+++ b/conf/httpd.conf\n"
+        b"@@ -1,2 +1,2 @@ C07 MaxRequestsPerChild is MaxConnectionsPerChild\n"
         b" Listen 80\r\n-MaxRequestsPerChild  10\r\n+MaxConnectionsPerChild  10\r\n"
     )
     assert "1 file read, 1 to change, 1 change\n" in err
     assert "\nready for 2.4: not decided: not all rules were applied\n" in err
     assert (site / MAIN).read_bytes() == OLD
+
+
+def test_a_named_file_of_a_server_has_the_diff_of_the_whole_server(site: Path) -> None:
+    part = site / "conf" / "part.conf"
+    part.write_bytes(b"MaxRequestsPerChild 5\n")
+    (site / MAIN).write_bytes(OLD + b"\nInclude conf/part.conf\n")
+    status, out, err = upgrade(str(site), str(part), cwd=site)
+    assert status == 1 and out.startswith(b"diff --git a/conf/part.conf b/conf/part.conf\n")
+    assert out.count(b"diff --git") == 1
+    assert b"\n@@ -1 +1 @@ C07 MaxRequestsPerChild is MaxConnectionsPerChild\n" in out
+    assert "the diff is of what was named; 1 other file to change" in err
+    _, _, alone = upgrade(str(part), cwd=site)
+    assert f"As its server changes it: whimbrel upgrade {site} {part}" in alone
 
 
 def test_a_page_and_nothing_written(site: Path) -> None:

@@ -111,7 +111,9 @@ def _frame_lines(entry: ReportEntry, style: FrameStyle, gutter: int) -> Iterator
     removed = [at for at, line in enumerate(lines) if line.sign == "-"]
     written = [at for at, line in enumerate(lines) if line.sign == "+"]
     own = [at for at in removed if lines[at].number == entry.line]
-    marked = (own or removed or written or [0])[0]
+    names = {at: "".join(shown(lines[at].text).split()[:1]) for at in removed}
+    meant = [at for at in removed if _is_named(names[at], entry.message)]
+    marked = (own or meant or removed or written or [0])[0]
     for at, line in enumerate(lines):
         number = str(line.number or "") if line.sign != "." else "..."
         prefix = f"{number:>{gutter + 2}} {line.sign.strip('.') or ' '}| "

@@ -1,4 +1,4 @@
-"""Who gains or loses access, as a table of text: client, request, before and after."""
+"""Who gains or loses access, as text: both answers, the request, the client and the line that decides."""
 
 from __future__ import annotations
 
@@ -8,37 +8,44 @@ from typing import Final
 from whimbrel.base.terminal_text import columns_of, padded, shown
 from whimbrel.upgrade.model import AccessDifference, Risk
 
-MAX_ROWS: Final = 12
-"""Rows of the text; HTML has all."""
+MAX_ROWS: Final = 6
+"""Differences that the text has, which the last screen shows whole; HTML has all."""
 MAX_CELL: Final = 60
 """Characters of a request."""
 MAX_CLIENTS: Final = 110
 """Characters of a client, or of a set of them."""
 TITLE: Final = "who gains or loses access (examples)"
-_COLUMNS: Final = ("", "client", "request", "before", "after")
+INDENT: Final = "    "
+MAX_COLUMNS: Final = 80
+"""Columns of a terminal that wraps no row."""
 WORDS: Final = {Risk.OPENS: "gains", Risk.CLOSES: "loses", Risk.CHANGES: "other answer"}
 """What happens to the client."""
 
 
 def access_lines(differences: Sequence[AccessDifference]) -> Iterator[str]:
-    """Yield the table of *differences*, equal rows once; nothing for none."""
-    rows = list(dict.fromkeys(map(_row, differences)))
-    if not rows:
+    """Yield what each of *differences* changes, for which request and client, and the line that decides;
+    equal ones once, nothing for none.
+    """
+    found = list(dict.fromkeys(map(_texts, differences)))
+    if not found:
         return
     yield TITLE
-    cells = [_COLUMNS, *rows[:MAX_ROWS]]
-    widths = [max(columns_of(row[column]) for row in cells) for column in range(len(_COLUMNS))]
-    for row in cells:
-        line = "  ".join(padded(text, width) for text, width in zip(row, widths, strict=True))
-        yield f"    {line}".rstrip()
-    if len(rows) > MAX_ROWS:
-        yield f"    and {len(rows) - MAX_ROWS:,} more (--format html shows them)"
+    width = max(columns_of(word) for word, *_ in found[:MAX_ROWS])
+    for word, change, request, *details in found[:MAX_ROWS]:
+        row = f"{INDENT}{padded(word, width)}  {change}  {request}"
+        below = " " * (len(INDENT) + width + 2)
+        if columns_of(row) > MAX_COLUMNS:
+            row = f"{INDENT}{padded(word, width)}  {change}"
+            details = [request, *details]
+        yield row
+        yield from (f"{below}{text}" for text in details if text)
+    if len(found) > MAX_ROWS:
+        yield f"{INDENT}and {len(found) - MAX_ROWS:,} more (--format html shows them)"
 
 
-def _row(one: AccessDifference) -> tuple[str, ...]:
-    return (
-        WORDS[one.risk],
-        shown(one.client, MAX_CLIENTS),
-        shown(one.request, MAX_CELL),
-        *one.words,
-    )
+def _texts(one: AccessDifference) -> tuple[str, ...]:
+    """Return what happens, both answers, the request, the client, and the place of the line or ""."""
+    before, after = one.words
+    place = f"{one.place.path}:{one.place.line}" if one.place is not None else ""
+    client = shown(one.client, MAX_CLIENTS)
+    return WORDS[one.risk], f"{before} -> {after}", shown(one.request, MAX_CELL), client, shown(place)

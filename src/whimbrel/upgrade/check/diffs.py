@@ -2,17 +2,59 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from typing import Final
+
 from whimbrel.upgrade.check.fixpoint import UpgradeResult
-from whimbrel.upgrade.edits.diff import display_path, unified_diff
+from whimbrel.upgrade.edits.diff import Heading, display_path, unified_diff
+from whimbrel.upgrade.model import Finding
+from whimbrel.upgrade.rules import all_rules, rule_names
 from whimbrel.upgrade.source.line_map import LineMap
+
+MAX_HEADING: Final = 90
+"""Characters of a heading; what is longer has the numbers of its rules alone."""
+RuleLines = list[tuple[int, int, str]]  # first and last line of the old file, rule
 
 
 def diffs(result: UpgradeResult, directory: str) -> dict[str, bytes]:
-    """Return a unified diff for each changed file, by its path."""
+    """Return a unified diff for each changed file, by its path; a hunk is headed by its rules."""
+    ranges: dict[str, RuleLines] = {}
+    for finding in result.findings:
+        if finding.edits:
+            for path, first, last in _changed(finding):
+                ranges.setdefault(path, []).append((first, last, finding.rule))
     diff_by_path = {}
     for path, new_bytes in result.files.items():
         old_bytes = result.tree.files[path].document.bytes
+        line_map = result.line_maps.get(path, LineMap())
+        heading = _heading(ranges.get(path, []))
         diff_by_path[path] = unified_diff(
-            display_path(path, directory), old_bytes, new_bytes, result.line_maps.get(path, LineMap())
+            display_path(path, directory), old_bytes, new_bytes, line_map, heading
         )
     return diff_by_path
+
+
+def _changed(finding: Finding) -> Iterator[tuple[str, int, int]]:
+    """Yield file, first and last line of what the edits of *finding* change in the text as it was read."""
+    if finding.fixes:
+        yield from ((fix.path, fix.start[0], fix.end[0]) for fix in finding.fixes)
+        return
+    yield finding.place.path, finding.place.line, finding.place.line
+    yield from ((finding.place.path, number, number) for number, _ in finding.old)
+
+
+def _heading(ranges: RuleLines) -> Heading:
+    """Return a function that names the rules of some lines, with as many words as fit."""
+    titles = {rule.number: rule.title for rule in all_rules()}
+    names = rule_names()
+
+    def heading(first: int, last: int) -> str:
+        rules = list(
+            dict.fromkeys(rule for start, end, rule in sorted(ranges) if start <= last and end >= first)
+        )
+        forms = (
+            "; ".join(f"{rule} {words.get(rule, '')}".strip() for rule in rules) for words in (titles, names)
+        )
+        return next((text for text in forms if len(text) <= MAX_HEADING), ", ".join(rules))
+
+    return heading

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import re
 from bisect import bisect_right
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from difflib import SequenceMatcher
 from functools import lru_cache
 from typing import Final
@@ -23,6 +23,8 @@ MAX_REFINED_LINES: Final = 2000
 
 # lines a to b of the old file became lines c to d of the new one, counted from 0
 Change = tuple[int, int, int, int]
+Heading = Callable[[int, int], str]
+"""Returns why the lines from the first to the last number of the old file change, "" for nothing."""
 
 
 def display_path(path: str, root: str) -> str:
@@ -31,8 +33,18 @@ def display_path(path: str, root: str) -> str:
     return path[len(top) :] if root and path.startswith(top) else path
 
 
-def unified_diff(path: str, old_bytes: bytes, new_bytes: bytes, line_map: LineMap) -> bytes:
-    """Return the diff with git's names of the two sides; patch(1) accepts it, and bytes are unchanged."""
+def no_heading(_first: int, _last: int) -> str:
+    """Return no reason."""
+    return ""
+
+
+def unified_diff(
+    path: str, old_bytes: bytes, new_bytes: bytes, line_map: LineMap, heading: Heading = no_heading
+) -> bytes:
+    """Return the diff with git's names of the two sides; patch(1) accepts it, and bytes are unchanged.
+
+    What *heading* returns stands where diff(1) has the name of a function.
+    """
     before = _lines(old_bytes)
     after = _lines(new_bytes)
     old_name, new_name = (_quoted(prefix + to_bytes(path.lstrip("/"))) for prefix in (b"a/", b"b/"))
@@ -42,7 +54,7 @@ def unified_diff(path: str, old_bytes: bytes, new_bytes: bytes, line_map: LineMa
         b"+++ " + new_name + b"\n",
     ]
     for hunk in _hunks(_changes(before, after, line_map)):
-        out += _hunk(hunk, before, after)
+        out += _hunk(hunk, before, after, heading)
     return b"".join(out)
 
 
@@ -140,7 +152,7 @@ def _hunks(changes: Iterator[Change]) -> Iterator[list[Change]]:
         yield hunk
 
 
-def _hunk(changes: list[Change], before: list[bytes], after: list[bytes]) -> list[bytes]:
+def _hunk(changes: list[Change], before: list[bytes], after: list[bytes], heading: Heading) -> list[bytes]:
     first = changes[0]
     last = changes[-1]
     lead = min(CONTEXT, first[0])
@@ -149,7 +161,7 @@ def _hunk(changes: list[Change], before: list[bytes], after: list[bytes]) -> lis
     b = last[1] + tail
     c = first[2] - lead
     d = last[3] + tail
-    out = [f"@@ -{_span(a, b)} +{_span(c, d)} @@\n".encode()]
+    out = [f"@@ -{_span(a, b)} +{_span(c, d)} @@ {heading(a + 1, max(b, a + 1))}".rstrip().encode() + b"\n"]
     at = a
     for start, end, new_start, new_end in changes:
         out += [_marked(b" ", line) for line in before[at:start]]

@@ -114,6 +114,29 @@ def test_time_is_linear_in_the_findings() -> None:
     assert count >= 80_000 and time.monotonic() - start < 30
 
 
+def test_the_line_that_the_message_names_is_marked() -> None:
+    """The section around it is rewritten with it, and a line without words is removed."""
+    lines = (
+        FrameLine("", 1, "<Directory /a>"),
+        FrameLine("-", 2, "<LimitExcept GET POST HEAD>"),
+        FrameLine("-", 3, ""),
+        FrameLine("-", 4, "Order allow,deny"),
+        FrameLine("-", 5, "Deny from all"),
+        FrameLine("+", 0, "<LimitExcept GET HEAD POST>"),
+        FrameLine("+", 0, "Require all denied"),
+    )
+    old = tuple((line.number, line.text) for line in lines if line.sign == "-")
+    new = tuple(line.text for line in lines if line.sign == "+")
+    message = "2.4 has no Order or Deny without mod_access_compat"
+    entry = ReportEntry(
+        "C17", "a", 1, message, text="<Directory /a>", is_fixable=True, old=old, new=new, lines=lines
+    )
+    shown = list(frame([entry], FrameStyle(80)))
+    at = next(number for number, line in enumerate(shown) if message in line)
+    assert shown[at].split() == ["|", "^^^^^", *message.split()]
+    assert shown[at - 1].split() == ["4", "-|", "Order", "allow,deny"]
+
+
 def test_the_line_of_the_place_is_in_a_long_frame() -> None:
     """Whatever stands before it: a frame is cut off where the finding is not."""
     before = [FrameLine("-", at, f"Line {at}") for at in range(1, 60)]

@@ -40,9 +40,11 @@ GOLDEN = """\
     GET http://a.test/c from 192.0.2.1
         status: Whimbrel 200, the real server 404
 who gains or loses access (examples)
-           client            request                before   after
-    gains  192.0.2.1 as bob  GET http://a.test/in/  403      granted
-    loses  192.0.2.1         GET http://a.test/b    granted  403
+    gains  403 -> granted  GET http://a.test/in/
+           192.0.2.1 as bob
+           /new.conf:4
+    loses  granted -> 403  GET http://a.test/b
+           192.0.2.1
 not decided: too large
 not decided: no user
     at GET http://a.test/d from 192.0.2.1
@@ -83,8 +85,9 @@ def test_an_example_of_access_names_all_of_its_clients() -> None:
     result = VerifyResult(groups=[DifferenceGroup("access", Cause((), ()), [example], 1)])
     text = render(result)
     assert "        clients: 10.1.0.0/16\n" in text
-    (row,) = [line.split() for line in text.splitlines() if line.strip().startswith("gains")]
-    assert row[1] == "10.1.0.0/16"
+    lines = text.splitlines()
+    (row,) = [number for number, line in enumerate(lines) if line.strip().startswith("gains")]
+    assert lines[row + 1].strip() == "10.1.0.0/16"
 
 
 def test_the_page() -> None:
