@@ -218,7 +218,7 @@ def _names(old: Side, new: Side, *, is_upgraded: bool) -> tuple[str, str]:
     *is_upgraded*: the new side has the text that `upgrade` would write.
     """
     paths = [os.path.join(side.options.server_root, side.options.file) for side in (old, new)]
-    names = [f"{side.dialect.name}{' after upgrade' * is_upgraded * (side is new)}" for side in (old, new)]
+    names = [old.dialect.name, f"{new.dialect.name} after upgrade" if is_upgraded else new.dialect.name]
     if paths[0] == paths[1]:
         return names[0], names[1]
     return f"{paths[0]} ({names[0]})", f"{paths[1]} ({names[1]})"
