@@ -94,6 +94,11 @@ class Load:
         for thread in self._threads:
             thread.join(120)
 
+    def set_rate(self, rate: float) -> None:
+        """Send *rate* requests a second from the next one of each client on."""
+        for client, (_kind, share) in zip(self.clients, shares(), strict=True):
+            client.rate = share * rate
+
     def pause(self) -> None:
         """Return when no client has a request in progress or an open connection."""
         self._run.clear()

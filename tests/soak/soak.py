@@ -12,13 +12,15 @@ from tempfile import TemporaryDirectory
 
 from tests.hostile.measure import Budget, Measure, Result
 from tests.soak.backend import ROOT
-from tests.soak.load import Load, missing
+from tests.soak.load import RATE, Load, missing
 from tests.soak.probe import Census, census
 from tests.soak.processes import descriptors, left_after, resident, segments_of
 from tests.soak.site import LoadedServer, loaded_servers
 
 BUILD = ROOT / "build" / "soak"
 SETTLING = 1800.0  # seconds before the first reading, at most a third of the time: caches fill
+# Requests a second until then. A cache takes what came twice: at RATE the caches would fill for another hour.
+SETTLING_RATE = 3 * RATE
 SAMPLES = 60  # readings of the memory in each part
 MAX_PER_HOUR = 1.0  # MB that a worker may grow in an hour
 MAX_GROWTH = 5.0  # MB in less than an hour
@@ -142,9 +144,10 @@ def soak(seconds: float, seed: int) -> Result:
     with TemporaryDirectory(prefix="whimbrel-soak-") as stores, loaded_servers(Path(stores)) as (server,):
         workers = server.workers()
         begin = time.monotonic()
-        with Load([server.ports], seed) as load:
+        with Load([server.ports], seed, SETTLING_RATE) as load:
             time.sleep(settling)
             first = moment(server, load, workers)
+            load.set_rate(RATE)
             load.resume()
             samples = _sampled(workers, seconds - settling)
             spent = time.monotonic() - begin

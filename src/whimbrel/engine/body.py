@@ -14,7 +14,7 @@ from whimbrel.base.lazy_dataclasses import dataclass
 from whimbrel.base.portability import pread
 from whimbrel.base.static_typing import Final
 
-PIECE: Final = 64 * 1024  # bytes of a file that are read in one step
+PIECE: Final = 60 * 1024  # bytes of a file that are read in one step; see server/worker/memory.py
 
 
 @dataclass(frozen=True, slots=True)

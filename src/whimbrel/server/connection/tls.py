@@ -27,8 +27,8 @@ from whimbrel.server.worker.state import FOREVER, TimedConnection, WorkerState
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-READ_SIZE: Final = 64 * 1024  # bytes of a read; a record has 16 KB at most
-WRITE_SIZE: Final = 64 * 1024  # bytes that are encrypted in one step
+READ_SIZE: Final = 16 * 1024  # bytes of a read, the most that a record has
+WRITE_SIZE: Final = 60 * 1024  # bytes that are encrypted in one step; see server/worker/memory.py
 HTTP2: Final = "h2"
 UNKNOWN_HELLO: Final = ClientHello("", (), 0)
 FIRST_BYTES: Final = 5  # by which OpenSSL tells HTTP from other input
@@ -50,9 +50,12 @@ def _attempt(tls: TlsObject) -> Outcome:
 def _read(tls: TlsObject) -> Outcome:
     """Return decrypted bytes, b"" after close_notify, or the exception that reading raises."""
     try:
-        return tls.read(READ_SIZE)
+        data = tls.read(READ_SIZE)
     except ssl.SSLError as problem:
         return problem
+    # The library cuts an object of READ_SIZE bytes. Where a cache keeps it, as it keeps heads, the rest of
+    # these bytes is a hole in the heap, too small for the next read.
+    return bytes(memoryview(data))
 
 
 class Handshake(TimedConnection):

@@ -22,7 +22,7 @@ from whimbrel.server.worker.cancellation import close_source
 if TYPE_CHECKING:
     from whimbrel.server.http2.connection import Http2Connection
 
-READ: Final = 64 * 1024  # bytes of a file that are read and sent before other streams are served
+READ: Final = 48 * 1024  # bytes of a file that are read and sent before other streams are served
 _REFUSED_ORDER: Final = {b":status": 0, b"date": 1, b"server": 2}
 
 

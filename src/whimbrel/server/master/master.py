@@ -38,6 +38,7 @@ from whimbrel.server.master.messages import apr_error, complain
 from whimbrel.server.master.preload import import_everything
 from whimbrel.server.master.segments import SegmentStore
 from whimbrel.server.master.worker_pool import FATAL_SIGNALS, QUICK_DEATH, SIGNALS, FatalChild, WorkerPool
+from whimbrel.server.worker.memory import map_large_buffers
 from whimbrel.server.worker.runtime import ServerRuntime, thread_count
 from whimbrel.server.worker.scoreboard import ServerInfo, SharedScoreboard
 from whimbrel.server.worker.worker import GRACEFUL_STOP
@@ -210,6 +211,7 @@ class Master:
 
     def _serve(self) -> int:
         privileges.raise_limits()
+        map_large_buffers()
         self._import()  # imports are slow: do them before the first line of the log
         temporary = self._pid_file(warns=True)
         if temporary is None:

@@ -102,7 +102,7 @@ class DiskEntry(CacheEntry):
         if (found.st_ino, found.st_dev) != (self.facts.inode, self.facts.device):
             return False
         if self.size <= IN_MEMORY:
-            self._data = os.pread(self.handle, IN_MEMORY + 1, 0)
+            self._data = os.pread(self.handle, self.size + 1, 0)
             return len(self._data) == self.size
         return True
 
@@ -478,7 +478,7 @@ class DiskStore(CacheStore):
 def _read(path: str) -> bytes:
     handle = os.open(to_bytes(path), os.O_RDONLY | os.O_CLOEXEC | os.O_NONBLOCK)
     try:
-        return os.read(handle, disk.MAX_HEADER)
+        return os.read(handle, min(os.fstat(handle).st_size, disk.MAX_HEADER))
     finally:
         os.close(handle)
 

@@ -20,6 +20,9 @@ from whimbrel.engine.body import Source
 from whimbrel.engine.coroutines import yield_to_loop
 
 PIECE: Final = 65536
+# The thread of the event loop reads the output of all programs into it. `os.read` would take PIECE bytes of
+# the heap for a short answer, and leave a hole there where another object takes a part of them.
+_buffer: Final = memoryview(bytearray(PIECE))
 EXIT_TIME: Final = 0.002  # seconds from the end of the output to SIGTERM
 KILL_AFTER: Final = 3.0  # seconds between SIGTERM and SIGKILL
 MAX_STDERR_LINE: Final = 8191  # bytes of standard error in one message (apr_file_gets)
@@ -128,9 +131,10 @@ class Program:
         if self._out < 0:
             return b""
         try:
-            data = os.read(self._out, PIECE)
+            count = os.readv(self._out, [_buffer])
         except BlockingIOError:
             return None
+        data = _buffer[:count].tobytes()
         self._has_ended = not data
         return data
 

@@ -42,8 +42,8 @@ class WsgiHead(ScriptHead):
     def __init__(self, r: Request, group: str) -> None:
         super().__init__(r, MODULE)
         self._group = group
-        self._cookies = r.headers_out.get_all("Set-Cookie")
-        self._challenges: list[str] = r.err_headers_out.get_all("WWW-Authenticate")
+        self._cookies = _fields(r.headers_out, "Set-Cookie")
+        self._challenges = _fields(r.err_headers_out, "WWW-Authenticate")
 
     def script_error(self, text: str) -> None:
         """Log *text* with the script (wsgi_log_script_error)."""
@@ -87,9 +87,9 @@ class WsgiHead(ScriptHead):
         elif low == "last-modified":
             self._set_modified(value)
         elif low == "set-cookie":
-            self._cookies.append(value)
+            self._cookies.append((name, value))
         elif low == "www-authenticate":
-            self._challenges.append(value)
+            self._challenges.append((name, value))
         else:
             self._merge.append((name, value))
 
@@ -109,12 +109,16 @@ class WsgiHead(ScriptHead):
         return OK
 
 
-def _replace(headers: Headers, name: str, values: list[str]) -> None:
-    """Set all values of a field."""
-    if values:
+def _fields(headers: Headers, name: str) -> list[tuple[str, str]]:
+    return [(name, value) for value in headers.get_all(name)]
+
+
+def _replace(headers: Headers, name: str, fields: list[tuple[str, str]]) -> None:
+    """Put *fields*, whose names the application has written, in the place of those called *name*."""
+    if fields:
         headers.unset(name)
-        for value in values:
-            headers.add(name, value)
+        for written, value in fields:
+            headers.add(written, value)
 
 
 class EmbeddedHead(WsgiHead):
