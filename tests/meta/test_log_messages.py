@@ -18,6 +18,7 @@ ELSEWHERE = {
     "AH01599": "the text is a list of what a media type lacks",
     "AH01637": "the text beside the code is the reason in a longer one",
     "AH02032": "the text is a template",
+    "AH02196": "the compiler stores two overlapping parts of the text",
     "AH02330": "the text is completed by a template",
     "AH02470": "the text beside the code is a field",
     "AH02524": "what hides the password is a value here",

@@ -139,6 +139,10 @@ class OutputFilter:
             FilterError: the response is an error page.
         """
 
+    def begin_in(self, r: Request, _name: str) -> Begun | Awaitable[Begun]:
+        """Return the state, as `begin` does, of a provider of the smart filter *_name*."""
+        return self.begin(r)
+
 
 def add_output_filter(r: Request, added: OutputFilter) -> None:
     """Add *added* behind all filters of its type and of lower ones (ap_add_output_filter)."""

@@ -10,10 +10,11 @@ from typing import TYPE_CHECKING, Any
 
 from whimbrel.base.errors import ConfigError
 from whimbrel.base.lazy_dataclasses import dataclass
+from whimbrel.base.numbers import split
 from whimbrel.directives.command import Command
 from whimbrel.directives.spec import Versions
 from whimbrel.engine.expressions import StringExpression
-from whimbrel.modules.aaa.mod_authz_core.providers import expanded, require_text, require_words
+from whimbrel.modules.aaa.mod_authz_core.providers import expanded, require_text
 from whimbrel.modules.database.dbd_drivers import DatabaseError
 from whimbrel.modules.database.mod_dbd import query
 from whimbrel.modules.support.auth.auth_api import (
@@ -58,7 +59,10 @@ def set_query(field: str) -> Callable[[Command, AuthzDbdDirConfig, list[str]], N
 
 
 def make_group(scope: Scope, _args: str, names: StringExpression) -> AuthzCheck:
-    """Require dbd-group: grant users of one of the groups that the query returns."""
+    """Require dbd-group: grant users of one of the groups that the query returns.
+
+    Blanks separate the names; quotes are characters of them (ap_getword_white).
+    """
     settings = scope.dir_config(AuthzDbdDirConfig)
 
     async def check(r: Request) -> int:
@@ -87,7 +91,7 @@ def make_group(scope: Scope, _args: str, names: StringExpression) -> AuthzCheck:
             return GENERAL_ERROR
         text = expanded(r, names, _MODULE, "dbd-group", "AH02590")
         groups = {row[0] for row in result.rows}
-        return GRANTED if text is not None and groups.intersection(require_words(text)) else DENIED
+        return GRANTED if text is not None and groups.intersection(split(text)) else DENIED
 
     return AuthzCheck(check, _READS, waits=True)
 

@@ -117,7 +117,7 @@ class Conversion:
     def finish(self) -> None:
         """Raise CharsetFailure if a character is incomplete."""
         if self._rest:
-            words = f"incomplete char at end oend of input - {self._rest.hex()}"  # httpd's words
+            words = f"incomplete char at end of input - {self._rest.hex()}"
             raise CharsetFailure(words, "AH02196", "", _INCOMPLETE)
 
 

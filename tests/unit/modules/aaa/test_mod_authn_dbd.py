@@ -48,6 +48,7 @@ def test_users(tmp_path: Path, version: str, user: str, status: int) -> None:
     [
         (GROUPS + "Require dbd-group admin staff\n", 200, []),
         (GROUPS + "Require dbd-group admin\n", 401, ["AH01631"]),
+        (GROUPS + 'Require dbd-group "staff"\n', 401, ["AH01631"]),
         ("Require dbd-group admin\n", 500, ["AH01649"]),
         ("Require dbd-login\n", 401, ["AH01642", "AH01631"]),
         (

@@ -53,7 +53,7 @@ def test_invalid_and_incomplete_characters(tmp_path: Path) -> None:
     assert [fetch(served, path).status for path in ("/bad.txt", "/half.txt")] == [500, 500]
     log = error_log(served)
     assert "(22)Invalid argument: [client 127.0.0.1:50000] AH02997: AH02198: xlate filter - returning" in log
-    assert "AH02997: AH02196: xlate filter - incomplete char at end oend of input - c3" in log
+    assert "AH02997: AH02196: xlate filter - incomplete char at end of input - c3" in log
 
 
 def test_an_invalid_character_behind_the_head_truncates(tmp_path: Path) -> None:
@@ -96,7 +96,7 @@ def test_bodies_of_requests(tmp_path: Path) -> None:
     assert decoded_body(fetch(served, "/r", method="POST", body="a\xc3\xbcb")) == "a\xfcb"
     for body in ("a\xff", "a\xc3"):
         assert fetch(served, "/r", method="POST", body=body).status == 400
-    assert "xlate filter - incomplete char at end oend of input - c3" in error_log(served)
+    assert "xlate filter - incomplete char at end of input - c3" in error_log(served)
 
 
 def test_an_incomplete_configuration_is_logged(tmp_path: Path) -> None:

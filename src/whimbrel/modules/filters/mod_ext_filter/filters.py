@@ -42,13 +42,17 @@ class ExtOutputFilter(OutputFilter):
 
     def begin(self, r: Request) -> Begun | Awaitable[Begun]:
         """Return the output of the program, or None if a condition excludes the response."""
-        defined = _definition(r, self.name)
+        return self.begin_in(r, self.name)
+
+    def begin_in(self, r: Request, name: str) -> Begun | Awaitable[Begun]:
+        """Do as `begin`, with the definition of *name*: httpd looks for that of the smart filter."""
+        defined = _definition(r, name)
         if defined is not None and not _applies(r, defined, r.content_type):
             _trace(r, defined, "NOT ")
             return None
-        return self._start(r, defined)
+        return self._start(r, name, defined)
 
-    async def _start(self, r: Request, defined: ExtFilterDefinition | None) -> Begun:
+    async def _start(self, r: Request, name: str, defined: ExtFilterDefinition | None) -> Begun:
         from whimbrel.engine.live_source import joined  # slow import that -t must not pay
 
         r.set_uncacheable()
@@ -58,7 +62,7 @@ class ExtOutputFilter(OutputFilter):
         source = joined(r.body)
         program = None
         try:
-            program = await start(r, defined, source, self.name, "AH01467", "output")
+            program = await start(r, defined, source, name, "AH01467", "output")
         finally:
             if program is None:
                 source.detach()

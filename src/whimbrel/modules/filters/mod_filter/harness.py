@@ -101,7 +101,7 @@ class Harness(OutputFilter):
         if self._protocols[index] is not FilterProtocol.NONE or RANGE_NOTE in r.notes:
             _apply_protocol(r, self._protocols[index])
         provider = self._filter.rules[index].provider
-        begun = provider.begin(r)
+        begun = provider.begin_in(r, self.name)
         if begun is not None and provider.reads is not Reads.HEAD:  # operations on flags are slow
             if provider.reads & (Reads.UNCACHEABLE | Reads.TIME):
                 r.set_uncacheable()

@@ -207,3 +207,25 @@ def test_a_tool_that_runs_no_program_names_a_file_that_cannot_be_run(tmp_path: P
     log = error_log(served)
     assert "AH01458: couldn't create child process to run `/no/program'" in log
     assert "(2)No such file or directory: " in log
+
+
+SMART = UP + "LoadModule filter_module modules/mod_filter.so\n"
+PROVIDED = "FilterDeclare {0}\nFilterProvider {0} up true\nFilterChain {0}\n"
+
+
+@pytest.mark.parametrize(
+    ("conf", "name"),
+    [("AddOutputFilterByType up text/plain", "BYTYPE:up"), (PROVIDED.format("smart"), "smart")],
+)
+def test_a_smart_filter_has_no_definition(tmp_path: Path, conf: str, name: str) -> None:
+    served = engine(tmp_path, SMART + conf)
+    assert fetch(served, "/a.txt").status == 500
+    log = error_log(served)
+    assert f"AH01459: couldn't find definition of filter '{name}'" in log
+    assert f"AH01467: can't initialise output filter {name}: aborting" in log
+
+
+def test_a_smart_filter_without_definition_is_removed(tmp_path: Path) -> None:
+    option = "<Location />\nExtFilterOptions Onfail=remove\n</Location>"
+    served = engine(tmp_path, SMART + PROVIDED.format("smart") + option)
+    assert fetch(served, "/a.txt").body == FILES["htdocs/a.txt"]
