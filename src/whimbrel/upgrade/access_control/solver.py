@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+import itertools
+from collections.abc import Container, Iterator, Mapping
 from typing import Final
 
 from whimbrel.access.decision import AccessVerdict, Counterexample
@@ -29,6 +30,9 @@ needs.
 _MAX_POSSIBLE: Final = 64
 _MAX_FURTHER: Final = 12
 """The maximum number of further candidates once one is right for all certain chains."""
+
+_MAX_TRIALS: Final = 400
+"""The maximum number of texts of outer sections that are tried for the sake of inner ones."""
 
 FailingChain = tuple[Chain, Counterexample | None]
 """A chain that a text does not make right, with an example client."""
@@ -63,6 +67,18 @@ class SectionPlan:
         more.
         """
         return self.openings, len(self.failing), len(self.possible)
+
+
+class _Trials:
+    """The number of texts of outer sections that may still be tried."""
+
+    def __init__(self, left: int) -> None:
+        self._left = left
+
+    def take(self) -> bool:
+        """Return True if a trial is left, and count it."""
+        self._left -= 1
+        return self._left >= 0
 
 
 class Solver:
@@ -110,12 +126,15 @@ class Solver:
         """Return a plan for each section."""
         forced: set[AccessSection] = set(self.decisions.sections) if self.compat_first else set()
         best: dict[AccessSection, SectionPlan] = {}
+        best_bases: dict[AccessSection, Lines | None] = {}
         order = self.ordered()
         for base in _BASES:
             for _ in range(_ROUNDS):
-                plans = self._attempt(order, forced, base)
+                bases = {section: base if section in forced else None for section in order}
+                plans = self._attempt(order, bases)
                 if not best or _failures(plans) < _failures(best):
                     best = plans
+                    best_bases = bases
                 failing = [one for written in plans.values() for one in written.failing]
                 more = {u: one for one in reversed(failing) for u in one[0].sections if u not in forced}
                 if not more:
@@ -123,29 +142,117 @@ class Solver:
                 self.obstacles.update(more)
                 forced.update(more)
             if not any(_failures(best)):
-                break
-        return best
+                return best
+        return self._improve(order, best_bases, best)
 
     def _attempt(
-        self, order: list[AccessSection], forced: set[AccessSection], base: Lines
+        self, order: list[AccessSection], bases: Mapping[AccessSection, Lines | None]
     ) -> dict[AccessSection, SectionPlan]:
         replacements: dict[AccessSection, Replacement] = {}
         plans: dict[AccessSection, SectionPlan] = {}
         for number, section in enumerate(order):
             self.report_progress("what sections become", number, len(order))
-            under = base if section in forced else None
-            key = (section, under, tuple(replacements[outer] for outer in self.decisions.outer[section]))
-            given = self.decisions.written.get(section)
-            if given is not None:
-                self._tried[key] = self._given_plan(section, given, replacements)
-            elif key not in self._tried:
-                self._tried[key] = self._reuse_last_plan(section, replacements, under) or self._unambiguous(
-                    section, self._best_plan(section, replacements, under), replacements
-                )
-                self._last[section, under] = self._tried[key]
-            plans[section] = self._tried[key]
+            plans[section] = self._plan(section, bases[section], replacements)
             replacements[section] = plans[section].replacement
         return plans
+
+    def _plan(
+        self, section: AccessSection, base: Lines | None, replacements: dict[AccessSection, Replacement]
+    ) -> SectionPlan:
+        """Return the plan of a section under the present replacements of its outer sections."""
+        key = (section, base, tuple(replacements[outer] for outer in self.decisions.outer[section]))
+        given = self.decisions.written.get(section)
+        if given is not None:
+            self._tried[key] = self._given_plan(section, given, replacements)
+        elif key not in self._tried:
+            self._tried[key] = self._reuse_last_plan(section, replacements, base) or self._unambiguous(
+                section, self._best_plan(section, replacements, base), replacements
+            )
+            self._last[section, base] = self._tried[key]
+        return self._tried[key]
+
+    # outer sections --------------------------------------------------------------------------------
+    def _improve(
+        self,
+        order: list[AccessSection],
+        bases: Mapping[AccessSection, Lines | None],
+        plans: dict[AccessSection, SectionPlan],
+    ) -> dict[AccessSection, SectionPlan]:
+        """Return better plans: an outer section may have several texts that are right for its own chains, of
+        which only some leave a right text to an inner section."""
+        trials = _Trials(_MAX_TRIALS)
+        for section in order:
+            while plans[section].failing:
+                better = self._improve_outer(section, order, bases, plans, trials)
+                if better is None:
+                    break
+                plans = better
+        return plans
+
+    def _improve_outer(
+        self,
+        section: AccessSection,
+        order: list[AccessSection],
+        bases: Mapping[AccessSection, Lines | None],
+        plans: dict[AccessSection, SectionPlan],
+        trials: _Trials,
+    ) -> dict[AccessSection, SectionPlan] | None:
+        """Return better plans with another text of one section that precedes *section* in a failing chain."""
+        failing = plans[section].failing
+        nearby = {unit for chain, _example in failing for unit in chain.sections}
+        outer = {unit: chain for chain, _example in failing for unit in reversed(chain.sections[:-1])}
+        for unit, chain in outer.items():
+            if unit in self.decisions.failing_sections or unit in self.decisions.written:
+                continue
+            for plan in self._alternatives(unit, plans, chain):
+                if not trials.take():
+                    return None
+                tried = self._with_plan(unit, plan, order, bases, plans, nearby)
+                if tried[section].weight < plans[section].weight:
+                    tried = self._with_plan(unit, plan, order, bases, plans, None)
+                    if _is_better(tried, plans):
+                        self.obstacles.setdefault(unit, failing[0])
+                        return tried
+        return None
+
+    def _alternatives(
+        self, section: AccessSection, plans: Mapping[AccessSection, SectionPlan], chain: Chain
+    ) -> Iterator[SectionPlan]:
+        """Yield other texts of the section that are no worse for its own chains; *chain* leads further."""
+        replacements = {unit: plan.replacement for unit, plan in plans.items()}
+        seen = {replacements[section]}
+        sources = [self.proposals.replacements_of(section, replacements, base) for base in (*_BASES, None)]
+        for replacement in itertools.chain(self.proposals.varied(section, replacements, chain), *sources):
+            if replacement in seen:
+                continue
+            seen.add(replacement)
+            plan = self._evaluate(section, replacement, replacements, None)
+            if plan is not None and plan.weight <= plans[section].weight:
+                yield self._unambiguous(section, plan, replacements)
+
+    def _with_plan(
+        self,
+        unit: AccessSection,
+        plan: SectionPlan,
+        order: list[AccessSection],
+        bases: Mapping[AccessSection, Lines | None],
+        plans: Mapping[AccessSection, SectionPlan],
+        among: Container[AccessSection] | None,
+    ) -> dict[AccessSection, SectionPlan]:
+        """Return the plans with that of *unit* set, and those of the sections inside it found again, of
+        *among* alone if it is not None."""
+        changed = {unit}
+        tried = {**plans, unit: plan}
+        replacements = {section: known.replacement for section, known in tried.items()}
+        for section in order:
+            if section is unit or changed.isdisjoint(self.decisions.outer[section]):
+                continue
+            if among is None or section in among:
+                tried[section] = self._plan(section, bases[section], replacements)
+                replacements[section] = tried[section].replacement
+                if replacements[section] != plans[section].replacement:
+                    changed.add(section)
+        return tried
 
     def _given_plan(
         self, section: AccessSection, lines: Lines, replacements: dict[AccessSection, Replacement]
@@ -302,6 +409,21 @@ def _is_worse(begun: SectionPlan, best: SectionPlan) -> bool:
     if best.openings:
         return begun.openings > best.openings
     return bool(begun.openings) or len(begun.failing) > len(best.failing)
+
+
+def _is_better(tried: dict[AccessSection, SectionPlan], plans: dict[AccessSection, SectionPlan]) -> bool:
+    """Return True if *tried* has fewer failing chains, and opens no chain that *plans* does not open."""
+    return _failures(tried) < _failures(plans) and _opened(tried) <= _opened(plans)
+
+
+def _opened(plans: dict[AccessSection, SectionPlan]) -> set[Chain]:
+    """Return the chains, uncertain ones included, in which 2.4 admits a client that 2.2 refuses."""
+    return {
+        chain
+        for plan in plans.values()
+        for chain, example in (*plan.failing, *plan.possible)
+        if example is None or example.after is AccessVerdict.GRANTED
+    }
 
 
 def _failures(plans: dict[AccessSection, SectionPlan]) -> tuple[int, int]:
