@@ -69,6 +69,10 @@ class SectionPlan:
         return self.openings, len(self.failing), len(self.possible)
 
 
+_Attempt = tuple[dict[AccessSection, SectionPlan], Mapping[AccessSection, Lines | None]]
+"""The plans of all sections, and the lines under which each section was forced to keep its own."""
+
+
 class _Trials:
     """The number of texts of outer sections that may still be tried."""
 
@@ -106,6 +110,9 @@ class Solver:
         self.proposals = Proposals(decisions, placements, has_alias=has_alias)
         self.obstacles: dict[AccessSection, FailingChain] = {}
         self._tried: dict[tuple[AccessSection, Lines | None, tuple[Replacement, ...]], SectionPlan] = {}
+        self._adapted_plans: dict[
+            tuple[AccessSection, Lines | None, tuple[Replacement, ...]], SectionPlan
+        ] = {}
         self._last: dict[tuple[AccessSection, Lines | None], SectionPlan] = {}
 
     def ordered(self) -> list[AccessSection]:
@@ -125,25 +132,23 @@ class Solver:
     def solve(self) -> dict[AccessSection, SectionPlan]:
         """Return a plan for each section."""
         forced: set[AccessSection] = set(self.decisions.sections) if self.compat_first else set()
-        best: dict[AccessSection, SectionPlan] = {}
-        best_bases: dict[AccessSection, Lines | None] = {}
+        attempts: list[_Attempt] = []
         order = self.ordered()
         for base in _BASES:
             for _ in range(_ROUNDS):
                 bases = {section: base if section in forced else None for section in order}
                 plans = self._attempt(order, bases)
-                if not best or _failures(plans) < _failures(best):
-                    best = plans
-                    best_bases = bases
+                attempts.append((plans, bases))
                 failing = [one for written in plans.values() for one in written.failing]
                 more = {u: one for one in reversed(failing) for u in one[0].sections if u not in forced}
                 if not more:
                     break
                 self.obstacles.update(more)
                 forced.update(more)
-            if not any(_failures(best)):
-                return best
-        return self._improve(order, best_bases, best)
+            attempts.sort(key=lambda attempt: _failures(attempt[0]))
+            if not any(_failures(attempts[0][0])):
+                return attempts[0][0]
+        return self._improve(order, attempts)
 
     def _attempt(
         self, order: list[AccessSection], bases: Mapping[AccessSection, Lines | None]
@@ -172,15 +177,34 @@ class Solver:
         return self._tried[key]
 
     # outer sections --------------------------------------------------------------------------------
-    def _improve(
+    def _improve(self, order: list[AccessSection], attempts: list[_Attempt]) -> dict[AccessSection, SectionPlan]:
+        """Return better plans than those of *attempts*, the best of which is the first: an outer section may
+        have several texts that are right for its own chains, of which few leave a right text to an inner one.
+        """
+        best = attempts[0][0]
+        trials = _Trials(_MAX_TRIALS)
+        started: list[dict[AccessSection, Replacement]] = []
+        for plans, bases in attempts:
+            start = {section: plan.replacement for section, plan in plans.items()}
+            if start in started or _failures(plans)[0] > _failures(best)[0]:
+                continue
+            started.append(start)
+            improved = self._improve_attempt(order, plans, bases, trials)
+            if improved is plans:
+                continue
+            if _is_better(improved, best):
+                best = improved
+            if not any(_failures(best)):
+                break
+        return best
+
+    def _improve_attempt(
         self,
         order: list[AccessSection],
-        bases: Mapping[AccessSection, Lines | None],
         plans: dict[AccessSection, SectionPlan],
+        bases: Mapping[AccessSection, Lines | None],
+        trials: _Trials,
     ) -> dict[AccessSection, SectionPlan]:
-        """Return better plans: an outer section may have several texts that are right for its own chains, of
-        which only some leave a right text to an inner section."""
-        trials = _Trials(_MAX_TRIALS)
         for section in order:
             while plans[section].failing:
                 better = self._improve_outer(section, order, bases, plans, trials)
@@ -248,11 +272,32 @@ class Solver:
             if section is unit or changed.isdisjoint(self.decisions.outer[section]):
                 continue
             if among is None or section in among:
-                tried[section] = self._plan(section, bases[section], replacements)
+                tried[section] = self._adapted(section, plans[section], bases[section], replacements)
                 replacements[section] = tried[section].replacement
                 if replacements[section] != plans[section].replacement:
                     changed.add(section)
         return tried
+
+    def _adapted(
+        self,
+        section: AccessSection,
+        present: SectionPlan,
+        base: Lines | None,
+        replacements: dict[AccessSection, Replacement],
+    ) -> SectionPlan:
+        """Return the present text of the section if it is right under *replacements* too, else the best one.
+
+        The result depends on no earlier trial, so equivalent hosts get equal texts.
+        """
+        kept = self._evaluate(section, present.replacement, replacements, None)
+        assert kept is not None  # nothing is better
+        if not kept.failing or section in self.decisions.written:
+            return kept
+        key = (section, base, tuple(replacements[outer] for outer in self.decisions.outer[section]))
+        if key not in self._adapted_plans:
+            best = self._best_plan(section, replacements, base)
+            self._adapted_plans[key] = self._unambiguous(section, best, replacements)
+        return self._adapted_plans[key]
 
     def _given_plan(
         self, section: AccessSection, lines: Lines, replacements: dict[AccessSection, Replacement]
