@@ -177,7 +177,9 @@ class Solver:
         return self._tried[key]
 
     # outer sections --------------------------------------------------------------------------------
-    def _improve(self, order: list[AccessSection], attempts: list[_Attempt]) -> dict[AccessSection, SectionPlan]:
+    def _improve(
+        self, order: list[AccessSection], attempts: list[_Attempt]
+    ) -> dict[AccessSection, SectionPlan]:
         """Return better plans than those of *attempts*, the best of which is the first: an outer section may
         have several texts that are right for its own chains, of which few leave a right text to an inner one.
         """
@@ -205,6 +207,7 @@ class Solver:
         bases: Mapping[AccessSection, Lines | None],
         trials: _Trials,
     ) -> dict[AccessSection, SectionPlan]:
+        """Return *plans* with other texts of outer sections, as long as each makes fewer chains fail."""
         for section in order:
             while plans[section].failing:
                 better = self._improve_outer(section, order, bases, plans, trials)

@@ -115,3 +115,22 @@ def test_a_text_that_admits_more_is_worse_than_one_that_refuses_more(
     assert closing.weight < _plan(opening).weight
     assert _plan((GRANTED, FORBIDDEN)).weight < closing.weight
     assert _plan().weight < _plan((GRANTED, FORBIDDEN)).weight
+
+
+def test_an_outer_section_takes_the_text_that_leaves_one_to_an_inner_section(tmp_path: Path) -> None:
+    """2.2 merges the Satisfy Any of <Files> with the Require of the <Location>: carol gets /z/in/n.html."""
+    conf = (
+        f"{MODULES}DocumentRoot ROOT/htdocs\n<Directory />\nOrder deny,allow\nDeny from all\n</Directory>\n"
+        f"<Directory ROOT/htdocs/z>\n{USER}</Directory>\n"
+        f"<Directory ROOT/htdocs/y>\n{USER}Require valid-user\n</Directory>\n"
+        f"<Files n.html>\n{DENIED}Satisfy Any\n</Files>\n"
+        "<Location /z/in/>\nRequire user carol\n</Location>\n"
+    )
+    files: dict[str, str | bytes] = dict.fromkeys(
+        ("htdocs/z/n.html", "htdocs/z/in/n.html", "htdocs/z/in/x.txt", "htdocs/y/n.html"), ""
+    )
+    result = upgrade(config_tree(tmp_path, {"conf/httpd.conf": conf, **files}))
+    text = result.files[f"{tmp_path}/conf/httpd.conf"].decode()
+    page = text.partition("<Location /z/in/>")[2].partition("</Location>")[0]
+    assert [line.strip() for line in page.split("\n") if line.strip()] == ["Require user carol"]
+    assert not any(finding.risk in (Risk.OPENS, Risk.CLOSES) for finding in result.needs_review)
