@@ -94,12 +94,12 @@ class Proposals:
         for holder in reversed(holders(section, chain)):
             if not can_hold(holder, section):
                 continue
-            kept = [repeat for repeat in present.repeats if repeat.holder is not holder]
+            others = [repeat for repeat in present.repeats if repeat.holder is not holder]
             for lines in texts:
                 if not self._is_admitted(holder, lines):
                     continue
                 for added in self._placements.repetitions(section, holder, [chain], lines):
-                    inner_last = sorted((*kept, *added), key=lambda one: len(directory_of(one.holder)))
+                    inner_last = sorted((*others, *added), key=lambda one: len(directory_of(one.holder)))
                     candidate = Replacement(present.control, tuple(inner_last))
                     if self._is_right(section, candidate, replacements, (), added):
                         yield candidate

@@ -292,10 +292,10 @@ class Solver:
 
         The result depends on no earlier trial, so equivalent hosts get equal texts.
         """
-        kept = self._evaluate(section, present.replacement, replacements, None)
-        assert kept is not None  # nothing is better
-        if not kept.failing or section in self.decisions.written:
-            return kept
+        unchanged = self._evaluate(section, present.replacement, replacements, None)
+        assert unchanged is not None  # nothing is better
+        if not unchanged.failing or section in self.decisions.written:
+            return unchanged
         key = (section, base, tuple(replacements[outer] for outer in self.decisions.outer[section]))
         if key not in self._adapted_plans:
             best = self._best_plan(section, replacements, base)
