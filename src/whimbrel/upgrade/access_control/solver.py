@@ -31,8 +31,13 @@ _MAX_POSSIBLE: Final = 64
 _MAX_FURTHER: Final = 12
 """The maximum number of further candidates once one is right for all certain chains."""
 
-_MAX_TRIALS: Final = 400
-"""The maximum number of texts of outer sections that are tried for the sake of inner ones."""
+_PASSES: Final = (slice(0, 2), slice(2, 24))
+"""The texts of one outer section that are tried for the sake of an inner one, in each pass over all sections:
+the first texts of all sections come before further ones of any."""
+
+_MIN_COMPARISONS: Final = 4000
+"""The comparisons of chains that trials of outer texts may always make; they may make two thirds of
+those of the search before, which cost more."""
 
 FailingChain = tuple[Chain, Counterexample | None]
 """A chain that a text does not make right, with an example client."""
@@ -71,18 +76,6 @@ class SectionPlan:
 
 _Attempt = tuple[dict[AccessSection, SectionPlan], Mapping[AccessSection, Lines | None]]
 """The plans of all sections, and the lines under which each section was forced to keep its own."""
-
-
-class _Trials:
-    """The number of texts of outer sections that may still be tried."""
-
-    def __init__(self, left: int) -> None:
-        self._left = left
-
-    def take(self) -> bool:
-        """Return True if a trial is left, and count it."""
-        self._left -= 1
-        return self._left >= 0
 
 
 class Solver:
@@ -184,14 +177,14 @@ class Solver:
         have several texts that are right for its own chains, of which few leave a right text to an inner one.
         """
         best = attempts[0][0]
-        trials = _Trials(_MAX_TRIALS)
+        last = self.decisions.compared + max(self.decisions.compared * 2 // 3, _MIN_COMPARISONS)
         started: list[dict[AccessSection, Replacement]] = []
         for plans, bases in attempts:
             start = {section: plan.replacement for section, plan in plans.items()}
             if start in started or _failures(plans)[0] > _failures(best)[0]:
                 continue
             started.append(start)
-            improved = self._improve_attempt(order, plans, bases, trials)
+            improved = self._improve_attempt(order, plans, bases, last)
             if improved is plans:
                 continue
             if _is_better(improved, best):
@@ -205,12 +198,15 @@ class Solver:
         order: list[AccessSection],
         plans: dict[AccessSection, SectionPlan],
         bases: Mapping[AccessSection, Lines | None],
-        trials: _Trials,
+        last: int,
     ) -> dict[AccessSection, SectionPlan]:
-        """Return *plans* with other texts of outer sections, as long as each makes fewer chains fail."""
-        for section in order:
+        """Return *plans* with other texts of outer sections, as long as each makes fewer chains fail.
+
+        *last*: the number of compared chains at which the trials end.
+        """
+        for texts, section in itertools.product(_PASSES, order):
             while plans[section].failing:
-                better = self._improve_outer(section, order, bases, plans, trials)
+                better = self._improve_outer(section, order, bases, plans, texts, last)
                 if better is None:
                     break
                 plans = better
@@ -222,17 +218,20 @@ class Solver:
         order: list[AccessSection],
         bases: Mapping[AccessSection, Lines | None],
         plans: dict[AccessSection, SectionPlan],
-        trials: _Trials,
+        texts: slice,
+        last: int,
     ) -> dict[AccessSection, SectionPlan] | None:
-        """Return better plans with another text of one section that precedes *section* in a failing chain."""
+        """Return better plans with another text, among *texts* of all, of one section that precedes *section*
+        in a failing chain."""
         failing = plans[section].failing
         nearby = {unit for chain, _example in failing for unit in chain.sections}
         outer = {unit: chain for chain, _example in failing for unit in reversed(chain.sections[:-1])}
         for unit, chain in outer.items():
             if unit in self.decisions.failing_sections or unit in self.decisions.written:
                 continue
-            for plan in self._alternatives(unit, plans, chain):
-                if not trials.take():
+            alternatives = self._alternatives(unit, plans, chain)
+            for plan in itertools.islice(alternatives, texts.start, texts.stop):
+                if self.decisions.compared >= last:
                     return None
                 tried = self._with_plan(unit, plan, order, bases, plans, nearby)
                 if tried[section].weight < plans[section].weight:
@@ -267,7 +266,7 @@ class Solver:
         among: Container[AccessSection] | None,
     ) -> dict[AccessSection, SectionPlan]:
         """Return the plans with that of *unit* set, and those of the sections inside it found again, of
-        *among* alone if it is not None."""
+        *among* alone, and up to the first that becomes worse, if it is not None."""
         changed = {unit}
         tried = {**plans, unit: plan}
         replacements = {section: known.replacement for section, known in tried.items()}
@@ -279,6 +278,8 @@ class Solver:
                 replacements[section] = tried[section].replacement
                 if replacements[section] != plans[section].replacement:
                     changed.add(section)
+                if among is not None and tried[section].weight > plans[section].weight:
+                    break
         return tried
 
     def _adapted(
