@@ -106,7 +106,9 @@ class ReportEntry:
     @property
     def is_note(self) -> bool:
         """Return True if there is nothing to do; a note does not change the exit code."""
-        return self.risk is Risk.COSMETIC and not self.is_fixable and not self.waits_for
+        if self.is_fixable or self.waits_for:
+            return False
+        return self.risk is Risk.COSMETIC or (self.risk is not Risk.BREAKS and not self.needs_review)
 
     @property
     def sort_key(self) -> tuple[str, int, str]:

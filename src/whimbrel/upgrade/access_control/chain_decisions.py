@@ -110,6 +110,7 @@ class ChainDecisions:
         }
         self.guards = frozenset(section for section in solved if is_guard(section))
         self._decisions_22: dict[Chain, AccessDecision | None] = {}
+        self.compared = 0
         self.overrides = _overrides(chains)
         self.chains_by_end = self._chains_by_end()
         self.outer = {
@@ -166,6 +167,7 @@ class ChainDecisions:
         applies: Applies | None = None,
     ) -> tuple[bool, Counterexample | None]:
         """Return True if the chain decides differently with *replacements*, and a client that shows it."""
+        self.compared += 1
         before = self.decide_22(chain)
         after = self.decide_24(chain, replacements, applies)
         if before is None:

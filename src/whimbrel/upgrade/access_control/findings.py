@@ -6,7 +6,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from typing import Final
 
-from whimbrel.access.decision import AccessVerdict, Counterexample
+from whimbrel.access.decision import AccessVerdict
 from whimbrel.base.errors import SourceLocation
 from whimbrel.base.lazy_dataclasses import replace
 from whimbrel.catalogue import catalogue
@@ -34,7 +34,7 @@ from whimbrel.upgrade.access_control.guards import is_guard
 from whimbrel.upgrade.access_control.native import ERROR_500
 from whimbrel.upgrade.access_control.replacement import Lines, Replacement
 from whimbrel.upgrade.access_control.sections import AccessSection, Chain
-from whimbrel.upgrade.access_control.solver import SectionPlan
+from whimbrel.upgrade.access_control.solver import FailingChain, SectionPlan
 from whimbrel.upgrade.access_control.staying_lines import (
     outer_password_finding,
     remaining,
@@ -52,6 +52,9 @@ from whimbrel.upgrade.source.walk import walk
 
 UNCHANGED: Final = "nobody gains or loses access"
 """What is true of a section if every chain that ends with it was compared exactly."""
+
+IF_EVER: Final = "if such a request is ever made: "
+"""What comes before a request for which no file is there."""
 
 
 def findings_of_rule(tree: ConfigTree, number: str) -> Iterator[Finding]:
@@ -283,10 +286,10 @@ def section_finding(
         and section.file.path in refused_files(tree)
     ):
         return None  # X22 reports the whole file
-    if plan.failing or (_expected_requests(plan) and not section.is_page):
+    if plan.failing or (_pending_requests(plan) and not section.is_page):
         return _failing_finding(tree, analysis, section, number, edits)
     if not edits:
-        return _compat_note(tree, analysis, section, number)
+        return _compat_note(tree, analysis, section, number) or _unmet_note(tree, analysis, section, number)
     return _solved_finding(tree, analysis, section, number, edits)
 
 
@@ -299,12 +302,12 @@ def _failing_finding(
 ) -> Finding:
     """Return the finding about a section for which no text decides as 2.2 did."""
     plan = analysis.plans[section]
-    wrong = plan.failing or _expected_requests(plan)
-    before = "" if plan.failing else "if such a request is ever made: "
+    wrong = plan.failing or sorted(_pending_requests(plan), key=lambda one: not _opens(one))
+    before = "" if plan.failing else IF_EVER
     evidence = "\n".join(
         before + _evidence(chain, str(example) if example else "") for chain, example in wrong[:3]
     ) + _example_origin(analysis, section)
-    opens = any(example is not None and example.after == AccessVerdict.GRANTED for _, example in wrong)
+    opens = any(map(_opens, wrong))
     return Finding(
         number,
         section.place,
@@ -317,20 +320,52 @@ def _failing_finding(
     )
 
 
-def _open_requests(plan: SectionPlan) -> list[tuple[Chain, Counterexample | None]]:
+def _opens(request: FailingChain) -> bool:
+    """Return True if 2.4 admits the example client of the request, which 2.2 refuses."""
+    example = request[1]
+    return example is not None and example.after is AccessVerdict.GRANTED
+
+
+def _open_requests(plan: SectionPlan) -> list[FailingChain]:
     """Return the requests without a file that the new text decides otherwise than 2.2, with a client."""
     return [
         (chain, example) for chain, example in plan.possible if example is not None and not chain.is_prefix
     ]
 
 
-def _expected_requests(plan: SectionPlan) -> list[tuple[Chain, Counterexample | None]]:
-    """Return those of `_open_requests` that are not about single files, each in a directory that lacks it."""
-    return [
-        (chain, example)
-        for chain, example in _open_requests(plan)
-        if not any(section.names_files for section in chain.sections)
-    ]
+def _pending_requests(plan: SectionPlan) -> list[FailingChain]:
+    """Return those of `_open_requests` that ask for a decision: all if 2.4 admits more, else those that are
+    not about single files, each in a directory that lacks it."""
+    requests = _open_requests(plan)
+    if any(map(_opens, requests)):
+        return requests
+    return [one for one in requests if not any(section.names_files for section in one[0].sections)]
+
+
+def _evidence_of_others(analysis: AccessAnalysis, section: AccessSection) -> str:
+    """Return two requests without a file that 2.4 decides otherwise, "" for none."""
+    others = _open_requests(analysis.plans[section])[:2]
+    lines = [IF_EVER + _evidence(chain, str(example)) for chain, example in others]
+    return "\n".join(lines) + _example_origin(analysis, section) * bool(others)
+
+
+def _unmet_note(
+    tree: ConfigTree, analysis: AccessAnalysis, section: AccessSection, number: str
+) -> Finding | None:
+    """Return the finding about a section that keeps its text and refuses more for files that may come; None
+    if 2.4 decides all requests as 2.2 did."""
+    evidence = "" if section.is_page else _evidence_of_others(analysis, section)
+    if not evidence:
+        return None
+    return Finding(
+        number,
+        section.place,
+        _message(tree, analysis, section),
+        "nothing has to be done unless such a file is created: 2.4 admits fewer clients to it",
+        Risk.CLOSES,
+        Safety.SAFE,
+        evidence=evidence,
+    )
 
 
 def _solved_finding(
@@ -343,9 +378,7 @@ def _solved_finding(
     """Return the finding about a section whose new text decides as 2.2 did."""
     plan = analysis.plans[section]
     others = _open_requests(plan)
-    evidence = "\n".join(
-        "if such a request is ever made: " + _evidence(chain, str(example)) for chain, example in others[:2]
-    ) + _example_origin(analysis, section) * bool(others)
+    evidence = _evidence_of_others(analysis, section)
     served = analysis.served_by_22(section) if is_guard(section) else None
     if served is not None:
         return Finding(

@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Final
 
 from whimbrel.access.layers import AccessLine
+from whimbrel.base.lazy_dataclasses import replace
 from whimbrel.config.model import SectionKind
 from whimbrel.upgrade.access_control import compat, native
 from whimbrel.upgrade.access_control.chain_decisions import ChainDecisions, is_refused
@@ -19,7 +20,9 @@ from whimbrel.upgrade.access_control.replacement import (
     Replacement,
     can_hold,
     can_repeat,
+    directory_of,
     group_by_directory,
+    holders,
     with_replacement,
 )
 from whimbrel.upgrade.access_control.sections import AccessSection, Chain
@@ -72,6 +75,34 @@ class Proposals:
         certain = [chain for chain in ends if chain.is_certain]
         for chains in (named, certain) if 0 < len(certain) < len(named) else (certain or ends,):
             yield from self._repeated(section, replacements, chains)
+
+    def varied(
+        self, section: AccessSection, replacements: dict[AccessSection, Replacement], chain: Chain
+    ) -> Iterator[Replacement]:
+        """Yield the present replacement of the section with an Order that admits every client, and with other
+        repetitions in the directories of *chain*, which leads to an inner section."""
+        present = replacements[section]
+        repeats = tuple(replace(repeat, control=_neutral(repeat.control)) for repeat in present.repeats)
+        yield Replacement(_neutral(present.control), present.repeats)
+        yield Replacement(_neutral(present.control), repeats)
+        if not can_repeat(section) or chain.given:
+            return
+        at = chain.sections.index(section) + 1
+        lines_22 = [self.decisions.lines[unit] for unit in chain.sections[:at]]
+        forms = (*self._forms(native.propose, lines_22), *self._forms(compat.propose, lines_22))
+        texts = dict.fromkeys((self.decisions.control_lines[section], *map(_neutral, forms), *forms))
+        for holder in reversed(holders(section, chain)):
+            if not can_hold(holder, section):
+                continue
+            others = [repeat for repeat in present.repeats if repeat.holder is not holder]
+            for lines in texts:
+                if not self._is_admitted(holder, lines):
+                    continue
+                for added in self._placements.repetitions(section, holder, [chain], lines):
+                    inner_last = sorted((*others, *added), key=lambda one: len(directory_of(one.holder)))
+                    candidate = Replacement(present.control, tuple(inner_last))
+                    if self._is_right(section, candidate, replacements, (), added):
+                        yield candidate
 
     def _candidates(
         self, section: AccessSection, replacements: dict[AccessSection, Replacement], base: Lines | None
@@ -240,6 +271,12 @@ class Proposals:
             return not any(
                 self.decisions.differs(chain, replacements)[0] for chain in chains
             ) and self._placements.is_right(section, added, replacements)
+
+
+def _neutral(lines: Lines) -> Lines:
+    """Return the lines with an Order that admits every client, unless they have Order, Allow, Deny or Satisfy
+    already."""
+    return lines if not lines or has_directive(lines, RECORD | {"satisfy"}) else (*_NEUTRAL, *lines)
 
 
 def in_container(lines: Lines) -> Lines:

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+import itertools
+from collections.abc import Container, Iterator, Mapping
 from typing import Final
 
 from whimbrel.access.decision import AccessVerdict, Counterexample
@@ -29,6 +30,14 @@ needs.
 _MAX_POSSIBLE: Final = 64
 _MAX_FURTHER: Final = 12
 """The maximum number of further candidates once one is right for all certain chains."""
+
+_PASSES: Final = (slice(0, 2), slice(2, 24))
+"""The texts of one outer section that are tried for the sake of an inner one, in each pass over all sections:
+the first texts of all sections come before further ones of any."""
+
+_MIN_COMPARISONS: Final = 4000
+"""The comparisons of chains that trials of outer texts may always make; they may make two thirds of
+those of the search before, which cost more."""
 
 FailingChain = tuple[Chain, Counterexample | None]
 """A chain that a text does not make right, with an example client."""
@@ -65,6 +74,10 @@ class SectionPlan:
         return self.openings, len(self.failing), len(self.possible)
 
 
+_Attempt = tuple[dict[AccessSection, SectionPlan], Mapping[AccessSection, Lines | None]]
+"""The plans of all sections, and the lines under which each section was forced to keep its own."""
+
+
 class Solver:
     """The search over all sections of one `ChainDecisions`.
 
@@ -90,6 +103,9 @@ class Solver:
         self.proposals = Proposals(decisions, placements, has_alias=has_alias)
         self.obstacles: dict[AccessSection, FailingChain] = {}
         self._tried: dict[tuple[AccessSection, Lines | None, tuple[Replacement, ...]], SectionPlan] = {}
+        self._adapted_plans: dict[
+            tuple[AccessSection, Lines | None, tuple[Replacement, ...]], SectionPlan
+        ] = {}
         self._last: dict[tuple[AccessSection, Lines | None], SectionPlan] = {}
 
     def ordered(self) -> list[AccessSection]:
@@ -109,43 +125,183 @@ class Solver:
     def solve(self) -> dict[AccessSection, SectionPlan]:
         """Return a plan for each section."""
         forced: set[AccessSection] = set(self.decisions.sections) if self.compat_first else set()
-        best: dict[AccessSection, SectionPlan] = {}
+        attempts: list[_Attempt] = []
         order = self.ordered()
         for base in _BASES:
             for _ in range(_ROUNDS):
-                plans = self._attempt(order, forced, base)
-                if not best or _failures(plans) < _failures(best):
-                    best = plans
+                bases = {section: base if section in forced else None for section in order}
+                plans = self._attempt(order, bases)
+                attempts.append((plans, bases))
                 failing = [one for written in plans.values() for one in written.failing]
                 more = {u: one for one in reversed(failing) for u in one[0].sections if u not in forced}
                 if not more:
                     break
                 self.obstacles.update(more)
                 forced.update(more)
-            if not any(_failures(best)):
-                break
-        return best
+            attempts.sort(key=lambda attempt: _failures(attempt[0]))
+            if not any(_failures(attempts[0][0])):
+                return attempts[0][0]
+        return self._improve(order, attempts)
 
     def _attempt(
-        self, order: list[AccessSection], forced: set[AccessSection], base: Lines
+        self, order: list[AccessSection], bases: Mapping[AccessSection, Lines | None]
     ) -> dict[AccessSection, SectionPlan]:
         replacements: dict[AccessSection, Replacement] = {}
         plans: dict[AccessSection, SectionPlan] = {}
         for number, section in enumerate(order):
             self.report_progress("what sections become", number, len(order))
-            under = base if section in forced else None
-            key = (section, under, tuple(replacements[outer] for outer in self.decisions.outer[section]))
-            given = self.decisions.written.get(section)
-            if given is not None:
-                self._tried[key] = self._given_plan(section, given, replacements)
-            elif key not in self._tried:
-                self._tried[key] = self._reuse_last_plan(section, replacements, under) or self._unambiguous(
-                    section, self._best_plan(section, replacements, under), replacements
-                )
-                self._last[section, under] = self._tried[key]
-            plans[section] = self._tried[key]
+            plans[section] = self._plan(section, bases[section], replacements)
             replacements[section] = plans[section].replacement
         return plans
+
+    def _plan(
+        self, section: AccessSection, base: Lines | None, replacements: dict[AccessSection, Replacement]
+    ) -> SectionPlan:
+        """Return the plan of a section under the present replacements of its outer sections."""
+        key = (section, base, tuple(replacements[outer] for outer in self.decisions.outer[section]))
+        given = self.decisions.written.get(section)
+        if given is not None:
+            self._tried[key] = self._given_plan(section, given, replacements)
+        elif key not in self._tried:
+            self._tried[key] = self._reuse_last_plan(section, replacements, base) or self._unambiguous(
+                section, self._best_plan(section, replacements, base), replacements
+            )
+            self._last[section, base] = self._tried[key]
+        return self._tried[key]
+
+    # outer sections --------------------------------------------------------------------------------
+    def _improve(
+        self, order: list[AccessSection], attempts: list[_Attempt]
+    ) -> dict[AccessSection, SectionPlan]:
+        """Return better plans than those of *attempts*, the best of which is the first: an outer section may
+        have several texts that are right for its own chains, of which few leave a right text to an inner one.
+        """
+        best = attempts[0][0]
+        last = self.decisions.compared + max(self.decisions.compared * 2 // 3, _MIN_COMPARISONS)
+        started: list[dict[AccessSection, Replacement]] = []
+        for plans, bases in attempts:
+            start = {section: plan.replacement for section, plan in plans.items()}
+            if start in started or _failures(plans)[0] > _failures(best)[0]:
+                continue
+            started.append(start)
+            improved = self._improve_attempt(order, plans, bases, last)
+            if improved is plans:
+                continue
+            if _is_better(improved, best):
+                best = improved
+            if not any(_failures(best)):
+                break
+        return best
+
+    def _improve_attempt(
+        self,
+        order: list[AccessSection],
+        plans: dict[AccessSection, SectionPlan],
+        bases: Mapping[AccessSection, Lines | None],
+        last: int,
+    ) -> dict[AccessSection, SectionPlan]:
+        """Return *plans* with other texts of outer sections, as long as each makes fewer chains fail.
+
+        *last*: the number of compared chains at which the trials end.
+        """
+        for texts, section in itertools.product(_PASSES, order):
+            while plans[section].failing:
+                better = self._improve_outer(section, order, bases, plans, texts, last)
+                if better is None:
+                    break
+                plans = better
+        return plans
+
+    def _improve_outer(
+        self,
+        section: AccessSection,
+        order: list[AccessSection],
+        bases: Mapping[AccessSection, Lines | None],
+        plans: dict[AccessSection, SectionPlan],
+        texts: slice,
+        last: int,
+    ) -> dict[AccessSection, SectionPlan] | None:
+        """Return better plans with another text, among *texts* of all, of one section that precedes *section*
+        in a failing chain."""
+        failing = plans[section].failing
+        nearby = {unit for chain, _example in failing for unit in chain.sections}
+        outer = {unit: chain for chain, _example in failing for unit in reversed(chain.sections[:-1])}
+        for unit, chain in outer.items():
+            if unit in self.decisions.failing_sections or unit in self.decisions.written:
+                continue
+            alternatives = self._alternatives(unit, plans, chain)
+            for plan in itertools.islice(alternatives, texts.start, texts.stop):
+                if self.decisions.compared >= last:
+                    return None
+                tried = self._with_plan(unit, plan, order, bases, plans, nearby)
+                if tried[section].weight < plans[section].weight:
+                    tried = self._with_plan(unit, plan, order, bases, plans, None)
+                    if _is_better(tried, plans):
+                        self.obstacles.setdefault(unit, failing[0])
+                        return tried
+        return None
+
+    def _alternatives(
+        self, section: AccessSection, plans: Mapping[AccessSection, SectionPlan], chain: Chain
+    ) -> Iterator[SectionPlan]:
+        """Yield other texts of the section that are no worse for its own chains; *chain* leads further."""
+        replacements = {unit: plan.replacement for unit, plan in plans.items()}
+        seen = {replacements[section]}
+        sources = [self.proposals.replacements_of(section, replacements, base) for base in (*_BASES, None)]
+        for replacement in itertools.chain(self.proposals.varied(section, replacements, chain), *sources):
+            if replacement in seen:
+                continue
+            seen.add(replacement)
+            plan = self._evaluate(section, replacement, replacements, None)
+            if plan is not None and plan.weight <= plans[section].weight:
+                yield self._unambiguous(section, plan, replacements)
+
+    def _with_plan(
+        self,
+        unit: AccessSection,
+        plan: SectionPlan,
+        order: list[AccessSection],
+        bases: Mapping[AccessSection, Lines | None],
+        plans: Mapping[AccessSection, SectionPlan],
+        among: Container[AccessSection] | None,
+    ) -> dict[AccessSection, SectionPlan]:
+        """Return the plans with that of *unit* set, and those of the sections inside it found again, of
+        *among* alone, and up to the first that becomes worse, if it is not None."""
+        changed = {unit}
+        tried = {**plans, unit: plan}
+        replacements = {section: known.replacement for section, known in tried.items()}
+        for section in order:
+            if section is unit or changed.isdisjoint(self.decisions.outer[section]):
+                continue
+            if among is None or section in among:
+                tried[section] = self._adapted(section, plans[section], bases[section], replacements)
+                replacements[section] = tried[section].replacement
+                if replacements[section] != plans[section].replacement:
+                    changed.add(section)
+                if among is not None and tried[section].weight > plans[section].weight:
+                    break
+        return tried
+
+    def _adapted(
+        self,
+        section: AccessSection,
+        present: SectionPlan,
+        base: Lines | None,
+        replacements: dict[AccessSection, Replacement],
+    ) -> SectionPlan:
+        """Return the present text of the section if it is right under *replacements* too, else the best one.
+
+        The result depends on no earlier trial, so equivalent hosts get equal texts.
+        """
+        unchanged = self._evaluate(section, present.replacement, replacements, None)
+        assert unchanged is not None  # nothing is better
+        if not unchanged.failing or section in self.decisions.written:
+            return unchanged
+        key = (section, base, tuple(replacements[outer] for outer in self.decisions.outer[section]))
+        if key not in self._adapted_plans:
+            best = self._best_plan(section, replacements, base)
+            self._adapted_plans[key] = self._unambiguous(section, best, replacements)
+        return self._adapted_plans[key]
 
     def _given_plan(
         self, section: AccessSection, lines: Lines, replacements: dict[AccessSection, Replacement]
@@ -302,6 +458,21 @@ def _is_worse(begun: SectionPlan, best: SectionPlan) -> bool:
     if best.openings:
         return begun.openings > best.openings
     return bool(begun.openings) or len(begun.failing) > len(best.failing)
+
+
+def _is_better(tried: dict[AccessSection, SectionPlan], plans: dict[AccessSection, SectionPlan]) -> bool:
+    """Return True if *tried* has fewer failing chains, and opens no chain that *plans* does not open."""
+    return _failures(tried) < _failures(plans) and _opened(tried) <= _opened(plans)
+
+
+def _opened(plans: dict[AccessSection, SectionPlan]) -> set[Chain]:
+    """Return the chains, uncertain ones included, in which 2.4 admits a client that 2.2 refuses."""
+    return {
+        chain
+        for plan in plans.values()
+        for chain, example in (*plan.failing, *plan.possible)
+        if example is None or example.after is AccessVerdict.GRANTED
+    }
 
 
 def _failures(plans: dict[AccessSection, SectionPlan]) -> tuple[int, int]:

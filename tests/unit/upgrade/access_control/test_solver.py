@@ -13,11 +13,15 @@ from tests.unit.upgrade.config_trees import config_tree
 
 from whimbrel.access.clients import ExampleClient
 from whimbrel.access.decision import AccessVerdict, Counterexample
+from whimbrel.config.options import LoadOptions
+from whimbrel.upgrade.access_control.findings import IF_EVER
 from whimbrel.upgrade.access_control.replacement import Replacement
 from whimbrel.upgrade.access_control.sections import Chain
 from whimbrel.upgrade.access_control.solver import SectionPlan
-from whimbrel.upgrade.check.fixpoint import upgrade
-from whimbrel.upgrade.model import Risk
+from whimbrel.upgrade.check.fixpoint import UpgradeResult, upgrade
+from whimbrel.upgrade.model import Finding, Risk
+from whimbrel.verify.loading import load_sides
+from whimbrel.verify.verify import verify
 
 FORBIDDEN, CHALLENGE, GRANTED = AccessVerdict.FORBIDDEN, AccessVerdict.CHALLENGE, AccessVerdict.GRANTED
 DENIED = "Order allow,deny\nDeny from all\n"
@@ -115,3 +119,86 @@ def test_a_text_that_admits_more_is_worse_than_one_that_refuses_more(
     assert closing.weight < _plan(opening).weight
     assert _plan((GRANTED, FORBIDDEN)).weight < closing.weight
     assert _plan().weight < _plan((GRANTED, FORBIDDEN)).weight
+
+
+def test_an_outer_section_takes_the_text_that_leaves_one_to_an_inner_section(tmp_path: Path) -> None:
+    """2.2 merges the Satisfy Any of <Files> with the Require of the <Location>: carol gets /z/in/n.html."""
+    conf = (
+        f"{MODULES}DocumentRoot ROOT/htdocs\n<Directory />\nOrder deny,allow\nDeny from all\n</Directory>\n"
+        f"<Directory ROOT/htdocs/z>\n{USER}</Directory>\n"
+        f"<Directory ROOT/htdocs/y>\n{USER}Require valid-user\n</Directory>\n"
+        f"<Files n.html>\n{DENIED}Satisfy Any\n</Files>\n"
+        "<Location /z/in/>\nRequire user carol\n</Location>\n"
+    )
+    files: dict[str, str | bytes] = dict.fromkeys(
+        ("htdocs/z/n.html", "htdocs/z/in/n.html", "htdocs/z/in/x.txt", "htdocs/y/n.html"), ""
+    )
+    result = upgrade(config_tree(tmp_path, {"conf/httpd.conf": conf, **files}))
+    text = result.files[f"{tmp_path}/conf/httpd.conf"].decode()
+    page = text.partition("<Location /z/in/>")[2].partition("</Location>")[0]
+    assert [line.strip() for line in page.split("\n") if line.strip()] == ["Require user carol"]
+    assert not any(finding.risk in (Risk.OPENS, Risk.CLOSES) for finding in result.needs_review)
+
+
+SHARED = "<VirtualHost *:80>\nServerName %s.example\nDocumentRoot ROOT/htdocs\n%s</VirtualHost>\n"
+
+
+def _server_without_the_file(lines: str) -> dict[str, str | bytes]:
+    """Two hosts that share a directory with *lines* in its .htaccess file; <Files> of one names n.html.
+
+    The file cannot hold what the section of one host needs there, and n.html is in another directory alone.
+    """
+    names = f"<Files n.html>\n{USER}Require user bob\n</Files>\n"
+    other = f"<Directory ROOT/htdocs/y>\n{USER}Require user alice\n</Directory>\n"
+    hosts = SHARED % ("a", names) + SHARED % ("b", "")
+    return {
+        "conf/httpd.conf": f"ServerRoot ROOT\nNameVirtualHost *:80\n{HEAD}{other}{hosts}",
+        "conf/users": "bob:x\n",
+        "htdocs/z/.htaccess": lines,
+        "htdocs/z/f.html": "",
+        "htdocs/y/n.html": "",
+    }
+
+
+def _finding_about_files(result: UpgradeResult) -> Finding:
+    (found,) = (one for one in result.findings if IF_EVER in one.evidence)
+    return found
+
+
+def test_an_opening_for_a_file_that_may_come_is_to_decide_where_the_text_stays(tmp_path: Path) -> None:
+    """2.2 merges the Order of the .htaccess file with the Require of <Files>: bob needs both."""
+    files = _server_without_the_file("Order allow,deny\nAllow from 10.2\n")
+    result = upgrade(config_tree(tmp_path, files))
+    found = _finding_about_files(result)
+    assert "<Files n.html>" in result.files[f"{tmp_path}/conf/httpd.conf"].decode()
+    assert (found.risk, found.needs_review, found.edits) == (Risk.OPENS, True, ())
+    assert "/z/n.html: GET from 192.0.2.1 as bob: 2.2 answers 403, 2.4 answers 200" in found.evidence
+
+
+def test_verify_asks_for_a_file_that_may_come(tmp_path: Path) -> None:
+    files = _server_without_the_file("Order allow,deny\nAllow from 10.2\n")
+    result = upgrade(config_tree(tmp_path, files))
+    old = LoadOptions(server_root=str(tmp_path))
+    new = LoadOptions(server_root=str(tmp_path), overlay=dict(result.files))
+    groups = verify(*load_sides((old, new), ("2.2", "2.4"), ("2.2", "2.4"))).groups
+    asked = {example.probe.target for group in groups for example in group.examples if group.kind == "access"}
+    assert "/z/n.html" in asked
+
+
+def test_a_section_that_keeps_its_text_and_refuses_more_is_a_finding_without_a_decision(
+    tmp_path: Path,
+) -> None:
+    """2.2 admits 10.2 without a password, by the Satisfy Any of the .htaccess file."""
+    files = _server_without_the_file("Order allow,deny\nAllow from 10.2\nSatisfy Any\n")
+    found = _finding_about_files(upgrade(config_tree(tmp_path, files)))
+    assert (found.risk, found.needs_review, found.edits) == (Risk.CLOSES, False, ())
+    assert "/z/n.html: GET from 10.2.0.0 without a password: 2.2 answers 200" in found.evidence
+
+
+def test_an_opening_for_a_file_that_may_come_is_to_decide_where_the_text_changes(tmp_path: Path) -> None:
+    """The new text has to repeat the Satisfy Any of the directory with the file, and holds in all others."""
+    files = _server_without_the_file("Order allow,deny\nAllow from 10.2\n")
+    order = "Order allow,deny\nAllow from 10.3\nSatisfy Any\n"
+    text = str(files["conf/httpd.conf"]).replace("Require user alice\n", f"Require valid-user\n{order}")
+    found = _finding_about_files(upgrade(config_tree(tmp_path, {**files, "conf/httpd.conf": text})))
+    assert (found.risk, found.needs_review, bool(found.edits)) == (Risk.OPENS, True, True)
