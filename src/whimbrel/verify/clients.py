@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from itertools import islice
 from typing import Any, Final
 
@@ -38,16 +38,21 @@ class Confirmed:
 class Confirmation:
     """Finds the requests of counterexamples.
 
-    *facts* are those that the conditions of both sides name: they set variables of the environment and
-    decide expressions. *settable* are the variables (lower case) that lines of a side set: they are not
-    assumed, as only requests decide about them.
+    *find_facts* returns those that the conditions of both sides name: they set variables of the environment
+    and decide expressions. It is called for the first client that needs them.
+
+    *settable* are the variables (lower case) that lines of a side set: they are not assumed, as only
+    requests decide about them.
     """
 
-    def __init__(self, old: Side, new: Side, facts: list[Facts], settable: frozenset[str]) -> None:
+    def __init__(
+        self, old: Side, new: Side, find_facts: Callable[[], list[Facts]], settable: frozenset[str]
+    ) -> None:
         self.old = old
         self.new = new
-        self.facts = facts
+        self.find_facts = find_facts
         self.settable = settable
+        self._facts: list[Facts] | None = None
         self._users: dict[tuple[str, str], list[str]] = {}
 
     def confirm(self, example: Counterexample, base: Probe, plans: tuple[Plan, Plan]) -> Confirmed | None:
@@ -112,9 +117,11 @@ class Confirmation:
         yield Facts()
         if not client.environment and not client.opaque_answers:
             return
-        yield from self.facts
+        if self._facts is None:
+            self._facts = self.find_facts()
+        yield from self._facts
         if len(client.environment) + len(client.opaque_answers) > 1:
-            usable = [facts for facts in self.facts if not facts.target][:12]
+            usable = [facts for facts in self._facts if not facts.target][:12]
             for number, one in enumerate(usable):
                 yield from (one.joined(other) for other in usable[number + 1 :])
 

@@ -123,7 +123,7 @@ class Comparison:
         result.scope = result.scope.with_items(item for item in copied if item is not None)
         space = PatternSpace()
         self.decisions = PlanDecisions(old, space), PlanDecisions(new, space)
-        self.confirmation = Confirmation(old, new, self._facts(), settable_variables(self.lines))
+        self.confirmation = Confirmation(old, new, self._facts, settable_variables(self.lines))
         self._pairs: dict[tuple[int, int], tuple[PlanPair, DifferenceGroup | None]] = {}
         self._clients: dict[tuple[int, int], Probe | None] = {}
         self._compared: set[Probe] = set()
@@ -155,15 +155,12 @@ class Comparison:
                     f"hosts not asked: {skipped}; their lines are those of a host that was asked, but for "
                     "names, directories and networks, on which no other line depends"
                 )
-            gc.freeze()  # the configurations and what was derived from them
         pairs = self.cover_lines()
         for probe in more:
             self.compare_probe(probe)
         self.result.not_decided.extend(self._compare_patterns(pairs, report_progress))
         began = processor_time()
         cut = self._probe_all(groups, began, report_progress)
-        if has_many:
-            gc.unfreeze()
         if not cut:
             self._cover_behind_redirects(began)
         self.finish(TIME_ENDED if cut else self.unreached)
@@ -197,6 +194,8 @@ class Comparison:
         leaders = sum(not self.source.is_follower(routes) for routes in groups)
         begun = 0
         cut: list[str] = []
+        if has_many:
+            gc.freeze()  # the configurations and what was derived from them: no collection traverses them
         for number, routes in enumerate(groups):
             begun += not self.source.is_follower(routes)
             ends = now + left * begun / max(1, leaders)
@@ -211,6 +210,8 @@ class Comparison:
                 self.compare_probe(probe)
             if has_many and number % _FLUSHED == _FLUSHED - 1:
                 self._forget()
+        if has_many:
+            gc.unfreeze()
         return cut
 
     def cover_lines(self, budget: RemovalBudget = FULL_BUDGET) -> list[PatternPair]:
