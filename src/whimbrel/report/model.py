@@ -108,7 +108,7 @@ class ReportEntry:
         """Return True if there is nothing to do; a note does not change the exit code."""
         if self.is_fixable or self.waits_for:
             return False
-        return self.risk is Risk.COSMETIC or (self.risk is not Risk.BREAKS and not self.needs_review)
+        return self.risk is Risk.COSMETIC or (self.risk is Risk.CLOSES and not self.needs_review)
 
     @property
     def sort_key(self) -> tuple[str, int, str]:

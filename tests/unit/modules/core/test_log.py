@@ -23,7 +23,7 @@ KEYWORD = f"Log level keyword must be one of {WORDS}/trace1/.../trace8"
     [
         ("LogLevel bogus", KEYWORD),
         ("LogLevel nosuch:debug", "Cannot find module nosuch"),
-        ("LogLevel :debug", "Cannot find module"),
+        ("LogLevel :debug", "Cannot find module "),
         ("LogLevel core:", "Module specifier 'core' must be followed by a log level keyword"),
         ("LogLevel nosuch:bogus", f"nosuch:bogus: {KEYWORD}"),
         ("LogLevel CORE:info", "Cannot find module CORE"),
