@@ -118,11 +118,7 @@ def explain_request(
         new = load_side(options, V22.name)  # a log has the answers of the server that wrote it
     other = load_side(other_options, other_dialect) if diff else new
     new, upgraded = _as_upgraded(new, options)
-    if diff:
-        other, other_upgraded = _as_upgraded(other, other_options)
-        upgraded = upgraded or other_upgraded
-    else:
-        other = new
+    other, other_upgraded = _as_upgraded(other, other_options) if diff else (new, upgraded)
     probe, logged = _probe(new if new.is_loaded else other, request)
     if not diff:
         site = LoadedSite(new)
@@ -145,8 +141,9 @@ def explain_request(
         if explanation.errors:
             return EXIT_FINDINGS
         return EXIT_REVIEW if explanation.status is None else scope.exit_code(EXIT_OK)
-    sides = (new, other) if is_reversed(choice.dialect, other_dialect) else (other, new)
-    return _print_both(*sides, probe, logged, output, upgraded)
+    if is_reversed(choice.dialect, other_dialect):
+        return _print_both(new, other, probe, logged, output, (upgraded, other_upgraded))
+    return _print_both(other, new, probe, logged, output, (other_upgraded, upgraded))
 
 
 def _as_upgraded(side: Side, options: LoadOptions) -> tuple[Side, str]:
@@ -212,13 +209,16 @@ def _other_side(choice: ConfigurationChoice, options: LoadOptions, diff: str) ->
     return choice.options(named), dialect or choice.dialect
 
 
-def _names(old: Side, new: Side, *, is_upgraded: bool) -> tuple[str, str]:
+def _names(old: Side, new: Side, upgraded: tuple[str, str]) -> tuple[str, str]:
     """Return what tells both sides apart: the versions, or the main files with their versions.
 
-    *is_upgraded*: the new side has the text that `upgrade` would write.
+    *upgraded*: the sentence of `_as_upgraded` about each side.
     """
     paths = [os.path.join(side.options.server_root, side.options.file) for side in (old, new)]
-    names = [old.dialect.name, f"{new.dialect.name} after upgrade" if is_upgraded else new.dialect.name]
+    names = [
+        f"{side.dialect.name} after upgrade" if sentence else side.dialect.name
+        for side, sentence in zip((old, new), upgraded, strict=True)
+    ]
     if paths[0] == paths[1]:
         return names[0], names[1]
     return f"{paths[0]} ({names[0]})", f"{paths[1]} ({names[1]})"
@@ -261,9 +261,14 @@ def _print_one(
 
 
 def _print_both(
-    old: Side, new: Side, probe: Probe, logged: LoggedOutcome, output: OutputChoice, upgraded: str
+    old: Side,
+    new: Side,
+    probe: Probe,
+    logged: LoggedOutcome,
+    output: OutputChoice,
+    upgraded: tuple[str, str],
 ) -> int:
-    """Print both answers and what differs; *upgraded*: see `_as_upgraded`."""
+    """Print both answers and what differs; *upgraded*: the sentence of `_as_upgraded` about each side."""
     from whimbrel.api.loaded_site import LoadedSite
     from whimbrel.explain.changes import changed_steps
     from whimbrel.explain.client_names import with_local_name
@@ -271,7 +276,8 @@ def _print_both(
     from whimbrel.explain.text import OutputStyle, difference_lines, have_equal_answers, notice_lines
     from whimbrel.report.knowledge import as_json as as_json_scope
 
-    names = _names(old, new, is_upgraded=bool(upgraded))
+    names = _names(old, new, upgraded)
+    notices = list(dict.fromkeys(filter(None, upgraded)))
     old_site = LoadedSite(old)
     new_site = LoadedSite(new)
     for site in (old_site, new_site):
@@ -291,7 +297,7 @@ def _print_both(
             for change in changes
         ]
         document = {
-            **({"notice": upgraded} if upgraded else {}),
+            **({"notice": "; ".join(notices)} if notices else {}),
             "old": before.as_dict(),
             "new": after.as_dict(),
             "changes": steps,
@@ -303,7 +309,7 @@ def _print_both(
         root = new.options.server_root
         overlays = tuple(side.options.overlay for side in (old, new))
         style = OutputStyle(root, terminal_width(), is_colored(ColorMode.auto), overlays=overlays)
-        first = [line for notice in (upgraded, logged.taken_for) for line in notice_lines(notice, style)]
+        first = [line for notice in (*notices, logged.taken_for) for line in notice_lines(notice, style)]
         if output.is_verbose:
             from whimbrel.explain.trees import rendered, side_by_side
 

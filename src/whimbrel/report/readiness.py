@@ -60,10 +60,9 @@ def readiness_of_comparison(verification: VerifyResult) -> str:
     unknown = len(verification.not_decided) + len(verification.scope.deciding)
     old, new = verification.errors
     verdict = "yes"
-    same = "no answer differs"
+    reason = "no answer differs"
     if verification.groups:
-        same += f", but for {verification.cosmetic_note}"
-    reason = same
+        reason += f", but for {verification.cosmetic_note}"
     if new:
         verdict = "no"
         reason = f"the new configuration does not load{_place_of(new[0])}"
@@ -77,15 +76,11 @@ def readiness_of_comparison(verification: VerifyResult) -> str:
         verdict = "no"
         reason = f"{count_noun(refused, 'cause')} of access that differs"
     elif groups:
-        verdict = "not yet"
         verb = word_for(len(groups), "is", "are")
-        reason = f"{count_noun(len(groups), 'cause')} of other answers {verb} to review{_causes(groups)}"
-        if verification.to_decide:
-            verdict = "no" if verification.has_stop else "not yet"
-            reason = _ordered(reason, verification.to_decide, has_stop=verification.has_stop)
+        other = f"{count_noun(len(groups), 'cause')} of other answers {verb} to review{_causes(groups)}"
+        verdict, reason = _unready(other, verification.to_decide, has_stop=verification.has_stop)
     elif verification.to_decide:
-        verdict = "no" if verification.has_stop else "not yet"
-        reason = verification.to_decide
+        verdict, reason = _unready("", verification.to_decide, has_stop=verification.has_stop)
     elif verification.no_start:
         verdict = "not yet"
         reason = f"it does not start here: {verification.no_start}"
@@ -123,14 +118,10 @@ def readiness_of_replay(summary: Summary) -> str:
         verdict = "no"
         reason = f"{summary.status_changes:,} of {total} change their status"
     elif other:
-        verdict = "not yet"
-        reason = f"{other:,} of {total} change, none its status"
-        if summary.to_decide:
-            verdict = "no" if summary.has_stop else "not yet"
-            reason = _ordered(reason, summary.to_decide, has_stop=summary.has_stop)
+        changes = f"{other:,} of {total} change, none its status"
+        verdict, reason = _unready(changes, summary.to_decide, has_stop=summary.has_stop)
     elif summary.to_decide:
-        verdict = "no" if summary.has_stop else "not yet"
-        reason = summary.to_decide
+        verdict, reason = _unready("", summary.to_decide, has_stop=summary.has_stop)
     elif not tally.requests:
         verdict = "not decided"
         reason = "no request was replayed"
@@ -140,9 +131,11 @@ def readiness_of_replay(summary: Summary) -> str:
     return f"ready for 2.4: {verdict}: {reason}"
 
 
-def _ordered(differences: str, to_decide: str, *, has_stop: bool) -> str:
-    """Return both reasons, that with which 2.4 does not start first."""
-    return f"{to_decide}; {differences}" if has_stop else f"{differences}; {to_decide}"
+def _unready(differences: str, to_decide: str, *, has_stop: bool) -> tuple[str, str]:
+    """Return the verdict, and its reasons, "" for none: that with which 2.4 does not start is the first."""
+    is_stopped = bool(to_decide) and has_stop
+    reasons = (to_decide, differences) if is_stopped else (differences, to_decide)
+    return "no" if is_stopped else "not yet", "; ".join(filter(None, reasons))
 
 
 def _causes(groups: Sequence[DifferenceGroup]) -> str:

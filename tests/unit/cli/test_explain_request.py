@@ -365,3 +365,17 @@ def test_a_file_is_no_url_where_no_configuration_loads(tmp_path: Path) -> None:
     assert "GET http://localhost/private/x.html from 10.0.0.9" in both and "2.4" in both
     access = '10.0.0.9 - - [07/Mar/2004:16:05:49 -0800] "GET /private/x.html HTTP/1.1" 403 12'
     assert "GET http" in run(access, *here).stdout
+
+
+def test_the_side_whose_text_was_upgraded_is_named(tmp_path: Path) -> None:
+    old, new = tmp_path / "old", tmp_path / "new"
+    old.mkdir()
+    new.mkdir()
+    here = _write_text_of_22(old)
+    text = f'Listen 80\nServerName q.example\nDocumentRoot "{new}"\n'
+    (new / "httpd.conf").write_text(text)
+    there = ("-d", str(new), "-f", str(new / "httpd.conf"))
+    found = run("http://q.example/old/x", *there, "--diff", here[3])
+    assert found.exit_code != 2, found.output
+    assert f"{old}/httpd.conf (2.4 after upgrade)" in " ".join(found.stdout.split())
+    assert f"{new}/httpd.conf (2.4)" in " ".join(found.stdout.split())

@@ -78,6 +78,10 @@ _Attempt = tuple[dict[AccessSection, SectionPlan], Mapping[AccessSection, Lines 
 """The plans of all sections, and the lines under which each section was forced to keep its own."""
 
 
+_PlanKey = tuple[AccessSection, Lines | None, tuple[Replacement, ...]]
+"""A section, the lines under which it was forced to keep its own, and the texts of its outer sections."""
+
+
 class Solver:
     """The search over all sections of one `ChainDecisions`.
 
@@ -102,10 +106,8 @@ class Solver:
         self.report_progress = report_progress
         self.proposals = Proposals(decisions, placements, has_alias=has_alias)
         self.obstacles: dict[AccessSection, FailingChain] = {}
-        self._tried: dict[tuple[AccessSection, Lines | None, tuple[Replacement, ...]], SectionPlan] = {}
-        self._adapted_plans: dict[
-            tuple[AccessSection, Lines | None, tuple[Replacement, ...]], SectionPlan
-        ] = {}
+        self._tried: dict[_PlanKey, SectionPlan] = {}
+        self._adapted_plans: dict[_PlanKey, SectionPlan] = {}
         self._last: dict[tuple[AccessSection, Lines | None], SectionPlan] = {}
 
     def ordered(self) -> list[AccessSection]:
@@ -154,11 +156,16 @@ class Solver:
             replacements[section] = plans[section].replacement
         return plans
 
+    def _key(
+        self, section: AccessSection, base: Lines | None, replacements: dict[AccessSection, Replacement]
+    ) -> _PlanKey:
+        return section, base, tuple(replacements[outer] for outer in self.decisions.outer[section])
+
     def _plan(
         self, section: AccessSection, base: Lines | None, replacements: dict[AccessSection, Replacement]
     ) -> SectionPlan:
         """Return the plan of a section under the present replacements of its outer sections."""
-        key = (section, base, tuple(replacements[outer] for outer in self.decisions.outer[section]))
+        key = self._key(section, base, replacements)
         given = self.decisions.written.get(section)
         if given is not None:
             self._tried[key] = self._given_plan(section, given, replacements)
@@ -297,7 +304,7 @@ class Solver:
         assert unchanged is not None  # nothing is better
         if not unchanged.failing or section in self.decisions.written:
             return unchanged
-        key = (section, base, tuple(replacements[outer] for outer in self.decisions.outer[section]))
+        key = self._key(section, base, replacements)
         if key not in self._adapted_plans:
             best = self._best_plan(section, replacements, base)
             self._adapted_plans[key] = self._unambiguous(section, best, replacements)

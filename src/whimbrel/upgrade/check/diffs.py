@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from typing import Final
 
 from whimbrel.upgrade.check.fixpoint import UpgradeResult
@@ -23,11 +23,13 @@ def diffs(result: UpgradeResult, directory: str) -> dict[str, bytes]:
         if finding.edits:
             for path, first, last in _changed(finding):
                 ranges.setdefault(path, []).append((first, last, finding.rule))
+    titles = {rule.number: rule.title for rule in all_rules()}
+    words = titles, rule_names()
     diff_by_path = {}
     for path, new_bytes in result.files.items():
         old_bytes = result.tree.files[path].document.bytes
         line_map = result.line_maps.get(path, LineMap())
-        heading = _heading(ranges.get(path, []))
+        heading = _heading(sorted(ranges.get(path, [])), words)
         diff_by_path[path] = unified_diff(
             display_path(path, directory), old_bytes, new_bytes, line_map, heading
         )
@@ -43,18 +45,12 @@ def _changed(finding: Finding) -> Iterator[tuple[str, int, int]]:
     yield from ((finding.place.path, number, number) for number, _ in finding.old)
 
 
-def _heading(ranges: RuleLines) -> Heading:
-    """Return a function that names the rules of some lines, with as many words as fit."""
-    titles = {rule.number: rule.title for rule in all_rules()}
-    names = rule_names()
+def _heading(ranges: RuleLines, words: Iterable[Mapping[str, str]]) -> Heading:
+    """Return a function that names the rules of some lines with the first of *words*, by rule, that fit."""
 
     def heading(first: int, last: int) -> str:
-        rules = list(
-            dict.fromkeys(rule for start, end, rule in sorted(ranges) if start <= last and end >= first)
-        )
-        forms = (
-            "; ".join(f"{rule} {words.get(rule, '')}".strip() for rule in rules) for words in (titles, names)
-        )
+        rules = list(dict.fromkeys(rule for start, end, rule in ranges if start <= last and end >= first))
+        forms = ("; ".join(f"{rule} {one.get(rule, '')}".strip() for rule in rules) for one in words)
         return next((text for text in forms if len(text) <= MAX_HEADING), ", ".join(rules))
 
     return heading

@@ -23,6 +23,7 @@ from whimbrel.registry.phases import OK, HookStatus
 
 if TYPE_CHECKING:
     from whimbrel.engine.request import Request
+    from whimbrel.http.semantics.headers import Headers
 
 SHOWN: Final = 30  # characters of a bad line shown in a message
 MAX_HEAD: Final = 128 * 1024  # bytes of a head; each field counts `FIELD_COST` more
@@ -34,6 +35,19 @@ _CONNECTION_FIELDS: Final = frozenset(
 )
 _OUT_24: Final = frozenset({"location", "etag", "content-range"})
 _OUT_22: Final = frozenset({"location", "content-range", "content-length"})
+
+
+def named_values(headers: Headers, name: str) -> list[tuple[str, str]]:
+    """Return the fields *name* that are set, with this name."""
+    return [(name, value) for value in headers.get_all(name)]
+
+
+def replace_values(headers: Headers, name: str, fields: list[tuple[str, str]]) -> None:
+    """Put *fields*, whose names the program has written, in the place of those called *name*, if any."""
+    if fields:
+        headers.unset(name)
+        for written, value in fields:
+            headers.add(written, value)
 
 
 class ScriptHead:
@@ -49,7 +63,7 @@ class ScriptHead:
         self._size = 0
         self._status = False
         self._merge: list[tuple[str, str]] = []
-        self._cookies = [("Set-Cookie", cookie) for cookie in r.err_headers_out.get_all("Set-Cookie")]
+        self._cookies = named_values(r.err_headers_out, "Set-Cookie")
         self._out = _OUT_22 if self._old else _OUT_24  # names stay as the program writes them
         if "ap_trust_cgilike_cl" in r.env:
             self._out |= {"content-length"}
@@ -170,10 +184,7 @@ class ScriptHead:
         r = self.r
         for name, value in self._merge:
             r.err_headers_out.merge(name, value)
-        if self._cookies:
-            r.err_headers_out.unset("Set-Cookie")
-            for name, cookie in self._cookies:
-                r.err_headers_out.add(name, cookie)
+        replace_values(r.err_headers_out, "Set-Cookie", self._cookies)
         if self._status or r.method_number != 0 or r.no_local_copy:
             return OK
         modified = int(r.time) if r.mtime is None else r.mtime // 1_000_000

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from typing import TYPE_CHECKING, Final, cast
+from typing import Final, cast
 
 from whimbrel.backends.connection import BackendConnection
 from whimbrel.backends.fastcgi import END_STDIN, FastcgiRole, stdin
@@ -15,7 +15,7 @@ from whimbrel.engine.request import Request
 from whimbrel.http.client.answer import BackendError
 from whimbrel.http.semantics.status import status_line
 from whimbrel.modules.core.filters_by_type import set_content_type
-from whimbrel.modules.support.cgi.script_head import MAX_HEAD, ScriptHead
+from whimbrel.modules.support.cgi.script_head import MAX_HEAD, ScriptHead, named_values, replace_values
 from whimbrel.modules.support.fastcgi_request import FastcgiBody, FastcgiRequest
 from whimbrel.modules.wsgi.mod_wsgi.records import (
     CUT,
@@ -30,9 +30,6 @@ from whimbrel.modules.wsgi.mod_wsgi.records import (
 from whimbrel.modules.wsgi.mod_wsgi.relay import WsgiRelayExchange, WsgiRelayReader
 from whimbrel.registry.phases import OK, HookStatus
 
-if TYPE_CHECKING:
-    from whimbrel.http.semantics.headers import Headers
-
 MAX_LINE: Final = 32768  # bytes of a field; header-buffer-size sets another
 
 
@@ -42,8 +39,8 @@ class WsgiHead(ScriptHead):
     def __init__(self, r: Request, group: str) -> None:
         super().__init__(r, MODULE)
         self._group = group
-        self._cookies = _fields(r.headers_out, "Set-Cookie")
-        self._challenges = _fields(r.err_headers_out, "WWW-Authenticate")
+        self._cookies = named_values(r.headers_out, "Set-Cookie")
+        self._challenges = named_values(r.err_headers_out, "WWW-Authenticate")
 
     def script_error(self, text: str) -> None:
         """Log *text* with the script (wsgi_log_script_error)."""
@@ -104,21 +101,9 @@ class WsgiHead(ScriptHead):
         r = self.r
         for name, value in self._merge:
             r.headers_out.merge(name, value)
-        _replace(r.headers_out, "Set-Cookie", self._cookies)
-        _replace(r.err_headers_out, "WWW-Authenticate", self._challenges)
+        replace_values(r.headers_out, "Set-Cookie", self._cookies)
+        replace_values(r.err_headers_out, "WWW-Authenticate", self._challenges)
         return OK
-
-
-def _fields(headers: Headers, name: str) -> list[tuple[str, str]]:
-    return [(name, value) for value in headers.get_all(name)]
-
-
-def _replace(headers: Headers, name: str, fields: list[tuple[str, str]]) -> None:
-    """Put *fields*, whose names the application has written, in the place of those called *name*."""
-    if fields:
-        headers.unset(name)
-        for written, value in fields:
-            headers.add(written, value)
 
 
 class EmbeddedHead(WsgiHead):
