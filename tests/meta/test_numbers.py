@@ -101,6 +101,7 @@ BOUNDED: Final = {
     "modules/md/mod_md/matching.py": "a bool",
     "modules/md/mod_md/status_page.py": "a number already",
     "modules/md/mod_md/timing.py": "a number already",
+    "modules/wsgi/mod_wsgi_process/dispatcher.py": "numbers of the system",
     "modules/wsgi/mod_wsgi_process/request.py": "microseconds, from the worker",
     "modules/wsgi/mod_wsgi_process/response.py": "at most 18 digits",
     "server/master/privileges.py": "written by the administrator",

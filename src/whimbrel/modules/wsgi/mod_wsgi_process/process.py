@@ -12,9 +12,9 @@ import time
 from types import FrameType
 from typing import TYPE_CHECKING, Any
 
+from .dispatcher import Dispatcher
 from .journal import Reports
 from .request import constant_variables
-from .serving import ServingThread
 
 if TYPE_CHECKING:
     from types import ModuleType
@@ -26,7 +26,7 @@ class Process:
     Attributes:
         settings: what the server has sent as JSON.
         active: requests in progress, by thread: the time of the start.
-        serving: the threads that serve requests.
+        dispatcher: gives requests to its threads.
         constant: variables that all requests have.
         is_stopping: no further request is begun.
     """
@@ -39,7 +39,6 @@ class Process:
         self.current = threading.local()
         self.listener = socket.socket(fileno=os.dup(0))
         self.listener.setblocking(False)
-        self.accepting = threading.Lock()
         self.loading = threading.RLock()
         self.woken, self._wake = os.pipe()
         os.set_blocking(self._wake, False)
@@ -51,7 +50,7 @@ class Process:
         self.is_graceful = False
         self.has_reason = False
         self.modules: dict[str, ModuleType] = {}
-        self.serving: list[ServingThread] = []
+        self.dispatcher = Dispatcher(self)
         self.constant = constant_variables(settings)
         now = time.monotonic()
         self.idle_since = now
@@ -130,11 +129,6 @@ class Process:
         while not self.is_stopping:
             self.reports.beat()
             self.check_timers(time.monotonic())
-            if select.select([self.listener], [], [], 0)[0]:
-                # the thread or process that was to take the connection may have been killed
-                with self.accepting:
-                    for each in self.serving:
-                        each.rearm()
             time.sleep(self.settings["tick"])
 
     def check_timers(self, now: float) -> None:

@@ -100,6 +100,7 @@ class Channel:
             application may keep one: what they write later must not get into the answer to the next request.
         role, flags: of the present request.
         has_body: the end of its body has not been read.
+        pressed: its requests at which other connections waited.
     """
 
     def __init__(self, connection: socket.socket, write_line: WriteLine | None = None) -> None:
@@ -111,6 +112,7 @@ class Channel:
         self.flags = 0
         self.has_body = True
         self.is_gone = False
+        self.pressed = 0
         # output that is held back, under the lock: pieces, and records that the server has not taken
         self._lock = threading.Lock()
         self._held: list[bytes] = []  # records: the place for a header, then pieces
@@ -130,6 +132,18 @@ class Channel:
             self.is_gone = True
             raise ClientGone
         return data
+
+    def has_data(self) -> bool:
+        """Return True if a part of a request is here, or the end of the connection."""
+        if self._data:
+            return True
+        try:
+            self.connection.recv(1, socket.MSG_PEEK | socket.MSG_DONTWAIT)
+        except BlockingIOError:
+            return False
+        except OSError:
+            pass
+        return True
 
     def _fill(self, size: int) -> None:
         """Read until *size* bytes are here; raises ClientGone."""

@@ -185,8 +185,8 @@ def main() -> None:
         variables = {"mod_wsgi.process_group": process.name, "SCRIPT_FILENAME": path}
         request = ApplicationRequest(process, ImportChannel(process.reports), variables)
         request.loaded(path)
-    process.serving += [ServingThread(process, number + 1) for number in range(settings["threads"])]
-    threads = [threading.Thread(target=each.serve, daemon=True) for each in process.serving]
+    serving = [ServingThread(process, number + 1) for number in range(settings["threads"])]
+    threads = [threading.Thread(target=each.serve, daemon=True) for each in serving]
     if settings["stack_size"]:
         threading.stack_size(settings["stack_size"])
     for thread in threads:

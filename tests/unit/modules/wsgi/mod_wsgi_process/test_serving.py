@@ -2,21 +2,16 @@
 
 from __future__ import annotations
 
-import os
-import socket
-import threading
 import time
 from collections.abc import Iterator
 from functools import partial
 from pathlib import Path
 
 import pytest
+from tests.support.wsgi_process import RunningProcess, Wire
 
-from whimbrel.backends.fastcgi import END_STDIN, FastcgiRole
-from whimbrel.modules.wsgi.mod_wsgi.records import begin, variable_records, variable_text
-from whimbrel.modules.wsgi.mod_wsgi_process.process import Process
-from whimbrel.modules.wsgi.mod_wsgi_process.records import CLOSING, END, LOG, STDOUT, Channel, ClientGone
-from whimbrel.modules.wsgi.mod_wsgi_process.serving import MAX_PRESSED, ServingThread
+from whimbrel.modules.wsgi.mod_wsgi_process.dispatcher import MAX_PRESSED
+from whimbrel.modules.wsgi.mod_wsgi_process.records import CLOSING, LOG, Channel, ClientGone
 
 SCRIPT = """
 KEPT = []
@@ -43,112 +38,26 @@ class Result:
     def __iter__(self):
         return iter([b"x"])
 """
-OFF = (
-    "reports startup_timeout inactivity_timeout request_timeout graceful_timeout eviction_timeout "
-    "restart_interval queue_timeout maximum_requests shutdown_timeout"
-)
-
-
-class Wire:
-    """The server's end of a connection."""
-
-    def __init__(self, path: str) -> None:
-        self.socket = socket.socket(socket.AF_UNIX)
-        self.socket.settimeout(10)
-        self.socket.connect(path)
-        self.channel = Channel(self.socket)
-
-    def send(self, script: Path, query: str = "") -> None:
-        """Send a request."""
-        variables = {"SCRIPT_FILENAME": str(script), "mod_wsgi.process_group": "g", "QUERY_STRING": query}
-        start = begin(FastcgiRole.RESPONDER, has_body=False)
-        self.socket.sendall(start + variable_records(variable_text(variables.items())) + END_STDIN)
-
-    def answer(self) -> tuple[bytes, bool]:
-        """Return body and whether the connection is kept."""
-        body = b""
-        while True:
-            kind, content = self.channel.next_record()
-            if kind == STDOUT:
-                body += content
-            elif kind == END:
-                return body.partition(b"\r\n\r\n")[2], content[5] == 1
-
-
-class Running:
-    """A process with one thread, in this interpreter."""
-
-    def __init__(self, directory: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-        self.script = directory / "app.wsgi"
-        self.script.write_text(SCRIPT)
-        self.path = str(directory / "s")
-        self.listener = socket.socket(socket.AF_UNIX)
-        self.listener.bind(self.path)
-        self.listener.listen(10)
-        with monkeypatch.context() as patch:
-            patch.setattr(os, "dup", lambda _handle, dup=os.dup: dup(self.listener.fileno()))
-            settings = dict.fromkeys(OFF.split(), 0)
-            self.process = Process(
-                {
-                    **settings,
-                    "reports": -1,
-                    "process_group": "g",
-                    "application_group": "",
-                    "threads": 1,
-                    "is_multithread": False,
-                    "is_multiprocess": False,
-                    "apache_version": (2, 4, 71),
-                }
-            )
-        self.thread = ServingThread(self.process, 1)
-        self.process.serving.append(self.thread)
-        self._runner: threading.Thread | None = None
-
-    def start(self) -> None:
-        """Start the thread."""
-        self._runner = threading.Thread(target=self.thread.serve)
-        self._runner.start()
-
-    def serve_once(self) -> None:
-        """Serve the next request, in this thread."""
-        channel = self.thread._next()
-        assert channel is not None
-        if self.thread._run(channel):
-            self.thread._keep(channel)
-        else:
-            self.thread._close(channel)
-
-    def ask(self, wire: Wire, query: str = "") -> tuple[bytes, bool]:
-        """Return the answer to a request on *wire*."""
-        wire.send(self.script, query)
-        return wire.answer()
-
-    def stop(self) -> None:
-        """End the thread."""
-        self.process.stop()
-        if self._runner is not None:
-            self._runner.join(10)
-        self.listener.close()
 
 
 @pytest.fixture
-def running(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Running]:
+def running(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[RunningProcess]:
     """Yield a process."""
-    found = Running(tmp_path, monkeypatch)
+    found = RunningProcess(tmp_path, monkeypatch, SCRIPT)
     found.start()
     yield found
     found.stop()
 
 
 @pytest.fixture
-def idle(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Running]:
+def idle(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[RunningProcess]:
     """Yield a process whose thread does not run."""
-    found = Running(tmp_path, monkeypatch)
+    found = RunningProcess(tmp_path, monkeypatch, SCRIPT)
     yield found
     found.stop()
 
 
-def test_a_connection_serves_many_requests(running: Running) -> None:
+def test_a_connection_serves_many_requests(running: RunningProcess) -> None:
     wire = Wire(running.path)
     for number in range(3):
         body, is_kept = running.ask(wire)
@@ -157,7 +66,7 @@ def test_a_connection_serves_many_requests(running: Running) -> None:
     assert running.process.requests == 3
 
 
-def test_an_idle_connection_is_given_up_for_a_new_one(running: Running) -> None:
+def test_an_idle_connection_is_given_up_for_a_new_one(running: RunningProcess) -> None:
     first = Wire(running.path)
     assert running.ask(first)[1]
     second = Wire(running.path)
@@ -167,7 +76,7 @@ def test_an_idle_connection_is_given_up_for_a_new_one(running: Running) -> None:
     assert running.process.requests == 2
 
 
-def test_a_request_that_comes_too_late_is_not_begun(running: Running) -> None:
+def test_a_request_that_comes_too_late_is_not_begun(running: RunningProcess) -> None:
     first = Wire(running.path)
     running.ask(first)
     with running.process.loading:  # the thread waits with the request of the second connection
@@ -182,7 +91,7 @@ def test_a_request_that_comes_too_late_is_not_begun(running: Running) -> None:
     assert running.process.requests == 2
 
 
-def test_connections_that_wait_have_their_turn(idle: Running) -> None:
+def test_connections_that_wait_have_their_turn(idle: RunningProcess) -> None:
     first = Wire(idle.path)
     first.send(idle.script)
     idle.serve_once()
@@ -202,7 +111,9 @@ def test_connections_that_wait_have_their_turn(idle: Running) -> None:
 @pytest.mark.parametrize(
     ("query", "is_new"), [("", 0), ("keep", 1), ("environ", 1), ("write", 1), ("close", 1), ("detach", 1)]
 )
-def test_a_stream_for_errors_serves_on_if_nobody_knows_it(running: Running, query: str, is_new: int) -> None:
+def test_a_stream_for_errors_serves_on_if_nobody_knows_it(
+    running: RunningProcess, query: str, is_new: int
+) -> None:
     wire = Wire(running.path)
     running.ask(wire)
     assert running.thread.errors._stream is not None
@@ -218,7 +129,7 @@ def test_a_stream_for_errors_serves_on_if_nobody_knows_it(running: Running, quer
     assert running.ask(wire)[1]
 
 
-def test_output_after_the_end_gets_into_no_other_answer(idle: Running) -> None:
+def test_output_after_the_end_gets_into_no_other_answer(idle: RunningProcess) -> None:
     wire = Wire(idle.path)
     wire.send(idle.script, "writer")
     late: list[bytes] = []
@@ -245,7 +156,7 @@ def test_output_after_the_end_gets_into_no_other_answer(idle: Running) -> None:
     assert wire.answer()[0].startswith(b"1 ")
 
 
-def test_a_thread_outlives_each_fault_of_an_application(running: Running) -> None:
+def test_a_thread_outlives_each_fault_of_an_application(running: RunningProcess) -> None:
     wire = Wire(running.path)
     wire.send(running.script, "property")
     with pytest.raises(ClientGone):
@@ -254,7 +165,7 @@ def test_a_thread_outlives_each_fault_of_an_application(running: Running) -> Non
 
 
 def test_a_connection_does_not_wait_for_several_long_requests(
-    idle: Running, monkeypatch: pytest.MonkeyPatch
+    idle: RunningProcess, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     first = Wire(idle.path)
     first.send(idle.script)
@@ -263,27 +174,8 @@ def test_a_connection_does_not_wait_for_several_long_requests(
     second = Wire(idle.path)
     second.send(idle.script)
     first.send(idle.script)
-    monkeypatch.setattr("whimbrel.modules.wsgi.mod_wsgi_process.serving.MAX_PRESSED_TIME", -1.0)
+    monkeypatch.setattr("whimbrel.modules.wsgi.mod_wsgi_process.dispatcher.MAX_PRESSED_TIME", -1.0)
     idle.serve_once()
     assert not first.answer()[1]
     idle.serve_once()
     assert second.answer()[1]
-
-
-def test_a_new_connection_goes_to_a_free_thread(running: Running) -> None:
-    other = ServingThread(running.process, 2)
-    running.process.serving.append(other)
-    first = Wire(running.path)
-    running.ask(first)
-    runner = threading.Thread(target=other.serve)
-    runner.start()
-    second = Wire(running.path)
-    assert running.ask(second)[1]
-    for _ in range(3):
-        assert running.ask(first)[1]
-        assert running.ask(second)[1]
-    # both threads have a connection now: a third one takes the place of one of them
-    third = Wire(running.path)
-    assert running.ask(third)[1]
-    running.process.stop()
-    runner.join(10)
