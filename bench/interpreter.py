@@ -20,7 +20,7 @@ ENVIRONMENT = Path(__file__).parents[1] / ".venv-bench"
 QUERY = "import sys, sysconfig; print(sysconfig.get_config_var('SOABI'), *sys.version_info[:2])"
 SCRIPT = "#!{python}\nimport sys\nfrom {module} import {name}\nsys.exit({name}())\n"
 LINK = "present.pth"  # adds the present packages
-PROGRAMS = ("whimbrel", "granian")  # distributions whose programs are needed
+PROGRAMS = ("whimbrel", "granian", "gunicorn")  # distributions whose programs are needed
 
 
 def is_debian() -> bool:
