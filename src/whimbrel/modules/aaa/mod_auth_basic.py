@@ -5,7 +5,6 @@ Manual: mod/mod_auth_basic.html.
 
 from __future__ import annotations
 
-from whimbrel.base.errors import ConfigError
 from whimbrel.base.latin1 import to_bytes, to_text
 from whimbrel.base.lazy_dataclasses import dataclass
 from whimbrel.base.lazy_re import compile
@@ -26,7 +25,7 @@ from whimbrel.modules.support.auth.auth_api import (
     auth_type,
     ready_authn,
 )
-from whimbrel.modules.support.setters import set_flag
+from whimbrel.modules.support.setters import add_values, set_choice, set_flag
 from whimbrel.registry.module import CompiledHook, Hook, Module, Order, Reads, Scope
 from whimbrel.registry.phases import (
     CHECK_USER_ID,
@@ -37,7 +36,7 @@ from whimbrel.registry.phases import (
     OK,
     HookStatus,
 )
-from whimbrel.registry.settings import UNSET, setting
+from whimbrel.registry.settings import setting
 
 if TYPE_CHECKING:
     from whimbrel.engine.request import Request
@@ -59,11 +58,6 @@ class AuthBasicDirConfig:
     digest: bool = setting(False)
 
 
-def add_provider(cmd: Command, record: AuthBasicDirConfig, words: list[str]) -> None:
-    known = [] if record.providers is UNSET else record.providers
-    record.providers = [*known, find_provider(cmd, words[0])]
-
-
 def set_fake(cmd: Command, record: AuthBasicDirConfig, words: list[str]) -> None:
     """AuthBasicFake: off, or expressions for user and password."""
     if words[0].lower() == "off":
@@ -79,14 +73,6 @@ def set_fake(cmd: Command, record: AuthBasicDirConfig, words: list[str]) -> None
             cmd, words[1], f"Could not parse fake password expression associated to user '{words[0]}'"
         ),
     )
-
-
-def set_digest(_cmd: Command, record: AuthBasicDirConfig, words: list[str]) -> None:
-    """AuthBasicUseDigestAlgorithm."""
-    word = words[0].lower()
-    if word not in ("off", "md5"):
-        raise ConfigError(f"Invalid algorithm in AuthBasicUseDigestAlgorithm: {words[0]}")
-    record.digest = word == "md5"
 
 
 # credentials of the request -----------------------------------------------------------------------
@@ -275,10 +261,12 @@ MODULE = Module(
     source="mod_auth_basic.c",
     dir_config=AuthBasicDirConfig,
     dir_setters={
-        "AuthBasicProvider": add_provider,
+        "AuthBasicProvider": add_values("providers", lambda cmd, words: [find_provider(cmd, words[0])]),
         "AuthBasicAuthoritative": set_flag("authoritative"),
         "AuthBasicFake": set_fake,
-        "AuthBasicUseDigestAlgorithm": set_digest,
+        "AuthBasicUseDigestAlgorithm": set_choice(
+            "digest", {"off": False, "md5": True}, "Invalid algorithm in AuthBasicUseDigestAlgorithm: {word}"
+        ),
     },
     hooks=(
         Hook(CHECK_USER_ID, make_authenticate),

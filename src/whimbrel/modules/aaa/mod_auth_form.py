@@ -37,10 +37,10 @@ from whimbrel.modules.support.auth.auth_api import (
     auth_type,
 )
 from whimbrel.modules.support.form_data import FormTooLarge, read_form
-from whimbrel.modules.support.setters import set_flag, set_text
+from whimbrel.modules.support.setters import add_values, set_flag, set_text
 from whimbrel.registry.module import CompiledHook, Hook, Module, Order, Reads, Scope
 from whimbrel.registry.phases import CHECK_USER_ID, DECLINED, HANDLER, OK, HookStatus
-from whimbrel.registry.settings import UNSET, setting
+from whimbrel.registry.settings import setting
 
 if TYPE_CHECKING:
     from whimbrel.engine.request import Request
@@ -413,12 +413,6 @@ def make_redirect(scope: Scope) -> CompiledHook:
 
 
 # directives ---------------------------------------------------------------------------------------
-def add_provider(cmd: Command, record: AuthFormDirConfig, words: list[str]) -> None:
-    """AuthFormProvider."""
-    known = [] if record.providers is UNSET else record.providers
-    record.providers = [*known, find_provider(cmd, words[0])]
-
-
 def set_size(_cmd: Command, record: AuthFormDirConfig, words: list[str]) -> None:
     """AuthFormSize BYTES."""
     value, _, cut = strtol(words[0])
@@ -453,7 +447,7 @@ MODULE = Module(
     versions=Versions.V24,
     dir_config=AuthFormDirConfig,
     dir_setters={
-        "AuthFormProvider": add_provider,
+        "AuthFormProvider": add_values("providers", lambda cmd, words: [find_provider(cmd, words[0])]),
         "AuthFormUsername": set_name("username"),
         "AuthFormPassword": set_name("password"),
         "AuthFormLocation": set_name("location"),

@@ -10,7 +10,6 @@ from typing import Final
 from whimbrel.base.errors import ConfigError, PostConfigError
 from whimbrel.base.latin1 import to_bytes, to_text
 from whimbrel.base.lazy_dataclasses import dataclass
-from whimbrel.base.numbers import atoi
 from whimbrel.catalogue.checks.providers import SOCACHE
 from whimbrel.config.configuration import Configuration
 from whimbrel.directives.command import Command
@@ -27,7 +26,7 @@ from whimbrel.modules.support.auth.auth_api import (
     CacheSink,
 )
 from whimbrel.modules.support.auth.auth_files import Verifier
-from whimbrel.modules.support.setters import set_text
+from whimbrel.modules.support.setters import set_number, set_text
 from whimbrel.registry.module import Module, Provider, Reads, Scope
 from whimbrel.registry.settings import UNSET, setting
 
@@ -77,10 +76,6 @@ def add_provider(cmd: Command, record: AuthnCacheDirConfig, words: list[str]) ->
     record.providers = (*(() if record.providers is UNSET else record.providers), words[0])
     if not cmd.in_htaccess:
         cmd.main_server(AuthnCacheServerConfig).wanted = True
-
-
-def set_timeout(_cmd: Command, record: AuthnCacheDirConfig, words: list[str]) -> None:
-    record.timeout = atoi(words[0])
 
 
 def prepare(finished: Configuration) -> None:
@@ -181,7 +176,7 @@ MODULE = Module(
     server_config=AuthnCacheServerConfig,
     dir_setters={
         "AuthnCacheProvideFor": add_provider,
-        "AuthnCacheTimeout": set_timeout,
+        "AuthnCacheTimeout": set_number("timeout"),
         "AuthnCacheContext": set_text("context"),
     },
     server_setters={

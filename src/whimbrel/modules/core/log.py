@@ -18,15 +18,10 @@ from whimbrel.directives.command import Command
 from whimbrel.directives.spec import Setter
 from whimbrel.directives.tokens import getword
 from whimbrel.engine.log.error_log_line import LEVELS
-from whimbrel.modules.support.setters import by_version, own
+from whimbrel.modules.support.setters import by_version, own, set_text
 
 DEFAULT_LOG = "logs/error_log"
 _KEYWORDS = "one of emerg/alert/crit/error/warn/notice/info/debug"
-
-
-def set_error_log(_cmd: Command, conf: CoreServerConfig, words: list[str]) -> None:
-    """Set ErrorLog: a file, ``|program``, ``||program``, ``|$command`` or ``syslog[:facility[:tag]]``."""
-    conf.error_log = words[0]
 
 
 def set_log_level_22(cmd: Command, _none: None, words: list[str]) -> None:
@@ -176,7 +171,7 @@ def directory_problem(path: str) -> tuple[str, str]:
 
 
 SERVER_SETTERS: Final[dict[str, Setter]] = {
-    "ErrorLog": set_error_log,
+    "ErrorLog": set_text("error_log"),
     "ErrorLogFormat": set_error_log_format,
 }
 SETTERS: Final[dict[str, Setter]] = {"LogLevel": by_version(set_log_level_22, set_log_level)}

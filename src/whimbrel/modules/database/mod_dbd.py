@@ -21,7 +21,7 @@ from whimbrel.modules.database.dbd_drivers import (
     Result,
     missing_package,
 )
-from whimbrel.modules.support.setters import set_flag, set_text
+from whimbrel.modules.support.setters import add_text, set_flag, set_text
 from whimbrel.registry.module import CompletedConfig, Module, Provider
 from whimbrel.registry.settings import UNSET, overlaid, setting
 
@@ -107,11 +107,6 @@ def prepare(_cmd: Command, record: DbdServerConfig, words: list[str]) -> None:
     }
 
 
-def add_first(_cmd: Command, record: DbdServerConfig, words: list[str]) -> None:
-    """DBDInitSQL: run on each new connection."""
-    record.first = [*([] if record.first is UNSET else record.first), words[0]]
-
-
 MODULE = Module(
     name="dbd_module",
     source="mod_dbd.c",
@@ -121,7 +116,7 @@ MODULE = Module(
         "DBDParams": set_text("params"),
         "DBDPersist": set_flag("persist"),
         "DBDPrepareSQL": prepare,
-        "DBDInitSQL": add_first,
+        "DBDInitSQL": add_text("first"),
         "DBDMin": check_number,
         "DBDKeep": check_number,
         "DBDMax": check_number,

@@ -14,7 +14,7 @@ from whimbrel.base.numbers import BLANKS, atoi
 from whimbrel.directives.command import Command
 from whimbrel.modules.support.cgi.raw_stderr import stderr_writer
 from whimbrel.modules.support.cgi.script_log import SERVER_SETTERS, ScriptLog, ScriptLogServerConfig
-from whimbrel.modules.support.setters import timeout
+from whimbrel.modules.support.setters import set_path, timeout
 from whimbrel.registry.module import CompiledHook, Hook, Module, Order, Reads, Scope
 from whimbrel.registry.phases import HANDLER
 from whimbrel.registry.settings import setting
@@ -51,11 +51,6 @@ def set_timeout(cmd: Command, conf: CgidDirConfig, words: list[str]) -> None:
     conf.timeout = time / 1_000_000
 
 
-def set_socket(cmd: Command, conf: CgidServerConfig, words: list[str]) -> None:
-    """Set the socket's path, relative to the server root."""
-    conf.socket = cmd.server_path(words[0])
-
-
 def complain(r: Request, words: str) -> None:
     """Write a line of a program's standard error unchanged to the main server's error log."""
     stderr_writer(r, r.engine.configuration.main)(to_bytes(words))
@@ -85,6 +80,6 @@ MODULE = Module(
     dir_config=CgidDirConfig,
     server_config=CgidServerConfig,
     dir_setters={"CGIDScriptTimeout": set_timeout},
-    server_setters={**SERVER_SETTERS, "ScriptSock": set_socket},
+    server_setters={**SERVER_SETTERS, "ScriptSock": set_path("socket")},
     hooks=(Hook(HANDLER, make_handler, Order.MIDDLE),),
 )

@@ -19,7 +19,7 @@ from whimbrel.directives.command import Command
 from whimbrel.directives.spec import Setter, Versions
 from whimbrel.http.http1.response import invalid_field
 from whimbrel.http.semantics.headers import Pair
-from whimbrel.modules.support.setters import timeout
+from whimbrel.modules.support.setters import ON_OFF, ignored, set_choice, set_in_range, timeout
 from whimbrel.registry.module import CompiledHook, Hook, Module, Order, Provider, Reads, Scope
 from whimbrel.registry.phases import DECLINED, FIXUPS, OK, HookStatus
 from whimbrel.registry.settings import setting
@@ -84,28 +84,7 @@ def switch(name: str = "") -> Setter:
     """Return a setter of On or Off, in any case, into *name* of the server's or directory's record; ""
     ignores it.
     """
-
-    def apply(_cmd: Command, record: object, words: list[str]) -> None:
-        word = words[0].lower()
-        if word not in ("on", "off"):
-            raise ConfigError("value must be On or Off")
-        if name:
-            setattr(record, name, word == "on")
-
-    return apply
-
-
-def number(name: str, least: int, reason: str) -> Setter:
-    """Return a setter of a number, read as in C, at least *least*, into *name* ("" ignores it)."""
-
-    def apply(_cmd: Command, record: object, words: list[str]) -> None:
-        value = atoi(words[0])
-        if value < least:
-            raise ConfigError(reason)
-        if name:
-            setattr(record, name, value)
-
-    return apply
+    return set_choice(name, ON_OFF, "value must be On or Off")
 
 
 def time(name: str, reason: str) -> Setter:
@@ -210,10 +189,6 @@ def warn_serialize(cmd: Command, _conf: Http2ServerConfig, words: list[str]) -> 
             "H2SerializeHeaders: this feature has been disabled and the directive to enable it is ignored.",
             code="AH10307",
         )
-
-
-def accepted(_cmd: Command, _conf: object, _words: list[str]) -> None:
-    """Accept any word."""
 
 
 # hooks ------------------------------------------------------------------------------------------
@@ -352,18 +327,18 @@ MODULE = Module(
         "H2ProxyRequests": switch(),
     },
     server_setters={
-        "H2MaxSessionStreams": number("max_streams", 1, _POSITIVE),
-        "H2WindowSize": number("window", 1024, _WINDOW),
-        "H2MinWorkers": number("", 1, _POSITIVE),
-        "H2MaxWorkers": number("", 1, _POSITIVE),
+        "H2MaxSessionStreams": set_in_range("max_streams", 1, None, _POSITIVE),
+        "H2WindowSize": set_in_range("window", 1024, None, _WINDOW),
+        "H2MinWorkers": set_in_range("", 1, None, _POSITIVE),
+        "H2MaxWorkers": set_in_range("", 1, None, _POSITIVE),
         "H2MaxWorkerIdleSeconds": time("", "Invalid idle limit value"),
-        "H2StreamMaxMemSize": number("", 1024, _WINDOW),
+        "H2StreamMaxMemSize": set_in_range("", 1024, None, _WINDOW),
         "H2SerializeHeaders": warn_serialize,
         "H2ModernTLSOnly": switch("modern_tls_only"),
         "H2Direct": switch("direct"),
-        "H2SessionExtraFiles": accepted,
-        "H2TLSWarmUpSize": accepted,
-        "H2TLSCoolDownSecs": accepted,
+        "H2SessionExtraFiles": ignored,
+        "H2TLSWarmUpSize": ignored,
+        "H2TLSCoolDownSecs": ignored,
         "H2Push": set_push,
         "H2PushPriority": set_priority,
         "H2PushDiarySize": set_diary,
@@ -371,9 +346,9 @@ MODULE = Module(
         "H2Padding": set_padding,
         "H2OutputBuffering": switch(),
         "H2StreamTimeout": time("stream_timeout", "Invalid timeout value"),
-        "H2MaxDataFrameLen": number("max_data", 0, _ZERO),
-        "H2MaxHeaderBlockLen": number("max_head", 0, _ZERO),
-        "H2MaxStreamErrors": number("max_errors", 0, _ZERO),
+        "H2MaxDataFrameLen": set_in_range("max_data", 0, None, _ZERO),
+        "H2MaxHeaderBlockLen": set_in_range("max_head", 0, None, _ZERO),
+        "H2MaxStreamErrors": set_in_range("max_errors", 0, None, _ZERO),
         "H2WebSockets": switch("websockets"),
     },
     hooks=(Hook(FIXUPS, make_fixups), Hook(FIXUPS, make_hints, Order.LAST)),

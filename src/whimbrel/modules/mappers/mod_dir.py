@@ -17,7 +17,7 @@ from whimbrel.directives.spec import Context
 from whimbrel.directives.tokens import words as split_words
 from whimbrel.engine.deps.files import KIND, is_file
 from whimbrel.http.syntax.url import escape_uri
-from whimbrel.modules.support.setters import by_version, set_flag
+from whimbrel.modules.support.setters import by_version, set_flag, set_value
 from whimbrel.registry.module import CompiledHook, Hook, Module, Order, Reads, Scope
 from whimbrel.registry.phases import DECLINED, FIXUPS, OK, HookStatus
 from whimbrel.registry.settings import UNSET, setting
@@ -76,11 +76,6 @@ def set_redirect(cmd: Command, conf: DirDirConfig, args: list[str]) -> None:
             raise ConfigError(f"{cmd.name} only accepts values between 300 and 399")
     else:
         raise ConfigError(f"{cmd.name} ON|OFF|permanent|temp|seeother|3xx")
-
-
-def set_fallback(_cmd: Command, conf: DirDirConfig, args: list[str]) -> None:
-    """Set a URL path, or ``disabled``."""
-    conf.fallback = None if args[0].lower() == "disabled" else args[0]
 
 
 def _serves(sub: Request) -> bool:
@@ -191,7 +186,7 @@ MODULE = Module(
     source="mod_dir.c",
     dir_config=DirDirConfig,
     dir_setters={
-        "FallbackResource": set_fallback,
+        "FallbackResource": set_value("fallback", lambda word: None if word.lower() == "disabled" else word),
         "DirectoryIndex": by_version(add_name_22, add_names_24),
         "DirectorySlash": set_flag("add_slash"),
         "DirectoryCheckHandler": set_flag("check_handler"),

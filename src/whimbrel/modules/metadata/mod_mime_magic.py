@@ -16,9 +16,9 @@ from whimbrel.base.dialect import Dialect
 from whimbrel.base.file_reading import read_regular, read_start
 from whimbrel.base.latin1 import to_bytes, to_text
 from whimbrel.base.lazy_dataclasses import dataclass
-from whimbrel.directives.command import Command
 from whimbrel.engine.deps.files import is_directory
 from whimbrel.modules.support.magic_file import Matcher, Rule, parse_rules
+from whimbrel.modules.support.setters import set_text
 from whimbrel.registry.module import CompiledHook, Hook, Module, Order, Reads, Scope
 from whimbrel.registry.phases import DECLINED, OK, TYPE_CHECKER, HookStatus
 from whimbrel.registry.settings import setting
@@ -55,11 +55,6 @@ class MagicServerConfig:
 
     path: str | None = setting(None)
     rules: list[Rule] | None = setting(None)
-
-
-def set_file(_cmd: Command, conf: MagicServerConfig, words: list[str]) -> None:
-    """MimeMagicFile: the file of the rules."""
-    conf.path = words[0]
 
 
 def read_rules(configuration: Configuration) -> None:
@@ -215,7 +210,7 @@ MODULE = Module(
     source="mod_mime_magic.c",
     server_config=MagicServerConfig,
     server_setters={
-        "MimeMagicFile": set_file,
+        "MimeMagicFile": set_text("path"),
     },
     hooks=(Hook(TYPE_CHECKER, make_type, Order.LAST),),
     post_config=(read_rules,),

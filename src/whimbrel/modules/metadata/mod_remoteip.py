@@ -18,7 +18,7 @@ from whimbrel.base.numbers import is_digits, lower, strip
 from whimbrel.directives.command import Command
 from whimbrel.directives.spec import Context, Setter, Versions
 from whimbrel.directives.tokens import words as split_words
-from whimbrel.modules.support.setters import own, set_text
+from whimbrel.modules.support.setters import own, set_text, set_value
 from whimbrel.registry.module import CompiledHook, Hook, Module, Order, Provider, Scope
 from whimbrel.registry.phases import DECLINED, LOG_TRANSACTION, OK, POST_READ_REQUEST, HookStatus
 from whimbrel.registry.settings import appended, setting
@@ -121,11 +121,6 @@ def add_exceptions(_cmd: Command, conf: RemoteIpServerConfig, words: list[str]) 
             raise ConfigError(
                 f"ip address '{word.partition('/')[0]}' appears to be invalid{reason}"
             ) from None
-
-
-def switch_protocol(_cmd: Command, conf: RemoteIpServerConfig, words: list[str]) -> None:
-    """RemoteIPProxyProtocol: begin connections to this server's addresses with a PROXY header, or not."""
-    conf.switch = ProxyProtocolSwitch(lower(words[0]) == "on")
 
 
 class ProxiedAddresses:
@@ -322,7 +317,7 @@ MODULE = Module(
         "RemoteIPInternalProxy": _add_proxy(True),
         "RemoteIPTrustedProxyList": _add_list(False),
         "RemoteIPInternalProxyList": _add_list(True),
-        "RemoteIPProxyProtocol": switch_protocol,
+        "RemoteIPProxyProtocol": set_value("switch", lambda word: ProxyProtocolSwitch(lower(word) == "on")),
         "RemoteIPProxyProtocolExceptions": add_exceptions,
     },
     hooks=(

@@ -91,14 +91,6 @@ def set_domain(_cmd: Command, conf: UsertrackDirConfig, words: list[str]) -> Non
     conf.domain = words[0]
 
 
-def set_style(_cmd: Command, conf: UsertrackDirConfig, words: list[str]) -> None:
-    """CookieStyle: one of five names for three styles."""
-    style = _STYLES.get(words[0].lower())
-    if style is None:
-        raise ConfigError(f"Invalid CookieStyle keyword: '{words[0]}'")
-    conf.style = style
-
-
 def make_fixup(scope: Scope) -> CompiledHook | None:
     """Note the visitor's cookie; set one for visitors without."""
     conf = scope.dir_config(UsertrackDirConfig)
@@ -158,7 +150,7 @@ MODULE = Module(
     server_config=UsertrackServerConfig,
     dir_setters={
         "CookieDomain": set_domain,
-        "CookieStyle": set_style,
+        "CookieStyle": set_choice("style", _STYLES, "Invalid CookieStyle keyword: '{word}'"),
         "CookieTracking": set_flag("active"),
         "CookieName": set_text("name"),
         "CookieSameSite": set_choice(

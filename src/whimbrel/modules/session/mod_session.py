@@ -12,15 +12,13 @@ import re
 from collections.abc import Awaitable, Callable
 from typing import TYPE_CHECKING, Any, Final, cast
 
-from whimbrel.base.errors import ConfigError
 from whimbrel.base.lazy_dataclasses import dataclass, field
-from whimbrel.base.numbers import atoi, strtol
-from whimbrel.directives.command import Command
+from whimbrel.base.numbers import strtol
 from whimbrel.directives.spec import Versions
 from whimbrel.engine.output.filter import FilterType, OutputFilter, add_output_filter
 from whimbrel.http.semantics.headers import Headers
 from whimbrel.http.syntax.url import escape_form
-from whimbrel.modules.support.setters import add_text, set_flag, set_number, set_text
+from whimbrel.modules.support.setters import add_text, set_flag, set_in_range, set_number, set_text
 from whimbrel.registry.module import CompiledHook, Hook, Module, Order, Provider, Reads, Scope
 from whimbrel.registry.phases import FIXUPS, INSERT_ERROR_FILTER, INSERT_FILTER, OK, HookStatus
 from whimbrel.registry.settings import appended, setting
@@ -364,13 +362,6 @@ async def merge_and_save(r: Request) -> None:
 
 
 # directives ---------------------------------------------------------------------------------------
-def set_update(_cmd: Command, record: SessionDirConfig, words: list[str]) -> None:
-    """SessionExpiryUpdateInterval: seconds."""
-    record.update = atoi(words[0])
-    if record.update < 0:
-        raise ConfigError("SessionExpiryUpdateInterval must be zero (disable) or a positive value")
-
-
 MODULE = Module(
     name="session_module",
     source="mod_session.c",
@@ -383,7 +374,9 @@ MODULE = Module(
         "SessionEnv": set_flag("env"),
         "SessionInclude": add_text("include"),
         "SessionExclude": add_text("exclude"),
-        "SessionExpiryUpdateInterval": set_update,
+        "SessionExpiryUpdateInterval": set_in_range(
+            "update", 0, None, "SessionExpiryUpdateInterval must be zero (disable) or a positive value"
+        ),
     },
     hooks=(
         Hook(FIXUPS, make_fixup, Order.MIDDLE),

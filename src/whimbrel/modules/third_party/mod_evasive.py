@@ -20,6 +20,7 @@ from whimbrel.base.numbers import strtol
 from whimbrel.base.programs import may_start_programs, require_programs
 from whimbrel.directives.command import Command
 from whimbrel.directives.spec import Setter
+from whimbrel.modules.support.setters import of_main, set_value
 from whimbrel.registry.module import CompiledHook, Hook, Module, Order, Reads, Scope, Segment
 from whimbrel.registry.phases import ACCESS_CHECKER, OK, HookStatus
 from whimbrel.registry.settings import setting
@@ -56,11 +57,11 @@ class EvasiveServerConfig:
 
 
 def _number(field: str, default: int) -> Setter:
-    def apply(cmd: Command, _conf: object, words: list[str]) -> None:
-        value = strtol(words[0], 0)[0]
-        setattr(cmd.main_server(EvasiveServerConfig), field, value if value > 0 else default)
+    def read(word: str) -> int:
+        value = strtol(word, 0)[0]
+        return value if value > 0 else default
 
-    return apply
+    return of_main(EvasiveServerConfig, set_value(field, read))
 
 
 def _text(field: str) -> Setter:

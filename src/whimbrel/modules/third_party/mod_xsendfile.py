@@ -14,11 +14,11 @@ from typing import TYPE_CHECKING, Final
 from whimbrel.base.latin1 import to_bytes
 from whimbrel.base.lazy_dataclasses import dataclass
 from whimbrel.directives.command import Command
-from whimbrel.directives.spec import Setter
 from whimbrel.engine.body import FileSegment, release
 from whimbrel.engine.output.filter import FilterError, FilterType, OutputFilter, add_output_filter
 from whimbrel.http.semantics.conditional import PreconditionResult, meets_conditions
 from whimbrel.http.syntax.url import unescape
+from whimbrel.modules.support.setters import set_flag
 from whimbrel.registry.module import CompiledHook, Hook, Module, Order, Reads, Scope
 from whimbrel.registry.phases import INSERT_FILTER, OK, HookStatus
 from whimbrel.registry.settings import prepended, setting
@@ -49,13 +49,6 @@ class XSendFileServerConfig:
     """Per-server settings: paths below which files may lie."""
 
     paths: tuple[str, ...] = setting((), merge=prepended)
-
-
-def _flag(field: str) -> Setter:
-    def apply(_cmd: Command, conf: object, words: list[str]) -> None:
-        setattr(conf, field, words[0].lower() == "on")
-
-    return apply
 
 
 def add_path(cmd: Command, conf: XSendFileServerConfig, words: list[str]) -> None:
@@ -237,11 +230,11 @@ MODULE = Module(
     dir_config=XSendFileDirConfig,
     server_config=XSendFileServerConfig,
     dir_setters={
-        "XSendFile": _flag("is_on"),
-        "XSendFileIgnoreEtag": _flag("ignores_etag"),
-        "XSendFileIgnoreLastModified": _flag("ignores_time"),
-        "XSendFileUnescape": _flag("unescapes"),
-        "XSendFileAllowAbove": _flag("may_go_above"),
+        "XSendFile": set_flag("is_on"),
+        "XSendFileIgnoreEtag": set_flag("ignores_etag"),
+        "XSendFileIgnoreLastModified": set_flag("ignores_time"),
+        "XSendFileUnescape": set_flag("unescapes"),
+        "XSendFileAllowAbove": set_flag("may_go_above"),
     },
     server_setters={
         "XSendFilePath": add_path,

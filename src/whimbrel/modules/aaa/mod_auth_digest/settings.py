@@ -13,7 +13,7 @@ from whimbrel.directives.spec import Setter
 from whimbrel.modules.aaa.mod_auth_digest.clients import Clients
 from whimbrel.modules.aaa.mod_authn_core import find_provider
 from whimbrel.modules.support.auth.auth_api import AuthnProvider
-from whimbrel.modules.support.setters import set_flag
+from whimbrel.modules.support.setters import add_text, refused, set_flag
 from whimbrel.registry.settings import UNSET, setting
 
 _MIN_SHMEM: Final = {True: 168, False: 88}  # bytes of one client, in 2.2 and in 2.4
@@ -81,11 +81,6 @@ def set_lifetime(_cmd: Command, record: AuthDigestDirConfig, words: list[str]) -
     record.lifetime = value
 
 
-def set_format(_cmd: Command, _record: AuthDigestDirConfig, _words: list[str]) -> None:
-    """AuthDigestNonceFormat (2.2)."""
-    raise ConfigError("AuthDigestNonceFormat is not implemented (yet)")
-
-
 def set_count(cmd: Command, record: AuthDigestDirConfig, words: list[str]) -> None:
     """AuthDigestNcCheck."""
     set_flag("count")(cmd, record, words)
@@ -114,11 +109,6 @@ def set_algorithm(cmd: Command, record: AuthDigestDirConfig, words: list[str]) -
     record.algorithm = "MD5"
 
 
-def add_domain(_cmd: Command, record: AuthDigestDirConfig, words: list[str]) -> None:
-    """AuthDigestDomain."""
-    record.domain = [*([] if record.domain is UNSET else record.domain), words[0]]
-
-
 def set_memory(cmd: Command, record: AuthDigestServerConfig, words: list[str]) -> None:
     """AuthDigestShmemSize: bytes, or a number with suffix K or M."""
     value, unit = strtol(words[0])
@@ -143,10 +133,10 @@ DIR_SETTERS: Final[dict[str, Setter]] = {
     "AuthDigestProvider": add_provider,
     "AuthDigestQop": add_qop,
     "AuthDigestNonceLifetime": set_lifetime,
-    "AuthDigestNonceFormat": set_format,
+    "AuthDigestNonceFormat": refused("AuthDigestNonceFormat is not implemented (yet)"),
     "AuthDigestNcCheck": set_count,
     "AuthDigestAlgorithm": set_algorithm,
-    "AuthDigestDomain": add_domain,
+    "AuthDigestDomain": add_text("domain"),
 }
 SERVER_SETTERS: Final[dict[str, Setter]] = {
     "AuthDigestShmemSize": set_memory,

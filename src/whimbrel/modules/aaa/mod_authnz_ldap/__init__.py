@@ -11,6 +11,7 @@ import sys
 from whimbrel.base.errors import MissingPackage, PostConfigError
 from whimbrel.base.file_reading import read_regular
 from whimbrel.base.latin1 import to_bytes, to_text
+from whimbrel.base.numbers import lower
 from whimbrel.base.static_typing import Any, Final
 from whimbrel.config.configuration import Configuration
 from whimbrel.directives.spec import Setter, Versions
@@ -20,7 +21,7 @@ from whimbrel.modules.aaa.mod_authz_core.providers import require_text
 from whimbrel.modules.ldap.mod_ldap import is_installed
 from whimbrel.modules.support.auth.auth_api import AuthnProvider, AuthzProvider
 from whimbrel.modules.support.catalogue_checks import checked
-from whimbrel.modules.support.setters import set_flag, set_path, set_text
+from whimbrel.modules.support.setters import set_flag, set_number, set_path, set_text, set_value
 from whimbrel.registry.module import Hook, Module, Provider, Scope
 from whimbrel.registry.phases import AUTH_CHECKER
 
@@ -38,12 +39,14 @@ _DIR_SETTERS: Final[dict[str, Setter]] = {
         "subgroup_attributes", "Too many AuthLDAPSubGroupAttribute values"
     ),
     "AuthLDAPSubGroupClass": settings.add_name("subgroup_classes", "Too many AuthLDAPSubGroupClass values"),
-    "AuthLDAPMaxSubGroupDepth": settings.set_depth,
+    "AuthLDAPMaxSubGroupDepth": set_number("subgroup_depth"),
     "AuthLDAPGroupAttribute": settings.add_name(
         "group_attributes", "Too many AuthLDAPGroupAttribute directives"
     ),
     "AuthLDAPGroupAttributeIsDN": set_flag("group_has_dn"),
-    "AuthLDAPDereferenceAliases": settings.set_dereference,
+    "AuthLDAPDereferenceAliases": set_value(
+        "dereference", lambda word: {"off": "never", "on": "always"}.get(lower(word), word)
+    ),
     "AuthLDAPAuthorizePrefix": set_text("prefix"),
     "AuthLDAPInitialBindAsUser": set_flag("binds_as_user"),
     "AuthLDAPInitialBindPattern": settings.set_bind_pattern,

@@ -17,9 +17,9 @@ from whimbrel.modules.cache.mod_cache_disk.settings import (
     CacheDiskServerConfig,
     set_length,
     set_levels,
-    set_root,
 )
 from whimbrel.modules.cache.store import CacheStore
+from whimbrel.modules.support.setters import set_text
 from whimbrel.registry.module import Module, Provider
 
 
@@ -38,7 +38,11 @@ def _module(name: str, source: str, versions: Versions, sizes: Mapping[str, Sett
         dir_config=CacheDiskDirConfig,
         server_config=CacheDiskServerConfig,
         dir_setters=sizes,
-        server_setters={"CacheRoot": set_root, "CacheDirLevels": set_levels, "CacheDirLength": set_length},
+        server_setters={
+            "CacheRoot": set_text("root"),
+            "CacheDirLevels": set_levels,
+            "CacheDirLength": set_length,
+        },
         providers=(Provider("cache", "disk", make_store),),
     )
 

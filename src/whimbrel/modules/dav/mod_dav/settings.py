@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from whimbrel.base.errors import ConfigError
 from whimbrel.base.lazy_dataclasses import dataclass, fields
-from whimbrel.base.numbers import atoi
 from whimbrel.base.static_typing import TYPE_CHECKING, Final
 from whimbrel.directives.command import Command
 from whimbrel.registry.settings import UNSET, setting
@@ -65,11 +64,3 @@ def set_provider(cmd: Command, conf: DavDirConfig, words: list[str]) -> None:
     if provider is None:
         raise ConfigError(f"Unknown DAV provider: {name}")
     conf.provider = provider
-
-
-def set_min_timeout(_cmd: Command, conf: DavDirConfig, words: list[str]) -> None:
-    """Set DavMinTimeout."""
-    seconds = atoi(words[0])
-    if seconds < 0:
-        raise ConfigError("DAVMinTimeout requires a non-negative integer.")
-    conf.min_timeout = seconds

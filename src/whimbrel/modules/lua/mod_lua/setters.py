@@ -116,11 +116,6 @@ def check_syntax(function: LuaFunction) -> None:
         raise ConfigError(f"Lua Error:{problem}")
 
 
-def set_root(cmd: Command, conf: LuaServerConfig, words: list[str]) -> None:
-    """LuaRoot."""
-    conf.root = words[0]
-
-
 def add_path(name: str) -> Any:
     """Return the setter of LuaPackagePath or LuaPackageCPath: relative to LuaRoot."""
 
@@ -142,11 +137,6 @@ def set_scope(_cmd: Command, conf: LuaDirConfig, words: list[str]) -> None:
 def set_inherit(_cmd: Command, conf: LuaDirConfig, words: list[str]) -> None:
     """LuaInherit."""
     conf.hooks = Hooks(_own_hooks(conf).table, words[0].lower())
-
-
-def set_code_cache(_cmd: Command, conf: LuaDirConfig, words: list[str]) -> None:
-    """LuaCodeCache."""
-    conf.code_cache = words[0].lower()
 
 
 def add_mapped(cmd: Command, conf: LuaDirConfig, words: list[str]) -> None:

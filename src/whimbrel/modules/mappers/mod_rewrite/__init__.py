@@ -20,6 +20,7 @@ from whimbrel.modules.mappers.mod_rewrite.log import log_sink
 from whimbrel.modules.mappers.mod_rewrite.maps import ProgramMap, needs_engine
 from whimbrel.modules.mappers.mod_rewrite.program_map import MapProgram
 from whimbrel.modules.mappers.mod_rewrite.settings import RewriteDirConfig, RewriteServerConfig
+from whimbrel.modules.support.setters import of_main, set_path
 from whimbrel.registry.module import PROGRAMS, Hook, Module, Order, Provider
 from whimbrel.registry.phases import FIXUPS, HANDLER, TRANSLATE_NAME
 from whimbrel.registry.programs import ProgramHost
@@ -101,7 +102,7 @@ MODULE = Module(
         "RewriteLogLevel": setters.set_log_level,
     },
     setters={
-        "RewriteLock": setters.set_lock,
+        "RewriteLock": of_main(RewriteServerConfig, set_path("lock")),
     },
     hooks=(
         Hook(TRANSLATE_NAME, make_translate, Order.FIRST),

@@ -378,8 +378,3 @@ def set_log(cmd: Command, _server_record: RewriteServerConfig, words: list[str])
 def set_log_level(cmd: Command, _server_record: RewriteServerConfig, words: list[str]) -> None:
     """Set RewriteLogLevel."""
     _server(cmd).log_level = atoi(words[0])
-
-
-def set_lock(cmd: Command, _none: None, words: list[str]) -> None:
-    """Set RewriteLock, which has no effect: programs get one line at a time without it."""
-    cmd.main_server(RewriteServerConfig).lock = cmd.server_path(words[0])

@@ -12,7 +12,7 @@ import sys
 
 from whimbrel.base.static_typing import TYPE_CHECKING, Any, Final
 from whimbrel.directives.spec import Versions
-from whimbrel.modules.md.mod_md.directives import SERVER_SETTERS
+from whimbrel.modules.md.mod_md.setters import SERVER_SETTERS
 from whimbrel.modules.md.mod_md.settings import MdGlobalConfig, MdServerConfig
 from whimbrel.registry.module import CompiledHook, Hook, HookMaker, Module, Order, Provider, Scope
 from whimbrel.registry.phases import HANDLER, POST_READ_REQUEST

@@ -81,13 +81,6 @@ def set_domain(_cmd: Command, conf: ProxyServerConfig, arguments: list[str]) -> 
     conf.domain = arguments[0]
 
 
-def set_timeout(_cmd: Command, conf: ProxyServerConfig, arguments: list[str]) -> None:
-    """Set ProxyTimeout, seconds."""
-    if atoi(arguments[0]) < 1:
-        raise ConfigError("Proxy Timeout must be at least 1 second.")
-    conf.timeout = atoi(arguments[0])
-
-
 def set_io_buffer(cmd: Command, conf: ProxyServerConfig, arguments: list[str]) -> None:
     """Set ProxyIOBufferSize; 2.2 raises small values to its minimum."""
     size = strtol(arguments[0])[0]
@@ -105,13 +98,6 @@ def set_receive_buffer(_cmd: Command, conf: ProxyServerConfig, arguments: list[s
     if size < 512 and size:
         raise ConfigError("ProxyReceiveBufferSize must be >= 512 bytes, or 0 for system default.")
     conf.receive_buffer_size = size
-
-
-def set_growth(_cmd: Command, conf: ProxyServerConfig, arguments: list[str]) -> None:
-    """Set BalancerGrowth."""
-    if not 0 <= atoi(arguments[0]) <= _MAX_GROWTH:
-        raise ConfigError("BalancerGrowth must be between 0 and 1000")
-    conf.balancer_growth = atoi(arguments[0])
 
 
 def add_connect_port(_cmd: Command, conf: ProxyServerConfig, arguments: list[str]) -> None:

@@ -144,13 +144,6 @@ def check_mutex(_cmd: Command, _record: object, words: list[str]) -> None:
         )
 
 
-def set_sni_policy(_cmd: Command, record: SslServerConfig, words: list[str]) -> None:
-    """Set SSLVHostSNIPolicy."""
-    if lower(words[0]) not in _SNI_POLICIES:
-        raise ConfigError(f"Invalid SSLVhostSNIPolicy argument '{words[0]}'")
-    record.sni_policy = lower(words[0])
-
-
 def set_revocation_check(cmd: Command, record: SslServerConfig | SslProxyDirConfig, words: list[str]) -> None:
     """Set SSLCARevocationCheck or SSLProxyCARevocationCheck."""
     record.crl_check, record.crl_may_miss = mode_and_flag(cmd, words[0], _CRL, NO_CRL_OK)
@@ -272,11 +265,3 @@ def _check_segment(cmd: Command, text: str) -> None:
     wrong = segment_error(text, CheckContext("2.2" if cmd.dialect.tls_start_22 else "2.4"))
     if wrong:
         raise ConfigError(f"{cmd.name}: {wrong}")
-
-
-def set_session_timeout(_cmd: Command, record: SslServerConfig, words: list[str]) -> None:
-    """Set SSLSessionCacheTimeout."""
-    value = atoi(words[0])
-    if value < 0:
-        raise ConfigError("SSLSessionCacheTimeout: Invalid argument")
-    record.session_timeout = value

@@ -12,9 +12,8 @@ from typing import TYPE_CHECKING, Final
 from whimbrel.base.latin1 import to_bytes
 from whimbrel.base.lazy_dataclasses import dataclass
 from whimbrel.base.programs import require_programs
-from whimbrel.directives.command import Command
 from whimbrel.directives.spec import Setter
-from whimbrel.modules.support.setters import set_number
+from whimbrel.modules.support.setters import set_number, set_path
 from whimbrel.registry.settings import setting
 
 if TYPE_CHECKING:
@@ -33,13 +32,8 @@ class ScriptLogServerConfig:
     buffer: int = setting(1024)
 
 
-def set_log(cmd: Command, conf: ScriptLogServerConfig, words: list[str]) -> None:
-    """Set the file, resolved against the server root."""
-    conf.path = cmd.server_path(words[0])
-
-
 SERVER_SETTERS: Final[dict[str, Setter]] = {
-    "ScriptLog": set_log,
+    "ScriptLog": set_path("path"),
     "ScriptLogLength": set_number("length"),
     "ScriptLogBuffer": set_number("buffer"),
 }
