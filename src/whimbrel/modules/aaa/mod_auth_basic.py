@@ -11,6 +11,7 @@ from whimbrel.base.lazy_re import compile
 from whimbrel.base.static_typing import TYPE_CHECKING
 from whimbrel.directives.command import Command
 from whimbrel.engine.expressions import StringExpression, literal, read_string
+from whimbrel.engine.log.module_log import module_log
 from whimbrel.expr.errors import EvalError
 from whimbrel.modules.aaa.mod_authn_core import find_provider
 from whimbrel.modules.support.auth.auth_api import (
@@ -42,6 +43,7 @@ if TYPE_CHECKING:
     from whimbrel.engine.request import Request
 
 _MODULE = "auth_basic"
+_log = module_log(_MODULE)
 _BASE64 = compile(r"[A-Za-z0-9+/]*")
 FakeUser = tuple[StringExpression, StringExpression]
 
@@ -94,7 +96,7 @@ def credentials(r: Request) -> tuple[str, str] | None:
         return None
     scheme, _, rest = line.partition(" ")
     if scheme.lower() != "basic":
-        r.log("error", f"client used wrong authentication scheme: {r.uri}", code="AH01614", module=_MODULE)
+        _log(r, "error", "AH01614", f"client used wrong authentication scheme: {r.uri}")
         return None
     user, _, password = decode_base64(rest.lstrip(" ")).partition("\0")[0].partition(":")
     return user, password
@@ -130,7 +132,7 @@ def make_authenticate(scope: Scope) -> CompiledHook:
             return DECLINED
         realm = realm_of(r)
         if realm is None:
-            r.log("error", f"need AuthName: {r.uri}", code="AH01615", module=_MODULE)
+            _log(r, "error", "AH01615", f"need AuthName: {r.uri}")
             return 500
         r.auth_type = auth_type_name
         given = credentials(r)
@@ -159,7 +161,7 @@ async def _check_password(
 ) -> int:
     """Return the authn_status of the first provider that has the user."""
     if not checks:
-        r.log("error", "No Authn provider configured", code="AH01616", module=_MODULE)
+        _log(r, "error", "AH01616", "No Authn provider configured")
         return AUTH_GENERAL_ERROR
     result = AUTH_USER_NOT_FOUND
     user = r.user or ""
@@ -186,14 +188,9 @@ async def _by_realm(r: Request, check: BoundAuthn, user: str, realm: str, passwo
 
 def _refused(r: Request, result: int, realm: str) -> HookStatus:
     if result == AUTH_DENIED:
-        r.log(
-            "error",
-            f'user {r.user}: authentication failure for "{r.uri}": Password Mismatch',
-            code="AH01617",
-            module=_MODULE,
-        )
+        _log(r, "error", "AH01617", f'user {r.user}: authentication failure for "{r.uri}": Password Mismatch')
     elif result == AUTH_USER_NOT_FOUND:
-        r.log("error", f"user {r.user} not found: {r.uri}", code="AH01618", module=_MODULE)
+        _log(r, "error", "AH01618", f"user {r.user} not found: {r.uri}")
     else:
         return 500
     challenge(r, realm)
@@ -235,16 +232,11 @@ def make_fake(scope: Scope) -> CompiledHook | None:
                 line = (
                     f"AuthBasicFake: could not evaluate {what} expression for URI '{r.uri}': {problem.reason}"
                 )
-                r.log("error", line, code=failed, module=_MODULE)
+                _log(r, "error", failed, line)
                 return 500
             if not value:
                 name = "username" if what == "user" else what
-                r.log(
-                    "info",
-                    f"AuthBasicFake: empty {name} expression for URI '{r.uri}', ignoring",
-                    code=empty,
-                    module=_MODULE,
-                )
+                _log(r, "info", empty, f"AuthBasicFake: empty {name} expression for URI '{r.uri}', ignoring")
                 r.headers_in.unset("Authorization")
                 return DECLINED
             values.append(value)

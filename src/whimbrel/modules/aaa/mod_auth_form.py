@@ -21,6 +21,7 @@ from whimbrel.directives.command import Command
 from whimbrel.directives.spec import Versions
 from whimbrel.engine.expressions import StringExpression, read_string
 from whimbrel.engine.input.body import ready_body
+from whimbrel.engine.log.module_log import module_log
 from whimbrel.expr.errors import EvalError
 from whimbrel.http.syntax.url import escape_uri
 from whimbrel.modules.aaa.mod_authn_core import find_provider
@@ -46,6 +47,7 @@ if TYPE_CHECKING:
     from whimbrel.engine.request import Request
 
 _MODULE = "auth_form"
+_log = module_log(_MODULE)
 _LOGIN: Final = "form-login-handler"
 _LOGOUT: Final = "form-logout-handler"
 _REDIRECT: Final = "form-redirect-handler"
@@ -173,7 +175,7 @@ class FormAuthenticator:
             return 401
         result = AUTH_USER_NOT_FOUND if self.checks else AUTH_GENERAL_ERROR
         if not self.checks:
-            r.log("error", "no authn provider configured", code="AH01806", module=_MODULE)
+            _log(r, "error", "AH01806", "no authn provider configured")
         for check in self.checks:
             result = await check.password(r, login.user, login.password)
             if result != AUTH_USER_NOT_FOUND:
@@ -184,10 +186,10 @@ class FormAuthenticator:
             return DECLINED
         if result == AUTH_DENIED:
             line = f"user '{login.user}': authentication failure for \"{r.uri}\": password Mismatch"
-            r.log("error", line, code="AH01807", module=_MODULE)
+            _log(r, "error", "AH01807", line)
             return 401
         if result == AUTH_USER_NOT_FOUND:
-            r.log("error", f"user '{login.user}' not found: {r.uri}", code="AH01808", module=_MODULE)
+            _log(r, "error", "AH01808", f"user '{login.user}' not found: {r.uri}")
             return 401
         return 500
 
@@ -239,11 +241,11 @@ def make_authenticate(scope: Scope) -> CompiledHook | None:
         r.set_uncacheable()
         if r.proxy:
             line = f"form auth cannot be used for proxy requests due to XSS risk, access denied: {r.uri}"
-            r.log("error", line, code="AH01809", module=_MODULE)
+            _log(r, "error", "AH01809", line)
             return 500
         realm = authenticator.realm_of(r)
         if realm is None:
-            r.log("error", f"need AuthName: {r.uri}", code="AH01810", module=_MODULE)
+            _log(r, "error", "AH01810", f"need AuthName: {r.uri}")
             return 500
         r.auth_type = kind
         answer = await _by_session(r, authenticator, realm)
@@ -342,12 +344,7 @@ def make_login(scope: Scope) -> CompiledHook:
             return DECLINED
         r.set_uncacheable()
         if r.method != "POST":
-            r.log(
-                "error",
-                f"the {_LOGIN} only supports the POST method for {r.uri}",
-                code="AH01811",
-                module=_MODULE,
-            )
+            _log(r, "error", "AH01811", f"the {_LOGIN} only supports the POST method for {r.uri}")
             return 405
         realm = authenticator.realm_of(r) or ""
         try:
@@ -400,7 +397,7 @@ def make_redirect(scope: Scope) -> CompiledHook:
         kind = notes.get(f"{realm}-mimetype")
         if method is None or kind is None or "auth_form-resumes" not in r.notes:
             line = f"internal redirect requested but one or all of method, mimetype or body are NULL: {r.uri}"
-            r.log("error", line, code="AH01813", module=_MODULE)
+            _log(r, "error", "AH01813", line)
             return 500
         line = f"internal redirect to method '{method}' and body mimetype '{kind}' for the uri: {r.uri}"
         r.log("debug", line, code="AH01812", module=_MODULE)

@@ -16,6 +16,7 @@ from whimbrel.directives.command import Command
 from whimbrel.directives.spec import Context, Versions
 from whimbrel.directives.tokens import getword
 from whimbrel.engine.expressions import read_string
+from whimbrel.engine.log.module_log import module_log
 from whimbrel.modules.support.auth.auth_api import (
     AUTH_GENERAL_ERROR,
     AuthnCoreDirConfig,
@@ -33,6 +34,8 @@ from whimbrel.registry.settings import UNSET, setting
 
 if TYPE_CHECKING:
     from whimbrel.engine.request import Request
+
+_log = module_log("authn_core")
 
 
 @dataclass(slots=True)
@@ -78,7 +81,7 @@ _ELSEWHERE: Final = {
 
 
 async def _unknown(r: Request, _user: str, _password: str) -> int:
-    r.log("error", "AuthBasicProvider has no behaviour here", module="authn_core")
+    _log(r, "error", "", "AuthBasicProvider has no behaviour here")
     return AUTH_GENERAL_ERROR
 
 
@@ -118,12 +121,7 @@ def make_no_user(scope: Scope) -> CompiledHook:
         auth_type_name = kind(r)
         if auth_type_name is None:
             return OK
-        r.log(
-            "error",
-            f"AuthType {auth_type_name} configured without corresponding module",
-            code="AH01796",
-            module="authn_core",
-        )
+        _log(r, "error", "AH01796", f"AuthType {auth_type_name} configured without corresponding module")
         return 500
 
     return CompiledHook(check, Reads.FIELDS)

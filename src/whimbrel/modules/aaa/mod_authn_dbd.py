@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 from whimbrel.base.errors import ConfigError
 from whimbrel.base.lazy_dataclasses import dataclass
 from whimbrel.directives.command import Command
+from whimbrel.engine.log.module_log import module_log
 from whimbrel.modules.database.dbd_drivers import DatabaseError
 from whimbrel.modules.database.mod_dbd import environment_name, query
 from whimbrel.modules.support.auth.auth_api import (
@@ -31,7 +32,7 @@ from whimbrel.registry.settings import setting
 if TYPE_CHECKING:
     from whimbrel.engine.request import Request
 
-_MODULE = "authn_dbd"
+_log = module_log("authn_dbd")
 Codes = tuple[str, str, str]  # no database, no query, a query that fails
 
 
@@ -86,25 +87,15 @@ async def _lookup(r: Request, statement: str, name: str, codes: Codes, *values: 
     """Return AUTH_USER_FOUND and the stored hash of the user; errors are logged."""
     who = ":".join(values)
     if not statement:
-        r.log("error", f"No {name} has been specified", code=codes[1], module=_MODULE)
+        _log(r, "error", codes[1], f"No {name} has been specified")
         return AUTH_GENERAL_ERROR, ""
     try:
         result = await query(r, statement, *values)
     except DatabaseError as problem:
         if problem.connected:
-            r.log(
-                "error",
-                f"Query execution error looking up '{who}' in database [{problem}]",
-                code=codes[2],
-                module=_MODULE,
-            )
+            _log(r, "error", codes[2], f"Query execution error looking up '{who}' in database [{problem}]")
         else:
-            r.log(
-                "error",
-                f"Failed to acquire database connection to look up user '{who}'",
-                code=codes[0],
-                module=_MODULE,
-            )
+            _log(r, "error", codes[0], f"Failed to acquire database connection to look up user '{who}'")
         return AUTH_GENERAL_ERROR, ""
     if result.rows:
         for column, value in list(zip(result.names, result.rows[0], strict=True))[1:]:

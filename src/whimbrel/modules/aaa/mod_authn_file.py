@@ -9,6 +9,7 @@ from whimbrel.base.errors import ConfigError
 from whimbrel.base.lazy_dataclasses import dataclass
 from whimbrel.base.static_typing import TYPE_CHECKING
 from whimbrel.directives.command import Command
+from whimbrel.engine.log.module_log import module_log
 from whimbrel.modules.support.auth.auth_api import (
     AUTH_DENIED,
     AUTH_GENERAL_ERROR,
@@ -25,6 +26,8 @@ from whimbrel.registry.settings import setting
 
 if TYPE_CHECKING:
     from whimbrel.engine.request import Request
+
+_log = module_log("authn_file")
 
 
 @dataclass(slots=True)
@@ -72,18 +75,12 @@ def make_file(scope: Scope) -> BoundAuthn:
 def _entries(r: Request, file: AuthFile[Passwords] | None, codes: tuple[str, str]) -> Passwords | None:
     """Return the file's entries; None (logged) if there is no file or it cannot be read."""
     if file is None:
-        r.log("error", "AuthUserFile not specified in the configuration", code=codes[0], module="authn_file")
+        _log(r, "error", codes[0], "AuthUserFile not specified in the configuration")
         return None
     try:
         return file.content(r)
     except Unreadable as problem:
-        r.log(
-            "error",
-            f"Could not open password file: {file.path}",
-            code=codes[1],
-            module="authn_file",
-            cause=problem.cause,
-        )
+        _log(r, "error", codes[1], f"Could not open password file: {file.path}", problem.cause)
         return None
 
 

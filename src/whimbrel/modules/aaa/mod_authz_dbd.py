@@ -14,6 +14,7 @@ from whimbrel.base.numbers import split
 from whimbrel.directives.command import Command
 from whimbrel.directives.spec import Versions
 from whimbrel.engine.expressions import StringExpression
+from whimbrel.engine.log.module_log import module_log
 from whimbrel.modules.aaa.mod_authz_core.providers import expanded, require_text
 from whimbrel.modules.database.dbd_drivers import DatabaseError
 from whimbrel.modules.database.mod_dbd import query
@@ -33,6 +34,7 @@ if TYPE_CHECKING:
     from whimbrel.engine.request import Request
 
 _MODULE = "authz_dbd"
+_log = module_log(_MODULE)
 _READS = Reads.HEAD | Reads.UNCACHEABLE
 
 
@@ -69,24 +71,16 @@ def make_group(scope: Scope, _args: str, names: StringExpression) -> AuthzCheck:
         if r.user is None:
             return DENIED_NO_USER
         if not settings.query:
-            r.log("error", "No query configured for dbd-group!", code="AH01649", module=_MODULE)
+            _log(r, "error", "AH01649", "No query configured for dbd-group!")
             return GENERAL_ERROR
         try:
             result = await query(r, settings.query, r.user)
         except DatabaseError as problem:
             if problem.connected:
-                r.log(
-                    "error",
-                    f"authz_dbd, in groups query for {r.user} [{problem}]",
-                    code="AH01652",
-                    module=_MODULE,
-                )
+                _log(r, "error", "AH01652", f"authz_dbd, in groups query for {r.user} [{problem}]")
             else:
-                r.log(
-                    "error",
-                    "No db handle available for dbd-query! Check your database access",
-                    code="AH02903",
-                    module=_MODULE,
+                _log(
+                    r, "error", "AH02903", "No db handle available for dbd-query! Check your database access"
                 )
             return GENERAL_ERROR
         text = expanded(r, names, _MODULE, "dbd-group", "AH02590")
@@ -122,33 +116,18 @@ def _session(action: str) -> Callable[[Scope, str, Any], AuthzCheck]:
 async def _changed(r: Request, settings: AuthzDbdDirConfig, action: str) -> bool:
     """Run the query that stores who is logged in; return True if it ran."""
     if not settings.query:
-        r.log("error", f"No query configured for {action}!", code="AH01642", module=_MODULE)
+        _log(r, "error", "AH01642", f"No query configured for {action}!")
         return False
     try:
         result = await query(r, settings.query, r.user or "")
     except DatabaseError as problem:
         if problem.connected:
-            r.log(
-                "error",
-                f"authz_dbd: query for {action} failed; user {r.user} [{problem}]",
-                code="AH01645",
-                module=_MODULE,
-            )
+            _log(r, "error", "AH01645", f"authz_dbd: query for {action} failed; user {r.user} [{problem}]")
         else:
-            r.log(
-                "error",
-                f"No db handle available for {action}! Check your database access",
-                code="AH02902",
-                module=_MODULE,
-            )
+            _log(r, "error", "AH02902", f"No db handle available for {action}! Check your database access")
         return False
     if result.changed != 1:
-        r.log(
-            "warn",
-            f"authz_dbd: {action} of user {r.user} updated {result.changed} rows",
-            code="AH01644",
-            module=_MODULE,
-        )
+        _log(r, "warn", "AH01644", f"authz_dbd: {action} of user {r.user} updated {result.changed} rows")
     return True
 
 
@@ -159,12 +138,7 @@ async def _redirect(r: Request, settings: AuthzDbdDirConfig, action: str) -> str
     try:
         result = await query(r, settings.redirect, r.user or "")
     except DatabaseError as problem:
-        r.log(
-            "error",
-            f"authz_dbd/redirect for {action} of {r.user} [{problem}]",
-            code="AH01648",
-            module=_MODULE,
-        )
+        _log(r, "error", "AH01648", f"authz_dbd/redirect for {action} of {r.user} [{problem}]")
         return None
     return next((row[0] for row in result.rows if row[0] is not None), None)
 

@@ -13,6 +13,7 @@ from whimbrel.base.lazy_dataclasses import dataclass
 from whimbrel.base.numbers import split
 from whimbrel.directives.spec import Versions
 from whimbrel.engine.expressions import StringExpression
+from whimbrel.engine.log.module_log import module_log
 from whimbrel.engine.request import Request
 from whimbrel.modules.aaa.mod_authz_core.providers import expanded, require_text
 from whimbrel.modules.aaa.mod_authz_owner import GROUP_NOTE
@@ -34,6 +35,7 @@ from whimbrel.registry.phases import AUTH_CHECKER, DECLINED, OK, HookStatus
 from whimbrel.registry.settings import setting
 
 _MODULE = "authz_dbm"
+_log = module_log(_MODULE)
 _READS = Reads.HEAD | Reads.FILES
 _NOT_IN_FILE = "user doesn't appear in DBM group file ({})."
 _NOT_MEMBER = "user is not part of the 'require'ed group(s)."
@@ -71,16 +73,11 @@ def _groups(r: Request, file: DbmFile, realm: Realm) -> frozenset[str] | None:
 
 def _unreadable(r: Request, file: DbmFile, problem: Unreadable) -> None:
     text = f"could not open dbm (type {file.kind}) group access file: {file.path or '(null)'}"
-    r.log("error", text, code="AH01799", module=_MODULE, cause=problem.cause)
+    _log(r, "error", "AH01799", text, problem.cause)
 
 
 def _refused(r: Request, reason: str, code: str) -> None:
-    r.log(
-        "error",
-        f"Authorization of user {r.user} to access {r.uri} failed, reason: {reason}",
-        code=code,
-        module=_MODULE,
-    )
+    _log(r, "error", code, f"Authorization of user {r.user} to access {r.uri} failed, reason: {reason}")
 
 
 def _known(r: Request, file: DbmFile, realm: Realm, codes: tuple[str, str]) -> frozenset[str] | int:
@@ -88,7 +85,7 @@ def _known(r: Request, file: DbmFile, realm: Realm, codes: tuple[str, str]) -> f
     user.
     """
     if not file.path:
-        r.log("error", "No group file was specified in the configuration", code=codes[0], module=_MODULE)
+        _log(r, "error", codes[0], "No group file was specified in the configuration")
         return DENIED
     try:
         groups = _groups(r, file, realm)

@@ -12,6 +12,7 @@ from whimbrel.base.lazy_dataclasses import dataclass
 from whimbrel.directives.command import Command
 from whimbrel.directives.spec import Versions
 from whimbrel.engine.expressions import StringExpression
+from whimbrel.engine.log.module_log import module_log
 from whimbrel.modules.aaa.mod_authz_core.providers import expanded, require_text, require_words
 from whimbrel.modules.aaa.mod_authz_owner import GROUP_NOTE
 from whimbrel.modules.core.access_22 import applying, requirements
@@ -24,6 +25,8 @@ from whimbrel.registry.settings import setting
 
 if TYPE_CHECKING:
     from whimbrel.engine.request import Request
+
+_log = module_log("authz_groupfile")
 
 _NONE: frozenset[str] = frozenset()
 _READS = Reads.HEAD | Reads.FILES
@@ -52,23 +55,12 @@ def _groups_of_user(
 ) -> frozenset[str] | None:
     """Return the user's groups in lower case; None (logged) if there is no file or it cannot be read."""
     if file is None:
-        r.log(
-            "error",
-            "No group file was specified in the configuration",
-            code=codes[0],
-            module="authz_groupfile",
-        )
+        _log(r, "error", codes[0], "No group file was specified in the configuration")
         return None
     try:
         return file.content(r).get(r.user or "", _NONE)
     except Unreadable as problem:
-        r.log(
-            "error",
-            f"Could not open group file: {file.path}",
-            code=codes[1],
-            module="authz_groupfile",
-            cause=problem.cause,
-        )
+        _log(r, "error", codes[1], f"Could not open group file: {file.path}", problem.cause)
         return None
 
 
@@ -84,12 +76,7 @@ def _in_no_group(
 
 
 def _denied(r: Request, reason: str, code: str, level: str = "debug") -> int:
-    r.log(
-        level,
-        f"Authorization of user {r.user} to access {r.uri} failed, reason: {reason}",
-        code=code,
-        module="authz_groupfile",
-    )
+    _log(r, level, code, f"Authorization of user {r.user} to access {r.uri} failed, reason: {reason}")
     return DENIED
 
 
@@ -162,12 +149,7 @@ def make_check22(scope: Scope) -> CompiledHook | None:
         try:
             groups = file.content(r).get(r.user or "", _NONE)
         except Unreadable as problem:
-            r.log(
-                "error",
-                f"Could not open group file: {file.path}",
-                module="authz_groupfile",
-                cause=problem.cause,
-            )
+            _log(r, "error", "", f"Could not open group file: {file.path}", problem.cause)
             return 500
         reason = f"user doesn't appear in group file ({file.path})."
         if groups:
@@ -177,11 +159,7 @@ def make_check22(scope: Scope) -> CompiledHook | None:
             reason = found
         if not settings.authoritative:
             return DECLINED
-        r.log(
-            "error",
-            f"Authorization of user {r.user} to access {r.uri} failed, reason: {reason}",
-            module="authz_groupfile",
-        )
+        _log(r, "error", "", f"Authorization of user {r.user} to access {r.uri} failed, reason: {reason}")
         return 401
 
     return CompiledHook(check, _READS)

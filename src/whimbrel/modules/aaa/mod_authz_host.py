@@ -14,6 +14,7 @@ from whimbrel.directives.command import Command
 from whimbrel.directives.spec import Versions
 from whimbrel.engine.explain.decisions import tracer_of
 from whimbrel.engine.expressions import StringExpression
+from whimbrel.engine.log.module_log import module_log
 from whimbrel.modules.aaa.allow_deny import (
     AllowDenyDirConfig,
     allow_deny_setters,
@@ -29,6 +30,8 @@ from whimbrel.registry.phases import ACCESS_CHECKER, OK, HookStatus
 
 if TYPE_CHECKING:
     from whimbrel.engine.request import Request
+
+_log = module_log("authz_host")
 
 
 # 2.4 ----------------------------------------------------------------------------------------------
@@ -58,11 +61,11 @@ def make_host(_scope: Scope, args: str, domains: StringExpression) -> AuthzCheck
     async def check(r: Request) -> int:
         name = await confirmed_name(r)
         if name is None:
-            r.log(
+            _log(
+                r,
                 "error",
+                "AH01753",
                 f"access check of '{args}' to {r.uri} failed, reason: unable to get the remote host name",
-                code="AH01753",
-                module="authz_host",
             )
             return DENIED
         text = expanded(r, domains, "authz_host", "host", "AH02593")
@@ -78,19 +81,14 @@ def make_host(_scope: Scope, args: str, domains: StringExpression) -> AuthzCheck
 
 def _complain_of_comment(r: Request, text: str, *, only: bool) -> None:
     if only:
-        r.log(
+        _log(
+            r,
             "error",
+            "AH10120",
             f"authz_host authorize: dubious empty 'Require host {text}' with only comment",
-            code="AH10120",
-            module="authz_host",
         )
     else:
-        r.log(
-            "warn",
-            f"authz_host authorize: ignoring comment in 'Require host {text}'",
-            code="AH10121",
-            module="authz_host",
-        )
+        _log(r, "warn", "AH10121", f"authz_host authorize: ignoring comment in 'Require host {text}'")
 
 
 def make_forward_dns(_scope: Scope, _args: str, names: StringExpression) -> AuthzCheck:
@@ -103,16 +101,11 @@ def make_forward_dns(_scope: Scope, _args: str, names: StringExpression) -> Auth
         for name in require_words((text or "").partition("#")[0]):
             addresses = await r.engine.runtime.resolve(name)
             if not addresses:
-                r.log("warn", f'No sockaddr info for "{name}"', code="AH03356", module="authz_host")
+                _log(r, "warn", "AH03356", f'No sockaddr info for "{name}"')
                 continue
             matches = client in map(numeric_address, addresses)
             verdict = "yes" if matches else "no"
-            r.log(
-                "debug",
-                f"access check for {client_address(r)} as '{name}': {verdict}",
-                code="AH03355",
-                module="authz_host",
-            )
+            _log(r, "debug", "AH03355", f"access check for {client_address(r)} as '{name}': {verdict}")
             if matches:
                 return GRANTED
         return DENIED
@@ -154,7 +147,7 @@ def make_access22(scope: Scope) -> CompiledHook | None:
         if not refused:
             return OK
         if always or satisfies(r) != "any" or not auth_required(r):
-            r.log("error", f"client denied by server configuration: {r.filename}", module="authz_host")
+            _log(r, "error", "", f"client denied by server configuration: {r.filename}")
         return 403
 
     async def check_waiting(r: Request) -> HookStatus:

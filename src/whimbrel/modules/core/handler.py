@@ -11,6 +11,7 @@ from functools import partial
 from stat import S_IFDIR, S_ISCHR, S_ISDIR, S_ISREG
 from typing import TYPE_CHECKING, Final
 
+from whimbrel.base.errors import apr_error
 from whimbrel.base.latin1 import to_bytes
 from whimbrel.base.portability import READ
 from whimbrel.config.core_config import ETAG_DIGEST, ETAG_NONE, CoreDirConfig, CoreServerConfig
@@ -392,7 +393,7 @@ def _why_not(path: str) -> str:
     try:
         os.close(os.open(to_bytes(path), READ))
     except OSError as problem:
-        return f"({problem.errno}){os.strerror(problem.errno or 0)}"
+        return apr_error(problem)
     return ""
 
 

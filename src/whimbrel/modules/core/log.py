@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import os
 
-from whimbrel.base.errors import ConfigError
+from whimbrel.base.errors import ConfigError, apr_error
 from whimbrel.base.latin1 import to_bytes
 from whimbrel.base.static_typing import Final
 from whimbrel.catalogue.load import catalogue
@@ -166,7 +166,7 @@ def directory_problem(path: str) -> tuple[str, str]:
     try:
         os.stat(to_bytes(directory))
     except OSError as problem:
-        return f"({problem.errno}){os.strerror(problem.errno or 0)}", directory
+        return apr_error(problem), directory
     return "", directory
 
 

@@ -5,17 +5,20 @@ Manual: mod/mod_asis.html.
 
 from __future__ import annotations
 
-import os
 from typing import TYPE_CHECKING
 
+from whimbrel.base.errors import apr_error
 from whimbrel.base.file_reading import read_regular
 from whimbrel.base.latin1 import to_bytes, to_text
+from whimbrel.engine.log.module_log import module_log
 from whimbrel.modules.support.cgi.script_head import SHOWN, ScriptHead
 from whimbrel.registry.module import CompiledHook, Hook, Module, Order, Reads, Scope
 from whimbrel.registry.phases import DECLINED, HANDLER, OK, HookStatus
 
 if TYPE_CHECKING:
     from whimbrel.engine.request import Request
+
+_log = module_log("asis")
 
 HANDLERS = ("send-as-is", "httpd/send-as-is")
 _GET = 0
@@ -53,19 +56,18 @@ def make_handler(_scope: Scope) -> CompiledHook:
         if r.method_number != _GET:
             return DECLINED
         if r.finfo is None:
-            r.log("error", f"File does not exist: {r.filename}", code="AH01233", module="asis")
+            _log(r, "error", "AH01233", f"File does not exist: {r.filename}")
             return 404
         try:
             data = read_regular(to_bytes(r.deps.on_disk(r.filename or "")), _MAX_BYTES)
         except OSError as problem:
             r.set_uncacheable()
-            cause = f"({problem.errno}){os.strerror(problem.errno or 0)}"
-            r.log(
+            _log(
+                r,
                 "error",
+                "AH01234",
                 f"file permissions deny server access: {r.filename}",
-                code="AH01234",
-                module="asis",
-                cause=cause,
+                apr_error(problem),
             )
             return 403
         rest = read_head(r, data)

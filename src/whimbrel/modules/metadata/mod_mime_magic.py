@@ -13,6 +13,7 @@ from stat import S_ISREG
 from typing import TYPE_CHECKING, Final
 
 from whimbrel.base.dialect import Dialect
+from whimbrel.base.errors import apr_error
 from whimbrel.base.file_reading import read_regular, read_start
 from whimbrel.base.latin1 import to_bytes, to_text
 from whimbrel.base.lazy_dataclasses import dataclass
@@ -81,7 +82,7 @@ def _read(configuration: Configuration, path: str) -> list[Rule]:
         complain(
             "AH01515",
             f"mod_mime_magic: can't read magic file {path}",
-            f"({problem.errno}){os.strerror(problem.errno or 0)}",
+            apr_error(problem),
         )
         return []
 
@@ -150,7 +151,7 @@ def _detect(r: Request, finfo: os.stat_result, rules: list[Rule], dialect: Diale
         if dialect.messages_24:
             _log(r, "AH01512", message)
         else:
-            _log(r, "", message, f"({problem.errno}){os.strerror(problem.errno or 0)}")
+            _log(r, "", message, apr_error(problem))
         return None
     if not data.startswith((_GZIP, _COMPRESS, _PACK)):
         return _describe(r, data, rules)

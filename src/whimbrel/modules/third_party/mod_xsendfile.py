@@ -11,6 +11,7 @@ import os
 from stat import S_ISREG
 from typing import TYPE_CHECKING, Final
 
+from whimbrel.base.errors import apr_error
 from whimbrel.base.latin1 import to_bytes
 from whimbrel.base.lazy_dataclasses import dataclass
 from whimbrel.directives.command import Command
@@ -139,8 +140,7 @@ class XSendFile(OutputFilter):
         try:
             handle = os.open(to_bytes(path), os.O_RDONLY | os.O_CLOEXEC | os.O_NONBLOCK | os.O_NOCTTY)
         except OSError as problem:
-            cause = f"({problem.errno}){os.strerror(problem.errno or 0)}"
-            raise self._failed(r, f"cannot open file: {path}", cause) from None
+            raise self._failed(r, f"cannot open file: {path}", apr_error(problem)) from None
         except ValueError:
             raise self._failed(r, f"cannot open file: {path}", _NOT_FOUND) from None
         is_taken = False

@@ -15,14 +15,14 @@ from collections.abc import Callable, Iterable
 from typing import Final
 
 from whimbrel.base.dialect import Dialect
-from whimbrel.base.errors import StartError
+from whimbrel.base.errors import StartError, apr_error
 from whimbrel.base.latin1 import to_bytes
 from whimbrel.base.lazy_re import compile
 from whimbrel.base.numbers import upper
 from whimbrel.config.model import LogSink
 from whimbrel.engine.log.error_log_line import LEVELS
 from whimbrel.server.logs.piped_logs import PipedLog
-from whimbrel.server.master.messages import apr_error, complain, logs_not_opened, with_code
+from whimbrel.server.master.messages import complain, logs_not_opened, with_code
 
 ATOMIC: Final = 4096  # PIPE_BUF: the unit of atomic writes to a pipe, and httpd's buffer under BufferedLogs
 # bytes that wait for a full disk or a slow program; then lines are dropped (disk) or the worker waits

@@ -19,7 +19,7 @@ import traceback
 from collections.abc import Callable
 from types import CodeType
 
-from whimbrel.base.errors import ConfigError, PostConfigError, StartError
+from whimbrel.base.errors import ConfigError, PostConfigError, StartError, apr_error
 from whimbrel.base.latin1 import to_bytes
 from whimbrel.base.lazy_dataclasses import dataclass, replace
 from whimbrel.catalogue.log_sources import source_of
@@ -34,7 +34,7 @@ from whimbrel.http.semantics.dates import error_log_time
 from whimbrel.server.logs.logs import Logs
 from whimbrel.server.master import pidfile, privileges, single_process, sockets, systemd
 from whimbrel.server.master.generation import Generation
-from whimbrel.server.master.messages import apr_error, complain
+from whimbrel.server.master.messages import complain
 from whimbrel.server.master.preload import import_everything
 from whimbrel.server.master.segments import SegmentStore
 from whimbrel.server.master.worker_pool import FATAL_SIGNALS, QUICK_DEATH, SIGNALS, FatalChild, WorkerPool

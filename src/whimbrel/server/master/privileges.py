@@ -11,13 +11,13 @@ from collections.abc import Callable
 
 from whimbrel.base.accounts import group_named, user_numbered
 from whimbrel.base.dialect import Dialect
-from whimbrel.base.errors import StartError
+from whimbrel.base.errors import StartError, apr_error
 from whimbrel.base.latin1 import to_bytes, to_system
 from whimbrel.base.numbers import atoi
 from whimbrel.base.static_typing import Final
 from whimbrel.config.model import ServerSpec
 from whimbrel.config.mpm_config import user_id
-from whimbrel.server.master.messages import apr_error, with_code
+from whimbrel.server.master.messages import with_code
 
 DESCRIPTORS: Final = 65536
 UNKNOWN: Final = 0xFFFFFFFF  # unsigned ID of an unknown user or group

@@ -10,10 +10,10 @@ import _socket
 from collections.abc import Iterable, Mapping
 
 from whimbrel.base.dialect import Dialect
-from whimbrel.base.errors import NotBound, StartError
+from whimbrel.base.errors import NotBound, StartError, apr_error
 from whimbrel.base.static_typing import TYPE_CHECKING
 from whimbrel.config.model import Listener
-from whimbrel.server.master.messages import apr_error, with_code
+from whimbrel.server.master.messages import with_code
 
 if TYPE_CHECKING:
     import socket

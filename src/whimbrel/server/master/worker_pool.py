@@ -15,9 +15,9 @@ import time
 import traceback
 from typing import Final
 
+from whimbrel.base.errors import apr_error
 from whimbrel.base.lazy_dataclasses import dataclass
 from whimbrel.server.master.generation import Generation
-from whimbrel.server.master.messages import apr_error
 from whimbrel.server.worker.scoreboard import SharedScoreboard
 from whimbrel.server.worker.scoreboard_text import ScoreboardError
 from whimbrel.server.worker.worker import BUSY, FATAL, GRACEFUL_STOP, HEARTBEAT, RETIRE, SICK, worker_main

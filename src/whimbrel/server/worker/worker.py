@@ -22,12 +22,12 @@ from typing import Any, Final
 
 import uvloop
 
+from whimbrel.base.errors import apr_error
 from whimbrel.base.machine_failures import cause_of, place_of
 from whimbrel.engine.body import Aborted
 from whimbrel.server.connection.stack import protocol_factory
 from whimbrel.server.master import messages
 from whimbrel.server.master.generation import Generation
-from whimbrel.server.master.messages import apr_error
 from whimbrel.server.worker.memory import MemoryWatch
 from whimbrel.server.worker.scoreboard import Scoreboard
 from whimbrel.server.worker.scoreboard_text import MAX_IDLE, MAX_LETTERS

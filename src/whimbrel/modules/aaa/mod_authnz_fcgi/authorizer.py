@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import os
 from typing import Final
 
 from whimbrel.backends.connection import BackendConnection, ConnectionOwner
 from whimbrel.backends.fastcgi import AUTHNZ_FCGI, FastcgiReader, FastcgiRole, begin_request, params
 from whimbrel.backends.reader import BackendError
+from whimbrel.base.errors import apr_error
 from whimbrel.base.latin1 import to_text
 from whimbrel.base.numbers import lower, upper
 from whimbrel.engine.log.error_log_line import enabled
@@ -107,7 +107,7 @@ async def _connect(r: Request, application: Application) -> BackendConnection:
         except TimeoutError:
             cause = TIMEOUT
         except OSError as problem:
-            cause = f"({problem.errno}){os.strerror(problem.errno or 0)}"
+            cause = apr_error(problem)
         is_last = at + 1 == len(application.addresses)
         host, port = address
         shown = f"[{host}]:{port}" if ":" in host else f"{host}:{port}"

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import os
 
+from whimbrel.base.errors import apr_error
 from whimbrel.base.latin1 import to_bytes
 from whimbrel.base.programs import may_start_programs
 from whimbrel.base.static_typing import TYPE_CHECKING, Final
@@ -41,7 +42,7 @@ NO_ROOT: Final = "cache_disk: no CacheRoot"  # key in worker_state: the time of 
 
 
 def _log(r: Request, level: str, code: str, text: str, problem: OSError | None = None) -> None:
-    cause = "" if problem is None else f"({problem.errno}){os.strerror(problem.errno or 0)}"
+    cause = "" if problem is None else apr_error(problem)
     r.log(level, text, code=code, module=MODULE, cause=cause)
 
 

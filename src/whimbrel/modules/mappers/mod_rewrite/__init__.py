@@ -7,9 +7,7 @@ the rules, `hooks` calls it; `log` writes the log.
 
 from __future__ import annotations
 
-import os
-
-from whimbrel.base.errors import PostConfigError
+from whimbrel.base.errors import PostConfigError, apr_error
 from whimbrel.base.latin1 import to_text
 from whimbrel.config.configuration import Configuration
 from whimbrel.config.model import LogSink
@@ -57,7 +55,7 @@ def start_programs(configuration: Configuration, _host: ProgramHost) -> list[Map
         except OSError as problem:
             for running in started:
                 running.release(at_once=True)
-            why = f"({problem.errno}){os.strerror(problem.errno or 0)}"
+            why = apr_error(problem)
             shown = to_text(program.command[0])
             coded = "AH00654: " if configuration.dialect.messages_24 else ""
             line = f"{why}: {coded}mod_rewrite: could not start RewriteMap program {shown}"

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Final
 
 from whimbrel.config.core_config import OPT_SYM_LINKS, OPT_SYM_OWNER, CoreDirConfig
 from whimbrel.engine import identity
+from whimbrel.engine.log.module_log import module_log
 from whimbrel.http.syntax.url import escape_uri
 from whimbrel.modules.mappers.mod_rewrite.compiled import RuleList, rule_list
 from whimbrel.modules.mappers.mod_rewrite.engine import (
@@ -42,6 +43,8 @@ if TYPE_CHECKING:
 
     from whimbrel.engine.request import Request
     from whimbrel.registry.phases import HookFn
+
+_log = module_log("rewrite")
 
 REDIRECT: Final = "redirect:"
 REDIRECT_HANDLER: Final = "redirect-handler"
@@ -166,12 +169,7 @@ def _refused(r: Request, run: RewriteRun, outcome: Outcome, scheme: int) -> Hook
     args = r.untracked_args  # a request without query has no dependency on it
     if args and not escapes and not run.rules.version22 and has_blank_or_control(args):
         code = "AH10411" if run.c.directory else "AH10410"
-        r.log(
-            "error",
-            "Rewritten query string contains control characters or spaces",
-            code=code,
-            module="rewrite",
-        )
+        _log(r, "error", code, "Rewritten query string contains control characters or spaces")
         return 403
     if outcome is Outcome.STATUS:
         status: HookStatus = r.status
@@ -201,11 +199,11 @@ def _to_proxy(r: Request, run: RewriteRun, outcome: Outcome, proxied: bool) -> H
     """Hand the request to mod_proxy, if it is loaded."""
     if not proxied:
         code = "AH10160" if run.c.directory else "AH00669"
-        r.log(
+        _log(
+            r,
             "error",
+            code,
             f"attempt to make remote request from mod_rewrite without proxy enabled: {r.filename}",
-            code=code,
-            module="rewrite",
         )
         return 403
     if outcome is Outcome.CHANGED_NO_ESCAPE:
@@ -304,7 +302,7 @@ def _links_are_off(new: bool) -> HookFn:
             if new
             else f": {r.filename}"
         )
-        r.log("error", which + tail, code="AH00670", module="rewrite")
+        _log(r, "error", "AH00670", which + tail)
         return 403
 
     return refuse

@@ -6,7 +6,6 @@ Pools of connections and addresses belong to a worker in one process (`Engine.wo
 
 from __future__ import annotations
 
-import os
 import socket
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Final, NamedTuple
@@ -14,6 +13,7 @@ from typing import TYPE_CHECKING, Final, NamedTuple
 from whimbrel.backends.connection import BackendConnection
 from whimbrel.backends.pool import ConnectionPool, PoolExhausted, PoolLimits
 from whimbrel.base.bounded_dict import BoundedDict
+from whimbrel.base.errors import apr_error
 from whimbrel.base.lazy_dataclasses import dataclass
 from whimbrel.base.numbers import is_digits
 from whimbrel.config.addresses import is_ipv6
@@ -388,8 +388,7 @@ async def _connect(
         except OSError as problem:
             if tls is not None and is_handshake_failure(problem):
                 raise refuse(r, problem, printed(address)) from None
-            number = problem.errno or 0
-            cause = f"({number}){os.strerror(number)}"
+            cause = apr_error(problem)
         else:
             if not connection.served:
                 _set_options(connection, backend.worker)

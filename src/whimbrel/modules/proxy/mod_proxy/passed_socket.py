@@ -7,6 +7,7 @@ import os
 import socket
 from typing import TYPE_CHECKING, Final
 
+from whimbrel.base.errors import apr_error
 from whimbrel.base.latin1 import to_bytes
 from whimbrel.engine.identity import server_tokens
 from whimbrel.http.client.answer import TIMEOUT
@@ -44,7 +45,7 @@ class SocketSender(asyncio.Protocol):
         except TimeoutError:
             cause = TIMEOUT
         except OSError as problem:
-            cause = f"({problem.errno}){os.strerror(problem.errno or 0)}"
+            cause = apr_error(problem)
         else:
             return cls(call, origin, module)
         r.log("error", f"Failed to connect to '{path}'", code="AH01152", module=module, cause=cause)

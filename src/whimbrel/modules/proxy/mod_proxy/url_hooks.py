@@ -11,6 +11,7 @@ from whimbrel.base.numbers import lower
 from whimbrel.config.vhosts import matcher
 from whimbrel.engine.identity import scheme as own_scheme
 from whimbrel.engine.log.error_log_line import enabled
+from whimbrel.engine.log.module_log import module_log
 from whimbrel.engine.walk.matching import regex_matches
 from whimbrel.http.syntax.target import default_port
 from whimbrel.modules.proxy.mod_proxy.canonical_url import PREFIX, is_proxied
@@ -36,6 +37,7 @@ if TYPE_CHECKING:
 SERVER: str = "proxy-server"
 _CONNECT = NAMES.index("CONNECT")
 _MODULE = "proxy"
+_log = module_log(_MODULE)
 
 
 # Forward requests -------------------------------------------------------------------------------
@@ -172,7 +174,7 @@ class PathMapper:
     def _map(self, r: Request, line: ProxyAlias, mapped: MappedPath, found: str) -> HookStatus:
         if mapped.is_mismatched:
             text = "Unescaped URL path matched ProxyPass; ignoring unsafe nocanon"
-            r.log("warn", text, code="AH01136", module=_MODULE)
+            _log(r, "warn", "AH01136", text)
         r.filename = found
         r.handler = SERVER
         r.proxy = REVERSE_PROXY
@@ -187,12 +189,7 @@ class PathMapper:
             r.log("trace1", text, code="AH10248", module=_MODULE)
             r.uri = mapped.path
         else:
-            r.log(
-                "trace1",
-                f"URI path '{r.uri}' matches proxy handler '{found}'",
-                code="AH03464",
-                module=_MODULE,
-            )
+            _log(r, "trace1", "AH03464", f"URI path '{r.uri}' matches proxy handler '{found}'")
         return self._done
 
 

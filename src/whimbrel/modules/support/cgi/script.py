@@ -15,6 +15,7 @@ from time import monotonic
 from typing import TYPE_CHECKING, Any, Final
 
 from whimbrel.backends.script_lines import MAX_LINE, next_line
+from whimbrel.base.errors import apr_error
 from whimbrel.base.latin1 import to_bytes, to_text
 from whimbrel.base.lazy_dataclasses import dataclass
 from whimbrel.base.programs import may_start_programs, report
@@ -97,8 +98,7 @@ class Script(Source):
             )
             r.connection.open_sources.add(self)
         except OSError as problem:
-            cause = f"({problem.errno}){os.strerror(problem.errno or 0)}"
-            self._not_executed(f"exec of '{r.filename}' failed", cause)
+            self._not_executed(f"exec of '{r.filename}' failed", apr_error(problem))
             self.ended = True
 
     def _complaint(self, line: bytes) -> None:
