@@ -196,13 +196,3 @@ def part_head(part: tuple[int, int], length: int, boundary: str, content_type: s
 def multipart_end(boundary: str) -> bytes:
     """Return the bytes after the last part."""
     return to_bytes(f"\r\n--{boundary}--\r\n")
-
-
-def multipart_length(
-    parts: tuple[tuple[int, int], ...], length: int, boundary: str, content_type: str | None
-) -> int:
-    """The Content-Length of the whole multipart body."""
-    heads = sum(
-        len(part_head(part, length, boundary, content_type)) + part[1] - part[0] + 1 for part in parts
-    )
-    return heads + len(multipart_end(boundary))

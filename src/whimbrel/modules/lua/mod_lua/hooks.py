@@ -109,11 +109,6 @@ def _log_hooks(functions: tuple[LuaFunction, ...], r: Request) -> HookStatus:
     return DECLINED
 
 
-def make_quick(scope: Scope) -> CompiledHook | None:
-    """Return the hook of LuaQuickHandler: a response in place of all other phases."""
-    return make_hook(scope, "quick", "")
-
-
 # handlers -------------------------------------------------------------------------------------------
 def make_handler(_scope: Scope) -> CompiledHook:
     """Return the handler lua-script: the function handle of the request's file."""

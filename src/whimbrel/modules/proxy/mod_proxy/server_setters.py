@@ -24,7 +24,6 @@ from whimbrel.modules.proxy.mod_proxy.settings import ProxyDirConfig, ProxyRemot
 from whimbrel.registry.settings import UNSET
 
 _NUMERIC = compile(r"[0-9.]+|0[xX][0-9a-fA-F]+", re.ASCII)
-_MAX_GROWTH = 1000
 _CODES = "ProxyErrorOverride: status codes to intercept must be valid HTTP Status Codes >=400 && <600"
 
 

@@ -71,11 +71,6 @@ class ProxiedBody(BackendBody):
         self._exchange = exchange
         exchange.call.r.connection.open_sources.add(self)
 
-    def take_counted(self, data: bytes) -> bytes:
-        """Count *data* as read from the back end."""
-        self._exchange.count += len(data)
-        return data
-
     def read_now(self) -> bytes | None:
         data = super().read_now()
         if data:

@@ -29,7 +29,6 @@ from whimbrel.registry.settings import UNSET
 
 _CRL: Final = frozenset({CRL_NONE, CRL_LEAF, CRL_CHAIN})
 _OCSP: Final = frozenset({"on", "off", "leaf"})
-_SNI_POLICIES: Final = frozenset({"strict", "secure", "authonly", "insecure"})
 _MUTEXES: Final = frozenset("none no default yes sem posixsem sysvsem pthread".split())
 _MUTEX_FILES: Final = ("file:", "flock:", "fcntl:")
 
