@@ -243,9 +243,7 @@ class BackendConnection(asyncio.Protocol):
         self._extend()
 
     def complete(self, *, is_reusable: bool) -> None:
-        """End a request of `relay` whose answer has arrived; *is_reusable*: the back end leaves the
-        connection open.
-        """
+        """End a request of `relay` whose answer has arrived; *is_reusable*: the connection stays open."""
         self.reader = None
         self._event = None
         if is_reusable and not self.is_closed:

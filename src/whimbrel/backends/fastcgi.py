@@ -157,9 +157,7 @@ def _long(size: int) -> str:
 
 # answers
 def end_of_head(data: bytes | bytearray, start: int, stop: int) -> int:
-    """Return the index behind the first CR LF CR LF, or LF LF that follows no CR, between *start* and *stop*;
-    -1 without one.
-    """
+    """Return the index behind the first CR LF CR LF (or LF LF after no CR) of *start* to *stop*, or -1."""
     found = data.find(b"\r\n\r\n", start, stop)
     limit = stop if found < 0 else found
     bare = data.find(b"\n\n", start, limit)
@@ -171,9 +169,7 @@ def end_of_head(data: bytes | bytearray, start: int, stop: int) -> int:
 
 
 def complete_output(data: bytes) -> bytes | None:
-    """Return what the program has written, if *data* is a complete answer of STDOUT and END_REQUEST records;
-    None for every other.
-    """
+    """Return what the program wrote if *data* is a complete answer of STDOUT and END_REQUEST, else None."""
     at = 0
     last = len(data) - _HEADER.size
     pieces = list[bytes]()

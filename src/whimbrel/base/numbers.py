@@ -123,7 +123,5 @@ def atof(text: str) -> float:
 
 
 def atoi(text: str) -> int:
-    """Return the number at the start of *text* in 64 bits, truncated to 32 as in the C library; 0
-    for none.
-    """
+    """Return the number at the start of *text* in 64 bits, truncated to 32 as in C; 0 for none."""
     return (strtol(text)[0] + (1 << 31)) % (1 << 32) - (1 << 31)

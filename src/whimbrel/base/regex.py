@@ -120,9 +120,7 @@ _MAX_SUBJECT: Final = 8190  # the longest that a client can send where the limit
 
 
 def _proven(pattern: str, ignore_case: bool, version22: bool) -> Any:
-    """Return the pattern under `re`, with PCRE for subjects beyond the proven length; None if nothing is
-    proven.
-    """
+    """Return the pattern under `re`, with PCRE beyond the proven length; None if nothing is proven."""
     from whimbrel.base.regex_cost import search_cost  # most configurations have no patterns
 
     text, flags = _python_form(pattern, ignore_case, version22)
@@ -159,9 +157,7 @@ def scannable(pattern: str, *, ignore_case: bool = False, version22: bool = Fals
 
 
 class _GuardedRe:
-    """A pattern whose steps are bounded: `re` for subjects of at most *length* characters, PCRE for longer
-    ones.
-    """
+    """A pattern under `re` for subjects of at most *length* characters, under PCRE for longer ones."""
 
     __slots__ = ("_length", "_make", "_quick", "_sure", "groupindex", "groups", "search")
 

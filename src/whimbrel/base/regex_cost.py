@@ -58,9 +58,7 @@ ONE: Final = Polynomial(1, 0)
 
 
 class _Bound(NamedTuple):
-    """`cost`: steps of one attempt; `ways`: number of attempts at the rest; `first`: possible next
-    characters, `_END` for none.
-    """
+    """`cost`: steps of an attempt; `ways`: attempts at the rest; `first`: next characters, `_END`: none."""
 
     cost: Polynomial
     paths: Polynomial

@@ -264,9 +264,7 @@ class CommandContext(Command):
             raise ConfigError(f"{row.name}: a number of that many digits can't be read") from None
 
     def _calls(self, row: BoundDirective, node: Node) -> list[list[str]]:
-        """Return the arguments of each call of the setter; raises ConfigError for a wrong number, then for a
-        forbidden context.
-        """
+        """Return the arguments of each call; raises ConfigError for their number, then for the context."""
         text = self._arguments(node)
         if row.args is Args.RAW_ARGS:
             calls = [[text]]
@@ -304,9 +302,7 @@ class CommandContext(Command):
 
 
 def unknown(node: Node, configuration: Configuration) -> UnknownDirective:
-    """Return the error of a directive that no loaded module declares; the hint is the LoadModule line of the
-    module that does.
-    """
+    """Return the error of an undeclared directive, with the LoadModule line of its module as a hint."""
     known = catalogue("2.4" if configuration.dialect.messages_24 else "2.2")
     sources = {row.source for row in known.find(node.name)}
     row = next((row for row in known.modules if row.source in sources), None)
@@ -328,9 +324,7 @@ def foreign(node: Node) -> ConfigError:
 
 
 def root_relative(root: str, path: str) -> str:
-    """Return *path* relative to *root* in canonical form: without ``.``, ``..`` and doubled slashes; ``..``
-    does not leave ``/``.
-    """
+    """Return *path* relative to *root* without ``.``, ``..`` and ``//``; ``..`` does not leave ``/``."""
     if "//" not in path and "/." not in path and path[:1] not in (".", ""):
         return path if path[0] == "/" else f"{root.rstrip('/')}/{path}"
     joined = path if path[:1] == "/" else f"{root}/{path}"
@@ -382,9 +376,7 @@ def check_context(cmd: Command, forbidden: Places) -> None:
 
 
 def context_of(command: Command) -> DirectiveContext:
-    """Return the context of *command*.  A directive that is executed on reading has no sections around it
-    yet.
-    """
+    """Return the context of *command*; a directive executed on reading has no sections yet."""
     parent = command.node.parent
     known = parent is not None and command.within(parent.name) is not None
     sections = command.node.sections() if known else ()

@@ -51,9 +51,7 @@ def lacking_module(configuration: Configuration, name: str) -> str:
 
 
 def is_implemented(configuration: Configuration, name: str) -> bool:
-    """True if a loaded module, or an Action, takes files with the handler *name*, or if the rest of the name
-    is not known yet.
-    """
+    """True if a loaded module or an Action takes files with the handler *name*, or it may yet be so."""
     return (
         name.endswith("*")
         or bool(_loaded(configuration, name))

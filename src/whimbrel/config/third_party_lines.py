@@ -219,10 +219,7 @@ def ignore_modules(configuration: Configuration, words: list[str]) -> None:
 
 # what follows reading -----------------------------------------------------------------------------
 def finish(configuration: Configuration, cause: ConfigError | StartError | None = None) -> None:
-    """Warn of what is left out; raise ThirdPartyError if anything is refused.
-
-    *cause* is the error that ended reading, if one did.
-    """
+    """Warn of what is left out; raise ThirdPartyError if anything is refused; *cause* ended reading."""
     lines = configuration.third_party
     if lines is None:
         return

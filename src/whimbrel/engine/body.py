@@ -54,10 +54,7 @@ class Truncated(Aborted):
 
 
 class Source:
-    """Part of a body whose bytes are produced while the body is sent.
-
-    The consumer reads it to its end, or closes it, or drops it.
-    """
+    """Part of a body produced while it is sent; the consumer reads it all, closes it, or drops it."""
 
     __slots__ = ()
 

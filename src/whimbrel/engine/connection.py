@@ -85,7 +85,5 @@ class Connection:
 
     @property
     def useragent_port(self) -> int:
-        """The port beside the client's address: that of the connection unless something else named the
-        address.
-        """
+        """The port of the client's address: the connection's unless something else named the address."""
         return self.user_port if self.useragent_ip else self.client_port

@@ -254,9 +254,7 @@ class Engine:
         r.plan.log_transaction.run(r)
 
     def on_response_sent(self, r: Request, count: int, response: Response, more: int = 0) -> None:
-        """Log the response to *r* after it was sent (see `Response.on_sent`), and cache it if it is
-        cacheable.
-        """
+        """Log the response to *r* after it was sent (`Response.on_sent`); cache it if it is cacheable."""
         if self._may_logs_wait(r.server):
             from asyncio import _get_running_loop  # slow import that -t must not pay
 
@@ -333,9 +331,7 @@ class Engine:
             self.response_cache.store(head, response, writers, is_admitted=is_stored)
 
     def _log_relayed(self, r: Request, response: Response) -> None:
-        """Log the response to *r*, and learn how equal requests are relayed, if the logs do not depend on
-        more.
-        """
+        """Log the response to *r*; learn how equal requests are relayed if the logs allow it."""
         r.deps.is_uncacheable = False  # which the handler has set
         fields: Any = r.headers_in
         accessed = set(fields.accessed) if fields.__class__ is TrackedHeaders else None
@@ -386,9 +382,7 @@ class Engine:
         return self._sorted(server)[0]
 
     def regex_directories(self, server: Server) -> list[Section]:
-        """The <Directory> sections with one: by the slashes of the expression, then in file order, as httpd
-        sorts them.
-        """
+        """The <Directory> sections with one: by slashes of the expression, then in file order."""
         return self._sorted(server)[1]
 
     def _sorted(self, server: Server) -> tuple[list[Section], list[Section]]:

@@ -43,9 +43,7 @@ def append(r: Request, values: Mapping[str, str]) -> None:
 
 
 def uncover(r: Request) -> None:
-    """Replace variables by the hidden values of their names, unless they have changed since
-    (apr_table_overlap).
-    """
+    """Restore the hidden values of variables unless they have changed since (apr_table_overlap)."""
     hidden, r.hidden_env = r.hidden_env, None
     if hidden:
         for name, (value, seen) in hidden.items():

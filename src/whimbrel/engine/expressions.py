@@ -157,9 +157,7 @@ class StringExpression:
         self.reads = reads_of(string.reads)
 
     def text(self, r: Request, module: str = "core", found: Match | None = EMPTY_MATCH) -> str:
-        """Return the string for this request; *found* gives ``$0`` to ``$9``.  Raise EvalError, logged under
-        *module*.
-        """
+        """Return the string for this request (*found*: ``$0`` to ``$9``). Raise EvalError, logged."""
         if self.fixed is not None:
             return self.fixed
         try:
@@ -170,9 +168,7 @@ class StringExpression:
 
 
 def read_condition(cmd: Command, text: str, refusal: str) -> CompiledCondition:
-    """Return the condition *text* of a directive; raises ConfigError: *refusal*, a colon, and
-    what is wrong.
-    """
+    """Return the condition *text*; raises ConfigError: *refusal*, a colon, and what is wrong."""
     try:
         return compile_condition(
             text, restricted=cmd.in_htaccess, lookup=cmd.provider, place=f"{cmd.place.path}:{cmd.place.line}"
@@ -233,9 +229,7 @@ def evaluate_match(
     found: Match | None = EMPTY_MATCH,
     varies: bool = True,
 ) -> tuple[bool, Match | None]:
-    """Return `evaluate` and the last match (*found* if the condition has none), which gives
-    ``$0`` to ``$9``.
-    """
+    """Return `evaluate` and the last match (*found* without one), which gives ``$0`` to ``$9``."""
     evaluation = Evaluation(RequestView(r, module), found)
     try:
         result = condition.test(evaluation)

@@ -177,10 +177,7 @@ class TlsHosts(Protocol):
         tls: TlsObject | None,
         problem: Exception | None,
     ) -> None:
-        """Log a handshake that failed.
-
-        *problem* is an EOFError if the client has closed the connection, None if the server has.
-        """
+        """Log a failed handshake: *problem* is EOFError if the client closed it, None if the server did."""
 
     def report(
         self, engine: RequestEngine, connection: Connection, choice: TlsChoice, tls: TlsObject

@@ -90,9 +90,7 @@ class CodeGenerator:
 
     # conditions ---------------------------------------------------------------------------------------
     def test(self, node: tree.TestNode, level: int) -> Predicate:
-        """Compile a condition at nesting *level*; the right operand, and that of ``!``, is on the operator's
-        level.
-        """
+        """Compile a condition at *level*; the right operand, and that of ``!``, has the operator's."""
         if level > _MAX_DEPTH:
             return _too_deep
         if isinstance(node, tree.Constant):
@@ -130,9 +128,7 @@ class CodeGenerator:
         return joined
 
     def _compare(self, node: tree.Compare, level: int) -> Predicate:
-        """Compile a comparison: the second word is evaluated first, which the order of the Vary field
-        shows.
-        """
+        """Compile a comparison: the second word comes first, as the order of the Vary field shows."""
         left = self.word(node.left, level + 1)
         right = self.word(node.right, level + 1)
         compare = _COMPARE[node.token[-2:]]

@@ -4,9 +4,7 @@ from __future__ import annotations
 
 
 class ExprError(Exception):
-    """The text is not an expression; *reason* is httpd's, after the directive's own text ("Cannot parse
-    condition clause: ").
-    """
+    """The text is no expression; *reason* follows the directive's text ("Cannot parse ...: ")."""
 
     def __init__(self, reason: str) -> None:
         super().__init__(reason)

@@ -118,9 +118,7 @@ def _bare(text: str, at: int) -> tuple[tuple[str, str], int]:
 
 
 class _Builder:
-    """Builder of the tree, token by token as in httpd: each is inserted by searching upwards from the last
-    one.
-    """
+    """Builder of the tree as in httpd: each token is inserted by searching upwards from the last."""
 
     def __init__(self, text: str) -> None:
         self.text = text

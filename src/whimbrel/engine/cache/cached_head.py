@@ -9,10 +9,7 @@ from whimbrel.engine.response import Framing, Response
 
 
 class CachedHeadResponse(Response):
-    """A cached response as the protocols send it: a `Response` whose body is *part*.
-
-    *now* is the time of the request.
-    """
+    """A cached response as the protocols send it: *part* is the body, *now* the request's time."""
 
     __slots__ = ("_connection", "_hit", "_now")
 

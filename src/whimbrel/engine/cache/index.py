@@ -131,9 +131,7 @@ class ResponseCache:
         self.seen.clear()
 
     def note_line(self, line: bytes) -> None:
-        """Account for one more request line in an index; drop the lines of all indexes where they exceed the
-        bound in bytes.
-        """
+        """Account for one more line of an index; drop all indexes' lines beyond the bound in bytes."""
         self._lines_bytes += len(line) + LINE_COST
         if self._lines_bytes > MAX_LINE_BYTES:
             self.forget_lines()
@@ -253,9 +251,7 @@ class CacheIndex:
             index.clear()
 
     def forget_lines(self) -> None:
-        """Drop the request lines; entries that depend on some fields are then found by exact bytes, or not at
-        all.
-        """
+        """Drop the request lines; entries that depend on some fields are then found by exact bytes."""
         self._lines.clear()
 
     def lookup(self, connection: Connection, raw: bytes, limits: HeadLimits, tick: int | None) -> Hit | None:
@@ -270,9 +266,7 @@ class CacheIndex:
         return hit if hit is not None and hit[0].is_valid(connection, tick) else None
 
     def find(self, connection: Connection, raw: bytes, limits: HeadLimits, tick: int | None) -> Hit | None:
-        """Return what `lookup` returns, but not yet validated, for the bytes of a head for which nothing
-        valid is in `by_head`.
-        """
+        """Return what `lookup` does, not yet validated, for a head without a valid entry in `by_head`."""
         if len(raw) > limits.plain:
             return None
         answers = self._answers

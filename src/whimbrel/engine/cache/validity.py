@@ -66,9 +66,7 @@ class Validity:
         return True
 
     def _is_in_same_lists(self, client: str) -> bool:
-        """Return True if *client* is in the same of `address_lists` as the client that the response was built
-        for.
-        """
+        """Return True if *client* is in the same of `address_lists` as the first client."""
         return all(
             (client in addresses) is (self.first_client in addresses) for addresses in self.address_lists
         )

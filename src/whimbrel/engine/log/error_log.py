@@ -78,9 +78,7 @@ class ErrorLog:
         return formats.main is None and not formats.request and not formats.connection
 
     def about_server(self, server: Server, line: LogLine) -> None:
-        """Write a line without client, if the server's LogLevel admits it; for example about a .htaccess
-        file.
-        """
+        """Write a line without client if LogLevel admits it; for example about a .htaccess file."""
         if not enabled(server.config(CoreServerConfig).log_level, line.module, line.level):
             return
         sink, formats = self._of(server)

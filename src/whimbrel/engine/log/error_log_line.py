@@ -86,9 +86,7 @@ class LogContext:
 
 
 def enabled(levels: dict[str, int], module: str, level: str) -> bool:
-    """Return True if LogLevel *levels* (module name or "" -> number) let a message of *module* at *level*
-    through.
-    """
+    """Return True if LogLevel *levels* (module or "" -> number) admits *level* of *module*."""
     limit = levels.get(module)
     if limit is None:
         limit = levels.get("", DEFAULT_LEVEL)

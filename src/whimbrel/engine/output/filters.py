@@ -242,9 +242,7 @@ class TransformedSource(GatheredSource):
         return None
 
     async def _call(self, size: int, work: Callable[..., bytes | None], *arguments: bytes) -> bytes | None:
-        """Return the output of *work* on *size* bytes; that before a failure is returned, and the failure
-        raised later.
-        """
+        """Return the output of *work* on *size* bytes; a failure behind output is raised later."""
         try:
             if self._transform.is_heavy and size >= self._transform.thread_threshold:
                 return await self._r.engine.runtime.compute(partial(work, *arguments))

@@ -95,9 +95,7 @@ def is_url(text: str) -> bool:
 
 
 def error_document(r: Request, status: int) -> str | None:
-    """The ErrorDocument for *status*: a URL, or text that begins with a double quote; None for the canned
-    page.
-    """
+    """The ErrorDocument for *status*: a URL, or text after a double quote; None: the canned page."""
     own = r.notes.get(CUSTOM_RESPONSE)
     if own is not None:
         return own

@@ -155,9 +155,7 @@ class CompiledPhase:
         return DECLINED if passes is not None and OK not in passes else OK
 
     def for_type(self, kind: str | None) -> tuple[str, CompiledPhase]:
-        """Return the handler that a media type stands for where none is set, and the phase of the hooks that
-        may take it.
-        """
+        """Return the handler that a media type stands for, and the phase of the hooks that may take it."""
         if self._types is None:
             self._types = BoundedDict(MAX_HANDLERS)
         entry = self._types.get(kind)
@@ -189,9 +187,7 @@ def _callable(hooks: Iterable[CompiledHook]) -> Hooks:
 
 
 def ordered(entries: list[tuple[Module, Hook]]) -> tuple[Hook, ...]:
-    """Return hooks in httpd's order: by number, then load order, then moved to satisfy `before`
-    and `after`.
-    """
+    """Return hooks in httpd's order: by number, by load, then moved for `before` and `after`."""
     todo = sorted(entries, key=lambda e: e[1].order)
     sources = {module.source for module, _ in todo}
     waits: list[tuple[Module, Hook, set[str]]] = []

@@ -236,9 +236,7 @@ class Plan:
         return [one for one in compiled if one is not None]
 
     def always_grants(self) -> bool:
-        """Return True if the access phases admit every request, whatever Satisfy is: host and user are both
-        always granted.
-        """
+        """Return True if the access phases admit every request: host and user are always granted."""
         if self.is_always_granted is None:
             self.is_always_granted = (
                 self.access is None

@@ -49,9 +49,7 @@ class PlanCache:
         self._locations: dict[int, Locations] = {}
 
     def locations(self, server: Server) -> Locations:
-        """Return the <Location> sections of a server; virtual hosts without sections share the
-        main server's.
-        """
+        """Return the <Location> sections of a server; hosts without any share the main server's."""
         entry = self._locations.get(id(server.locations))
         if entry is None:
             entry = Locations(server.locations)

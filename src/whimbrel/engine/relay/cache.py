@@ -217,9 +217,7 @@ class RelayCache:
         self._tables: dict[tuple[str, int], RelayTable] = {}
 
     def table(self, connection: Connection) -> RelayTable:
-        """Return the requests to the address of *connection*; an empty table for one with TLS, a PROXY
-        header, or HTTP/2.
-        """
+        """Return the requests to *connection*'s address; none with TLS, a PROXY header, or HTTP/2."""
         if connection.tls is not None or connection.proxied is not None or connection.is_http2:
             return RelayTable(self._shapes)
         key = (connection.local_ip, connection.local_port)

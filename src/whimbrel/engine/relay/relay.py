@@ -64,9 +64,7 @@ class RelayClient(Protocol):
         """
 
     def finish_relay(self, exchange: RelayExchange, response: bytes) -> None:
-        """Send `exchange.reply` to the client; *response*: its bytes, b"" if they have to be made of body and
-        date.
-        """
+        """Send `exchange.reply` to the client; *response*: its bytes, b"" if body and date make them."""
 
     def stream_relay(self, exchange: RelayExchange, body: Source) -> None:
         """Send the head of `exchange.reply` to the client, and *body* in chunks."""

@@ -160,9 +160,7 @@ def _has_pattern(section: Section) -> bool:
 
 
 def _add_locations(special: set[str], r: Request, root: Plan, directory: str) -> Plan:
-    """Add the literal <Location> sections below *directory*; return the plan with those that apply to all of
-    it.
-    """
+    """Add literal <Location> sections below *directory*; return the plan with those for all of it."""
     layer = None
     for section in root.locations.sections:
         if _has_pattern(section):

@@ -118,9 +118,7 @@ def _values(info: os.stat_result, etag: str) -> tuple[bytes, bytes, bytes]:
 
 
 def _only_line(head: bytes, name: bytes, value: bytes) -> bytes:
-    """Return the line of the field *name* with its line ends; b"" unless it is the only one with *name* and
-    has *value*.
-    """
+    """Return the line of *name* with its end; b"" unless it is the only one and has *value*."""
     line = b"\r\n%b: %b\r\n" % (name, value)
     return line if head.count(line) == 1 and head.lower().count(b"\r\n%b:" % name.lower()) == 1 else b""
 

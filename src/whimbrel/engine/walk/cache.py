@@ -107,10 +107,7 @@ def store(r: Request, end: WalkState) -> None:
 
 
 def try_cached_walk(r: Request, path: str) -> bool:
-    """Apply a cached walk to *r*: set plan, file name, path info and finfo.
-
-    Return False if none is valid; finfo may then be set.
-    """
+    """Apply a cached walk to *r*; return False if none is valid, perhaps with finfo set."""
     walks = r.plan.walks
     if not walks:
         return False

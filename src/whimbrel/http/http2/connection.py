@@ -184,9 +184,7 @@ class ServerH2Connection(Generic[S]):
         return self._has_settings and self._gathering is None
 
     def frame_end(self, data: bytes, at: int) -> int:
-        """Return the end of the frame at *at*, whose 9-byte header is complete; raise ConnectionFault before
-        its payload arrives.
-        """
+        """Return the end of the frame at *at* by its header; raise ConnectionFault before its payload."""
         size = int.from_bytes(data[at : at + 3])
         if size > MAX_FRAME:
             raise ConnectionFault(_FRAME_SIZE)
@@ -448,9 +446,7 @@ class ServerH2Connection(Generic[S]):
                 raise ConnectionFault(_PROTOCOL)
 
     def consume(self, stream: S, size: int) -> None:
-        """Give *size* bytes of a body, which were read, back to the client's windows: by halves, so that few
-        frames do it.
-        """
+        """Return *size* read bytes to the client's windows by halves, so that few frames do it."""
         self._return_shared(size)
         stream.consumed += size
         if stream.consumed * 2 >= self._stream_window and not stream.ended and stream.number in self.streams:

@@ -74,9 +74,7 @@ class ErrorCode(IntEnum):
 
 
 class MalformedRequest(Exception):
-    """A block of fields that gets no response: the stream is reset with *code*; *reasons* are for the error
-    log.
-    """
+    """A block of fields without response: reset with *code*; *reasons* are for the error log."""
 
     def __init__(self, code: ErrorCode, reasons: tuple[LogMessage, ...] = ()) -> None:
         super().__init__(code)
@@ -319,9 +317,7 @@ def is_field(name: bytes, value: bytes) -> bool:
 
 
 def upgraded(head: Head, rules: ParserOptions) -> Head:
-    """Return the request of stream 1 after a change from HTTP/1.1: without the fields that were meant for the
-    connection.
-    """
+    """Return the request of stream 1 after HTTP/1.1, without the fields for the connection."""
     headers = Headers((name, value) for name, value in head.headers.items() if name.lower() not in ONE_HOP)
     return head_from_parts(b"", f"{head.method} {head.target} HTTP/2.0", headers, rules)
 
@@ -353,9 +349,7 @@ def interim_fields(status: int, fields: Iterable[Pair]) -> list[RawField]:
 
 
 def answer_fields(before: bytes, date: bytes, after: bytes) -> Sequence[RawField]:
-    """Return the fields of a response from its HTTP/1 head around Date: in httpd's order, without
-    connection-specific fields.
-    """
+    """Return a response's fields around Date, as httpd orders them, without those of the connection."""
     known = len(before) + len(after) <= MAX_KNOWN_HEAD
     return (_known_fields if known else _fields_of)(before, date, after)
 

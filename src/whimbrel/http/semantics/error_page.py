@@ -72,9 +72,7 @@ def error_page(page: ErrorPage, *, version22: bool = False, doctype: str = "") -
 
 
 def is_request_independent(status: int, *, version22: bool) -> bool:
-    """Return True if the page for *status* depends on nothing of the request but *line*, *notes*,
-    *additional* and *signature*.
-    """
+    """Return True if the page depends on nothing but *line*, *notes*, *additional* and *signature*."""
     return status in _SAME or (not version22 and status in _ALIKE_24)
 
 

@@ -74,9 +74,7 @@ class Headers:
         return isinstance(name, str) and name.lower() in self._at
 
     def set(self, name: str, value: str) -> None:
-        """Set one value: replace the first entry in its position and remove the others; append it if there is
-        none.
-        """
+        """Set one value in place of the first entry, and remove the others; or append it."""
         low = name.lower()
         entry = self._at.get(low)
         if self._more and entry is not None:

@@ -39,9 +39,7 @@ class RangeLimits:
 
 @dataclass(frozen=True, slots=True)
 class Ranges:
-    """The outcome: *parts* are (first byte, last byte) in the order of sending; 2.4 counts *overlaps* and
-    *reversals*.
-    """
+    """The outcome: *parts* (first, last byte) as sent; 2.4 counts *overlaps* and *reversals*."""
 
     verdict: RangeResult
     parts: tuple[tuple[int, int], ...] = ()
@@ -95,9 +93,7 @@ def parse_ranges(
 
 
 def _parse_specs(text: str, length: int, version22: bool) -> list[tuple[int, int]] | None:
-    """Every range as (first, last), not yet cut at the end; None when one is wrong.  ``0-`` makes all others
-    superfluous.
-    """
+    """Every range as (first, last), not cut at the end; None if one is wrong. ``0-`` beats all."""
     specs: list[tuple[int, int]] = []
     for word in re.split(",+", text):
         if not word:

@@ -50,9 +50,7 @@ FakeUser = tuple[StringExpression, StringExpression]
 
 @dataclass(slots=True)
 class AuthBasicDirConfig:
-    """Per-directory settings; *fake*: user and password of AuthBasicFake; *digest*: providers return
-    MD5(user:realm:password).
-    """
+    """Per-directory settings; *fake*: AuthBasicFake; *digest*: providers return MD5(user:realm:pw)."""
 
     providers: list[AuthnProvider] = setting(make=list)
     authoritative: bool = setting(True)

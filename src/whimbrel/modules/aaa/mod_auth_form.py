@@ -55,9 +55,7 @@ _REDIRECT: Final = "form-redirect-handler"
 
 @dataclass(slots=True)
 class AuthFormDirConfig:
-    """Per-directory settings: names of the form's fields, its maximum *size* in bytes, and the redirect
-    targets.
-    """
+    """Per-directory settings: names of the form's fields, its *size* in bytes, redirect targets."""
 
     providers: list[AuthnProvider] = setting(make=list)
     authoritative: bool = setting(True)
@@ -299,9 +297,7 @@ def _forget(r: Request, realm: str) -> None:
 
 
 def _resume(r: Request, login: Login) -> None:
-    """Resume the request that the login interrupted: its body in this request, its method in a
-    sub-request.
-    """
+    """Resume the request that the login interrupted: its body here, its method in a sub-request."""
     is_complete = login.mimetype is not None and login.body is not None
     body = to_bytes(login.body or "") if is_complete else b""
     if is_complete:

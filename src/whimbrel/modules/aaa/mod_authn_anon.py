@@ -27,9 +27,7 @@ if TYPE_CHECKING:
 
 @dataclass(slots=True)
 class AnonDirConfig:
-    """Per-directory settings; httpd does not merge them, so a section that sets one resets the others to
-    defaults.
-    """
+    """Per-directory settings, which httpd does not merge: one that is set resets the others."""
 
     users: frozenset[str] = setting(frozenset())  # in lower case
     anyone: bool = setting(False)  # Anonymous *

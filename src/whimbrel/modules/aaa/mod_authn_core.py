@@ -112,9 +112,7 @@ def alias(cmd: Command, _record: object, words: list[str]) -> None:
 
 
 def make_no_user(scope: Scope) -> CompiledHook:
-    """Final check_user_id hook: OK if no authentication is configured, 500 if no module implements the
-    type.
-    """
+    """Final check_user_id hook: OK without authentication, 500 if no module has the type."""
     kind = auth_type(scope)
 
     def check(r: Request) -> HookStatus:

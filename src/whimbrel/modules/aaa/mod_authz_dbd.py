@@ -40,9 +40,7 @@ _READS = Reads.HEAD | Reads.UNCACHEABLE
 
 @dataclass(slots=True)
 class AuthzDbdDirConfig:
-    """Per-directory settings: SQL statements with ``%s`` for the user; *referer*: a login redirects to its
-    referer.
-    """
+    """Per-directory settings: SQL with ``%s`` for the user; *referer*: a login redirects there."""
 
     query: str = setting("")
     redirect: str = setting("")

@@ -81,9 +81,7 @@ def _refused(r: Request, reason: str, code: str) -> None:
 
 
 def _known(r: Request, file: DbmFile, realm: Realm, codes: tuple[str, str]) -> frozenset[str] | int:
-    """Return the user's groups, or the logged result if there are none; *codes*: no file set, no such
-    user.
-    """
+    """Return the user's groups, or the logged result; *codes*: no file set, no such user."""
     if not file.path:
         _log(r, "error", codes[0], "No group file was specified in the configuration")
         return DENIED

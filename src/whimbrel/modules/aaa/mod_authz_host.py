@@ -134,9 +134,7 @@ def _the_same(address: str) -> Networks:
 
 # 2.2 ----------------------------------------------------------------------------------------------
 def make_access22(scope: Scope) -> CompiledHook | None:
-    """Order, Allow and Deny in 2.2; refusals are not logged if Satisfy Any and a Require line may still
-    grant.
-    """
+    """Order, Allow and Deny of 2.2; no line if Satisfy Any and a Require line may still grant."""
     if not scope.dialect.access_in_core:
         return None
     record = scope.dir_config(AllowDenyDirConfig)

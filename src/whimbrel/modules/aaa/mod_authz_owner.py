@@ -34,9 +34,7 @@ class AuthzOwnerDirConfig:
 
 @dataclass(frozen=True, slots=True)
 class _Problem:
-    """Failure to find an owner or group: log text, AH codes for owner and group, errno of a failed stat
-    or 0.
-    """
+    """Failure to find an owner or group: text, AH codes for owner and group, errno of stat or 0."""
 
     text: str
     codes: tuple[str, str]

@@ -72,9 +72,7 @@ def make_valid_user(_scope: Scope, _args: str, _parsed: object) -> AuthzCheck:
 
 
 def make_check22(scope: Scope) -> CompiledHook | None:
-    """2.2: decide Require user and valid-user; decline without such a line, or if not authoritative and none
-    matches.
-    """
+    """2.2: decide Require user and valid-user; decline without one, or if none matches and none must."""
     if not scope.dialect.authoritative_chain:
         return None
     lines = [line for line in requirements(scope) if line.name in ("valid-user", "user")]

@@ -182,9 +182,7 @@ def members(text: str, separators: str = ", \t") -> Iterator[tuple[str, str | No
 
 
 def remove_named_fields(fields: Headers) -> None:
-    """Remove from *fields* those that ``no-cache="..."`` and ``private="..."`` name: they are not stored
-    (RFC 9111, 5.2.2.4).
-    """
+    """Remove the fields that ``no-cache="..."`` and ``private="..."`` name (RFC 9111, 5.2.2.4)."""
     for name, argument in list(members(fields.get_list("Cache-Control") or "")):
         if argument is not None and lower(name) in ("no-cache", "private"):
             for field, _ in members(argument, ', \t"'):

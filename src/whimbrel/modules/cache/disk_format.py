@@ -85,9 +85,7 @@ def hash_name(key: str, levels: int, length: int) -> str:
 
 
 def pack_header(info: DiskInfo, key: str, *tables: Headers) -> bytes:
-    """Return the content of a header file; *tables* are the fields of response and request, none for an entry
-    that is invalidated.
-    """
+    """Return a header file's content; *tables*: fields of both sides, none if it is invalidated."""
     name = to_bytes(key)
     flags = _HAS_BODY * info.has_body | _HEADER_ONLY * info.is_head_only
     times = [min(max(t, -_LONGEST), _LONGEST) for t in (info.date, info.expire)]

@@ -65,9 +65,7 @@ def handler_name_of(text: str) -> str:
 
 
 def set_handler(cmd: Command, conf: CoreDirConfig, words: list[str]) -> None:
-    """Set SetHandler: a name (see `handler_name_of`), or in 2.4 an expression, marked by ``%{`` (``expr=`` is
-    text).
-    """
+    """Set SetHandler: a name (`handler_name_of`), or in 2.4 an expression, marked by ``%{``."""
     word = words[0]
     note_handler(state_of(cmd), word)
     if not cmd.dialect.expressions or "%{" not in word:

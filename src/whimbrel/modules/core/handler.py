@@ -143,9 +143,7 @@ def _no_type(_r: Request) -> HookStatus:
 
 
 def make_override_type(scope: Scope) -> CompiledHook | None:
-    """Make the hook of ForceType, SetHandler and AcceptPathInfo, which override the modules; None without
-    any.
-    """
+    """Make the hook of ForceType, SetHandler and AcceptPathInfo, which override modules, or None."""
     conf = scope.dir_config(CoreDirConfig)
     forced = None if conf.forced_type in (None, "none") else conf.forced_type
     handler = None if conf.handler in (None, "none") else conf.handler
@@ -270,10 +268,7 @@ Style = tuple[int, bool]
 
 
 def _style(scope: Scope) -> Style | None:
-    """Return the settings that determine a file's validator fields, FileETag and MaxRanges.
-
-    None if they depend on its bytes.
-    """
+    """Return what determines a file's validator fields and ranges; None if its bytes do."""
     conf = scope.dir_config(CoreDirConfig)
     bits = conf.etag.value or default_bits(scope.dialect)
     return None if conf.content_md5 or bits & ETAG_DIGEST else (bits, conf.max_ranges == 0)

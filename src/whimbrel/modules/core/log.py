@@ -33,9 +33,7 @@ def set_log_level_22(cmd: Command, _none: None, words: list[str]) -> None:
 
 
 def set_log_level(cmd: Command, _none: None, words: list[str]) -> None:
-    """Set LogLevel of 2.4: ``level`` for all modules, ``module:level`` for one, in a section for its
-    requests.
-    """
+    """Set LogLevel of 2.4: ``level`` for all modules, ``module:level`` for one, or by section."""
     conf: CoreDirConfig | CoreServerConfig = (
         cmd.dir_config(CoreDirConfig) if cmd.path or cmd.in_htaccess else cmd.server_config(CoreServerConfig)
     )
@@ -88,9 +86,7 @@ def _module(cmd: Command, name: str) -> tuple[str, str]:
 
 
 def set_error_log_format(_cmd: Command, conf: CoreServerConfig, words: list[str]) -> None:
-    """Set ErrorLogFormat: the format of each line, or with ``request`` and ``connection`` of additional
-    lines.
-    """
+    """Set ErrorLogFormat: of each line, or with ``request`` and ``connection`` of more lines."""
     from whimbrel.modules.core.log_format import parse_format  # few configurations have the directive
 
     if len(words) == 1:
@@ -112,9 +108,7 @@ def set_error_log_format(_cmd: Command, conf: CoreServerConfig, words: list[str]
 
 
 def log_sink(root: str, written: str, *, shell_default: bool) -> LogSink:
-    """Return the sink that ErrorLog or CustomLog names; *shell_default*: a plain ``|`` is run by a shell
-    (2.2).
-    """
+    """Return the sink of ErrorLog or CustomLog; *shell_default*: a shell runs a plain ``|`` (2.2)."""
     if written.startswith("||"):
         return LogSink(written[2:], piped=True)
     if written.startswith("|$"):
@@ -159,9 +153,7 @@ def _unreachable(configuration: Configuration, server: Server, what: str) -> str
 
 
 def directory_problem(path: str) -> tuple[str, str]:
-    """Return the problem of the directory of *path* as APR prints it (``(2)No such file ...``), and the
-    directory.
-    """
+    """Return the problem of *path*'s directory in APR's form, ``(2)No such ...``, and the directory."""
     directory = path.rpartition("/")[0] + "/"
     try:
         os.stat(to_bytes(directory))

@@ -33,9 +33,7 @@ from whimbrel.registry.settings import UNSET
 
 
 def container_text(command: Command, words: list[str]) -> str:
-    """Return the arguments before the closing bracket; raise ConfigError if the bracket or the arguments are
-    missing.
-    """
+    """Return the arguments before the bracket; raise ConfigError if it or they are missing."""
     text = _before_bracket(command, words)
     if not text:
         raise ConfigError(f"{command.name}> directive requires additional arguments")
@@ -139,9 +137,7 @@ def _finish_location(command: Command, section: Section, path: str, rest: str) -
 
 
 def set_files(command: Command, outer: CoreDirConfig, words: list[str]) -> None:
-    """Set <Files>: a file name, wildcards allowed, or ``~`` and an expression; it belongs to the enclosing
-    section.
-    """
+    """Set <Files>: a name, perhaps with wildcards, or ``~`` and an expression, in its section."""
     state = state_of(command)
     path, rest = getword(container_text(command, words))
     section = _section(SectionKind.FILES, state)

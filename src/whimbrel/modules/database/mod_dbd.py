@@ -52,9 +52,7 @@ async def query(r: Request, statement: str, *values: str) -> Result:
 
 
 async def prepared(r: Request, label: str, *values: str) -> Result:
-    """Run the statement that DBDPrepareSQL labels *label*, as `query` does; raises KeyError if there is
-    none.
-    """
+    """Run the statement that DBDPrepareSQL labels *label* (see `query`); KeyError without one."""
     statement = r.server_conf(DbdServerConfig).statements.get(label)
     if not statement:
         raise KeyError(label)

@@ -168,10 +168,7 @@ def name_parts(name: str, dots_belong: bool = True) -> list[str]:
 
 
 def parse_name(name: str, conf: MimeDirConfig, types: dict[str, str], dots_belong: bool = True) -> Found:
-    """Read the extensions from left to right.
-
-    The last type, charset and handler win; languages and encodings accumulate.
-    """
+    """Read the extensions from the left: the last type, charset, handler win; others accumulate."""
     kind = None
     charset = None
     handler = None
@@ -226,9 +223,7 @@ _PARAMETER = compile(
 
 
 def with_charset(kind: str, charset: str | None) -> str | None:
-    """Return the media type with normalized parameters and *charset* in place of its own; None if it is
-    invalid.
-    """
+    """Return the media type, normalized, with *charset* for its own; None if it is invalid."""
     media = _MEDIA.match(kind)
     if media is None:
         return None
@@ -349,10 +344,7 @@ def _take(r: Request, parsed: Found, new: bool) -> None:
 
 
 def make_insert(scope: Scope) -> CompiledHook | None:
-    """Make the hook that adds the output filters of extensions; None if no extension has any.
-
-    Unknown filters are logged.
-    """
+    """Make the hook that adds the output filters of extensions; None without any."""
     named = {
         attributes[key]
         for attributes in scope.dir_config(MimeDirConfig).extensions.values()

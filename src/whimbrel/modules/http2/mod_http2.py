@@ -81,9 +81,7 @@ class Http2DirConfig:
 
 # setters ----------------------------------------------------------------------------------------
 def switch(name: str = "") -> Setter:
-    """Return a setter of On or Off, in any case, into *name* of the server's or directory's record; ""
-    ignores it.
-    """
+    """Return a setter of On or Off into *name* of the server's or directory's record, "" for none."""
     return set_choice(name, ON_OFF, "value must be On or Off")
 
 
@@ -227,9 +225,7 @@ def make_fixups(scope: Scope) -> CompiledHook:
 
 
 def make_hints(scope: Scope) -> CompiledHook | None:
-    """Make the fixup that sends the 103 responses of HTTP/2 requests: the last one, as it empties the
-    fields.
-    """
+    """Make the last fixup: it sends HTTP/2's 103 responses, which empties the fields."""
     conf = scope.dir_config(Http2DirConfig)
     links = [("Link", value) for value in conf.resources or conf.server_resources]
     joined: dict[str, tuple[str, list[str]]] = {}  # by name in lower case: one merge for each name

@@ -33,10 +33,7 @@ REWRITE_HANDLER = "redirect-handler"
 
 @dataclass(slots=True)
 class DirDirConfig:
-    """Per-directory settings.
-
-    *names* is None without DirectoryIndex, *redirect* is 0 or the status of DirectoryIndexRedirect.
-    """
+    """Per-directory settings; *names* None: no DirectoryIndex; *redirect*: its status, or 0."""
 
     names: list[str] | None = setting(None)
     add_slash: bool = setting(True)
@@ -125,9 +122,7 @@ def _make_index(conf: DirDirConfig) -> Callable[[Request], Awaitable[HookStatus]
     last = len(names) - 1
 
     async def index(r: Request) -> HookStatus:
-        """Try the names in order: the first file becomes the response, else the first redirect or the last
-        error.
-        """
+        """Try the names in order: the first file, else the first redirect or the last error."""
         failure = 0
         for at, name in enumerate(names):
             sub = await r.engine.lookup_uri(r, name, with_query=True)

@@ -47,9 +47,7 @@ class SpelingDirConfig:
 
 
 def distance(requested: str, there: str) -> int:
-    """Return the single error that leads from *requested* to *there* (MISCAPITALIZED ... MISTYPED), else
-    BASENAME.
-    """
+    """Return the one error from *requested* to *there* (MISCAPITALIZED ...), else BASENAME."""
     a = lower(requested)
     b = lower(there)
     at = 0

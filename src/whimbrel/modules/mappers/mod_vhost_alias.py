@@ -53,9 +53,7 @@ def _setter(field: str, by_address: bool) -> Setter:
 
 
 def interpolate(text: str, name: str, port: int) -> str:
-    """Expand *text* with parts of *name*: %0 all, %2 the second, %-2+ all up to the second last, %2.1 a
-    letter.
-    """
+    """Expand *text* with parts of *name*: %0 all, %2 the second, %-2+ up to it, %2.1 a letter."""
     parts = name.split(".", MAX_PARTS - 1)
 
     def piece(match: re.Match[str]) -> str:

@@ -303,9 +303,7 @@ def _classified_or_variable(name: str, sets: tuple[_Matched, ...]) -> Source:
 
 
 def _evaluated(r: Request, test: Test, last: Match | None) -> tuple[bool, Match | None]:
-    """Return the result of a condition, and the match for ``$0`` to ``$9``: its own, else that of an earlier
-    line (*last*).
-    """
+    """Return a condition's result and the match for ``$0`` to ``$9``: its own or an earlier (*last*)."""
     try:
         return evaluate_match(r, test, "setenvif", last)
     except EvalError:

@@ -57,9 +57,7 @@ class UsertrackServerConfig:
 
 
 def set_expires(cmd: Command, conf: UsertrackServerConfig, words: list[str]) -> None:
-    """CookieExpires: seconds (a text that begins and ends with a digit), or pairs of number and unit after an
-    optional "plus".
-    """
+    """CookieExpires: seconds (a text between digits), or numbers with units after a "plus"."""
     text = words[0]
     if is_digits(text[:1]) and is_digits(text[-1:]):
         conf.expires = atoi(text)

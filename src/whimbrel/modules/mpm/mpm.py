@@ -68,9 +68,7 @@ _READ = "to avoid almost certain server failure. Please read the documentation."
 
 
 class _Check:
-    """Checks the numbers in httpd's order; each warning has two codes and texts, for the console and for the
-    log.
-    """
+    """Checks the numbers in httpd's order; warnings differ for the console and the log."""
 
     def __init__(self, configuration: Configuration, kind: Kind) -> None:
         self.configuration = configuration

@@ -69,9 +69,7 @@ def set_run_directory(cmd: Command, _none: None, words: list[str]) -> None:
 
 
 def memory(cmd: Command, _conf: MpmConfig, words: list[str]) -> None:
-    """Check MaxMemFree or ThreadStackSize, which have no effect: there are no allocators or thread stacks to
-    size.
-    """
+    """Check MaxMemFree or ThreadStackSize, which have no effect: nothing here has such sizes."""
     if not 0 <= strtol(words[0])[0] < 1 << 63:
         raise ConfigError(f"Invalid {cmd.name} value: {words[0]}")
 

@@ -99,9 +99,7 @@ class Store:
 
 @dataclass(frozen=True, slots=True)
 class SessionCodec:
-    """A codec that a module registers under "session_seal": both functions change a session's text and raise
-    SessionError.
-    """
+    """A codec that a module registers as "session_seal": text to text; both raise SessionError."""
 
     encode: Callable[[Request, str], str]
     decode: Callable[[Request, str], str]
@@ -116,9 +114,7 @@ def encode(session: Session) -> str:
 
 
 def decode(session: Session, encoded: str) -> None:
-    """Merge *encoded* into the session; a key without value removes it, pairs with bad escapes are
-    ignored.
-    """
+    """Merge *encoded* into the session; keys without value go, pairs with bad escapes count not."""
     for pair in encoded.split("&"):
         key, _, value = pair.lstrip("=").partition("=")
         name = _unescaped(key)
@@ -160,9 +156,7 @@ def _providers(r: Request, group: str) -> list[Any]:
 
 
 def first_request(r: Request) -> Request:
-    """Return the request that the client sent: it holds the session note for its redirects and
-    sub-requests.
-    """
+    """Return the client's own request, which holds the note for its redirects and sub-requests."""
     while (before := r.main or r.prev) is not None:
         r = before
     return r
@@ -300,9 +294,7 @@ async def save(r: Request, session: Session) -> None:
 
 # hooks --------------------------------------------------------------------------------------------
 def make_fixup(scope: Scope) -> CompiledHook | None:
-    """Load the session, so that it is refused or created before the handler; set HTTP_SESSION for
-    programs.
-    """
+    """Load the session before the handler; set HTTP_SESSION for programs."""
     conf = scope.dir_config(SessionDirConfig)
     if not conf.enabled:
         return None

@@ -76,9 +76,7 @@ def read(r: Request, name: str, *, remove: bool) -> str | None:
 
 
 def _taken(field: str, start: str) -> tuple[list[str], str]:
-    """Return the values of the cookie that begins with *start*, and the field without it and the ``$``
-    attributes after it.
-    """
+    """Return the values of the cookie that begins with *start*, and the field without them."""
     values: list[str] = []
     rest = ""
     others = False

@@ -23,9 +23,7 @@ ON_OFF: Final = {"on": True, "off": False}
 
 
 class Forbidden:
-    """Contexts in which a directive is forbidden: httpd's NOT_IN_* bits as sets of names of
-    `catalogue.context_rules`.
-    """
+    """Contexts that forbid a directive, httpd's NOT_IN_*: names of `catalogue.context_rules`."""
 
     LIMIT: Final[Places] = frozenset({"LIMIT"})
     DIRECTORY: Final[Places] = frozenset({"DIRECTORY"})
@@ -198,9 +196,7 @@ def timeout(text: str, default_unit: str = "s") -> int | None:
 
 
 def replaced(base: Any, over: Any) -> Any:
-    """Return *over* if a directive has set a field of it, else *base*: the merge of a record without a merge
-    function in httpd.
-    """
+    """Return *over* if a field of it is set, else *base*: a record without merge function in httpd."""
     return over if any(getattr(over, each.name) is not UNSET for each in fields(over)) else base
 
 

@@ -26,8 +26,6 @@ def get_token(text: str, with_blanks: bool = False) -> tuple[str, str]:
 
 
 def connection_names(fields: Headers, *, version22: bool) -> list[str]:
-    """Return the names that Connection lists (ap_proxy_clear_connection); 2.4 separates them by semicolons
-    too.
-    """
+    """Return the names that Connection lists; 2.4 separates them by semicolons too."""
     names = " ".join(fields.get_all("Connection")).replace(",", " ")
     return split(names if version22 else names.replace(";", " "))

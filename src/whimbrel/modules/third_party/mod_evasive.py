@@ -127,9 +127,7 @@ class Counters:
         _COUNTER.pack_into(self._memory, at, digest, time, count)
 
     def is_exceeded(self, key: bytes, now: int, interval: int, limit: int) -> bool:
-        """Count a request; return True if more than *limit* came before it, each within *interval* of the
-        last.
-        """
+        """Count a request; return True after more than *limit*, each within *interval* of the last."""
         at, digest, is_known = self._place(key)
         if not is_known:
             _COUNTER.pack_into(self._memory, at, digest, now, 0)

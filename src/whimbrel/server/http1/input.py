@@ -100,9 +100,7 @@ class Input:
                 self.session.service.loop.call_later(RESET_CHECK, self._check_reset)
 
     def _check_reset(self) -> None:
-        """End the connection if the client has reset it, which the loop does not report while reading is
-        paused.
-        """
+        """End the connection if the client has reset it: the loop reports nothing in a pause."""
         transport = self.session.sender.transport
         if self.is_reading or transport.is_closing():
             self._has_reset_check = False
@@ -143,9 +141,7 @@ class Input:
 
     # heads --------------------------------------------------------------------------------------
     def read_head(self, ending: InputState = InputState.OPEN) -> Head | None:
-        """Return the head at the front of the buffer; None if it is incomplete, or has no answer at the end
-        of the input.
-        """
+        """Return the head at the buffer's front; None if it is incomplete or has no answer at the end."""
         data = self.buffer
         listener = self.session.listener
         head = None

@@ -37,9 +37,7 @@ class Relayer:
         self.table = RelayTable(HeadShapes())
 
     def relay(self, data: bytes) -> bool:
-        """Send the request whose head is *data* to its back end, if these bytes came before; return False if
-        that is not possible.
-        """
+        """Relay the request whose head is *data* if these bytes came before; False if impossible."""
         hit = self.table.by_head.get(data)
         return hit is not None and self._send(hit)
 

@@ -153,9 +153,7 @@ class Sender:
                 transport.writelines((head, body))
 
     def send_rest(self, response: Response, head: bytes, already: int = 0) -> None:
-        """Send a response with files, of which *already* bytes were sent, when the transport's buffer is
-        empty.
-        """
+        """Send a response with files, *already* bytes of it sent, when the buffer is empty."""
         self.session.deadline = FOREVER
         if self.open_socket() is None and not self.transport.is_closing():
             self._begin_stream(response, head)
@@ -233,9 +231,7 @@ class Sender:
             self.session.service.report(problem)
 
     async def _stream(self, response: Response, head: bytes) -> None:
-        """Send a response body as it is produced; a failure closes the connection, so the client detects
-        truncation.
-        """
+        """Send a body as it is produced; a failure closes the connection: the client sees it."""
         session = self.session
         chunked = response.framing is Framing.CHUNKED
         count = 0

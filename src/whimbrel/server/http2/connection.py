@@ -606,9 +606,7 @@ class Http2Connection(asyncio.Protocol, TimedConnection):
             self.close(text=b"timeout")
 
     def drain(self) -> None:
-        """Refuse further streams and close after the last one; the client repeats later ones elsewhere (RFC
-        9113, 6.8).
-        """
+        """Refuse further streams, close after the last; the client repeats them (RFC 9113, 6.8)."""
         if not self.leaving and not self.ended:
             self.leaving = True
             if self.is_busy:

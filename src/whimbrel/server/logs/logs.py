@@ -98,10 +98,7 @@ class LogFile:
         return []
 
     def _take_back(self, written: bytes, data: bytes) -> int:
-        """Remove the beginning of a line that a full disk has cut; return its bytes.
-
-        The lines of other workers would follow it.
-        """
+        """Remove and return the beginning of a line that a full disk cut; other workers' follow."""
         size = len(written) - written.rfind(b"\n") - 1
         if len(written) == len(data) or not size:
             return 0
@@ -275,9 +272,7 @@ class Logs:
         soon: Callable[[Callable[[], None]], object],
         later: Callable[[float, Callable[[], None]], object] | None = None,
     ) -> None:
-        """Collect lines from now on; *soon* calls a function at the end of the tick, *later* after some
-        seconds.
-        """
+        """Collect lines; *soon* calls a function at the end of the tick, *later* some seconds on."""
         self._soon = soon
         self._later = later
 
@@ -298,9 +293,7 @@ class Logs:
             self._due.append(output)
 
     def appender(self, sink: LogSink) -> Callable[[bytes], None]:
-        """Return a fast `write` of complete lines to an open log, for ticks in which the log was written
-        before.
-        """
+        """Return a fast `write` of whole lines to an open log, for ticks that already wrote it."""
         known = self._by_id.get(id(sink))
         return (known[1] if known is not None else self._find(sink)).add
 

@@ -50,9 +50,7 @@ class Generation:
     scan_period: float = field(init=False)
 
     def __post_init__(self) -> None:
-        """Compute what needs all servers once: workers share these pages as long as they leave them
-        unchanged.
-        """
+        """Compute what needs all servers once: workers share pages that they do not change."""
         self.scan_period = scan_period(self.configuration)
         if self.configuration.hosts is not None:
             for port in {port for _address, port in self.sockets}:

@@ -87,10 +87,7 @@ class Master:
 
     # starting ---------------------------------------------------------------------------------
     def prepare(self, configuration: Configuration, *, serves: bool = True) -> None:
-        """Do everything that may fail before the server detaches; raise StartError.
-
-        Without *serves* only the logs are opened.
-        """
+        """Do all that may fail before the server detaches; raise StartError. No *serves*: logs only."""
         spec = configuration.spec
         if serves:
             privileges.check(spec, configuration.dialect)
@@ -298,9 +295,7 @@ class Master:
             self._pending_signals.append(number)
 
     def _import(self) -> None:
-        """Import everything that workers may import later: they may lack descriptors or rights, or be in a
-        chroot.
-        """
+        """Import what workers may import later: they may lack descriptors, rights, or files."""
         import_everything(self.generation.configuration, self._imported)
         source_of("core", "", "")
 
@@ -361,9 +356,7 @@ class Master:
         self.generation.log("crit", "".join(traceback.format_exception(problem)).rstrip("\n"))
 
     def _most_urgent(self) -> int:
-        """Return the most urgent of the pending signals and drop the others, so a stream of restarts cannot
-        block the loop.
-        """
+        """Return the most urgent pending signal, drop the others: restarts cannot block the loop."""
         pending, self._pending_signals = set(self._pending_signals), []
         return next((number for number in _URGENCY if number in pending), pending.pop())
 

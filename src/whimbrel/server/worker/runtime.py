@@ -79,19 +79,14 @@ class ServerRuntime:
         self.after_fork()
 
     def after_fork(self, slot: int = 0) -> None:
-        """Set the process and thread IDs and the worker's *slot*; called in each process that uses the
-        runtime.
-        """
+        """Set process and thread IDs and *slot*; called in each process that uses the runtime."""
         self.slot = slot
         self._connector = None
         self.pid = os.getpid()
         self.tid = threading.get_native_id()
 
     async def in_thread(self, work: Callable[[], T]) -> T:
-        """Run blocking *work* in a thread.
-
-        A cancellation is raised after its end, so that nothing else uses what the work uses.
-        """
+        """Run *work* in a thread; a cancellation waits for its end, as nothing else may use its things."""
         if self._pool is None:
             self._pool = ThreadPoolExecutor(self._threads, thread_name_prefix="work")
         return await _run(self._pool, work)

@@ -229,9 +229,7 @@ class WorkerState:
             self.loop.call_soon(work)
 
     def write_gathered(self) -> None:
-        """Write the responses that were gathered in this tick; a connection that cannot be written is
-        reported.
-        """
+        """Write this tick's gathered responses; a connection that cannot be written is reported."""
         gathering, self.gathering = self.gathering, []
         for connection in gathering:
             try:
@@ -270,9 +268,7 @@ class WorkerState:
 
     # ticks --------------------------------------------------------------------------------------
     def takes_more(self) -> bool:
-        """Return True if a connection may answer one more pipelined request in this tick; else it calls
-        `postpone`.
-        """
+        """Return True if one more pipelined request may be answered in this tick; else it postpones."""
         if not self.in_tick:
             self.begin_tick()
         self._more -= 1

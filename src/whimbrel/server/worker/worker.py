@@ -161,17 +161,13 @@ class Worker:
         self.loop.call_later(ACCEPT_GRACE, self._empty)
 
     def _end_without_memory(self) -> None:
-        """End, and let another worker take this one's place: a connection may have lost bytes for which its
-        client would wait.
-        """
+        """End, and let another worker take the place: a connection may have lost bytes."""
         if self.control >= 0 and not self.service.draining:
             self._send(RETIRE)
             self.stop()
 
     def stop(self, grace: float = IDLE_GRACE, longest: float = STOP_GRACE) -> None:
-        """Stop accepting, close idle connections after *grace* seconds, and give pending responses *longest*
-        seconds.
-        """
+        """Stop accepting; idle connections have *grace* seconds, pending responses *longest*."""
         self._close_servers()
         self.service.drain()
         self.loop.call_later(grace, self._close_idle)
@@ -241,9 +237,7 @@ class Worker:
             self._memory.check()
 
     def _check_descriptors(self) -> None:
-        """Log, once per shortage, that descriptors are exhausted: the event loop closes connections silently
-        then.
-        """
+        """Log, once per shortage, that descriptors are exhausted: the loop closes connections then."""
         try:
             os.close(os.dup(2))
             self._full = False

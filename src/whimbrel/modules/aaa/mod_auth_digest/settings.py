@@ -22,10 +22,7 @@ _UNITS: Final = {"": 1, "B": 1, "K": 1024, "M": 1024 * 1024}
 
 @dataclass(slots=True)
 class AuthDigestDirConfig:
-    """Per-directory settings, which httpd does not merge.
-
-    *lifetime* is in seconds: 0 for one-time nonces, negative for no expiry.
-    """
+    """Per-directory settings, not merged; *lifetime* in seconds: 0 one-time nonces, negative no end."""
 
     providers: list[AuthnProvider] = setting(make=list)
     qop: list[str] = setting(make=list)
@@ -41,9 +38,7 @@ class AuthDigestDirConfig:
 
 @dataclass(slots=True)
 class AuthDigestServerConfig:
-    """Per-server settings, of the main server for all; *clients* is set once the configuration is
-    complete.
-    """
+    """The main server's settings; *clients* is set once the configuration is complete."""
 
     memory: int = setting(1000)
     clients: Clients | None = setting(None)

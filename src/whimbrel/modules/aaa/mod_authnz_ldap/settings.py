@@ -54,9 +54,7 @@ class AuthnzLdapDirConfig:
 
 @dataclass(slots=True)
 class AuthnzLdapServerConfig:
-    """The main server's settings: is there an AuthLDAPURL; the file of AuthLDAPCharsetConfig, and its
-    charsets by language.
-    """
+    """The main server's settings: is there an AuthLDAPURL; charsets by language, and their file."""
 
     is_used: bool = setting(False)
     charset_file: str = setting("")

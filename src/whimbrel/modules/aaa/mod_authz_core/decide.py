@@ -40,10 +40,7 @@ _MODULE: Final = "authz_core"
 
 
 def compile_rule(rule: Rule, scope: Scope, loud: bool, parent: str = "and") -> AuthzCheck:
-    """Return *rule* as a check.
-
-    *loud*: log every step (level debug).  *parent* is the operator of the enclosing container.
-    """
+    """Return *rule* as a check; *loud*: log every step; *parent*: the operator of the container."""
     if rule.provider is not None:
         inner = rule.provider.make(scope, rule.args, rule.parsed)
     else:
@@ -149,18 +146,14 @@ def _waiting(
 
 
 def _all(result: int, status: int) -> int:
-    """Combine a rule's result with the previous ones in RequireAll: AUTHZ_DENIED_NO_USER outweighs a
-    grant.
-    """
+    """Combine a rule's result with those before in RequireAll: DENIED_NO_USER outweighs a grant."""
     if status == NEUTRAL:
         return result
     return status if status == DENIED_NO_USER or result == NEUTRAL else result
 
 
 def _any(result: int, status: int) -> int:
-    """Combine a rule's result with the previous ones in RequireAny: AUTHZ_DENIED_NO_USER outweighs a
-    refusal.
-    """
+    """Combine a rule's result with those before in RequireAny: DENIED_NO_USER outweighs DENIED."""
     if status == NEUTRAL:
         return result
     return status if (status == DENIED_NO_USER and result == DENIED) or result == NEUTRAL else result

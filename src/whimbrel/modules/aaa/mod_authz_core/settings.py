@@ -61,9 +61,7 @@ class Rule:
 
 
 def joined(container: Rule) -> list[Rule]:
-    """Return the rules of a container, adjacent ones joined: ten thousand Require ip lines become one binary
-    search.
-    """
+    """Return a container's rules, adjacent ones joined: many Require ip become one search."""
     out: list[Rule] = []
     for _, run in groupby(container.children, key=lambda rule: (rule.negate, rule.methods, rule.provider)):
         rules = list(run)

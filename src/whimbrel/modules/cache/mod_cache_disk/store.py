@@ -57,9 +57,7 @@ class DiskPaths:
         self._levels = conf.levels or default_levels(is_22=is_22)
 
     def base(self, key: str, above: str = "") -> str:
-        """Return the path of an entry without suffix; *above* is the header file of the list that the
-        variant belongs to.
-        """
+        """Return an entry's path without suffix; *above*: the header file of the variant's list."""
         name = disk.hash_name(key, self._levels, self._length)
         return f"{above}{disk.VARY}/{name}" if above else f"{self.root}/{name}"
 

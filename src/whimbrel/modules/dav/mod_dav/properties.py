@@ -209,9 +209,7 @@ class FormattedTexts:
 
 
 class Describer:
-    """Writes the <D:response> of each resource of one PROPFIND; *document* is the request's body, None for
-    all properties.
-    """
+    """Writes the <D:response> of resources of a PROPFIND; *document*: the body, None for all."""
 
     __slots__ = (
         "_kind",

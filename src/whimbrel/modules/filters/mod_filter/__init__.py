@@ -125,9 +125,7 @@ def change_chain(_cmd: Command, conf: FilterDirConfig, words: list[str]) -> None
 
 
 def _without(chain: tuple[str | None, ...], name: str) -> tuple[str | None, ...]:
-    """Return *chain* without *name*: only its first filter, or those behind the first, one of each two in a
-    row.
-    """
+    """Return *chain* without *name*: its first filter alone, or those behind it, one of two in a row."""
     if not chain or (chain[0] is not None and lower(chain[0]) == name):
         return chain[1:]
     out = [chain[0]]

@@ -160,9 +160,7 @@ class Page:
         return variables
 
     def variable(self, name: str) -> str | None:
-        """Return the value of a variable, with ``0`` to ``9`` as groups of the last match; None if it is
-        unset.
-        """
+        """Return a variable, with ``0`` to ``9`` as groups of the last match; None if unset."""
         if len(name) == 1 and is_digits(name):
             return self._group(int(name))
         value = entry(self.r.env, name)

@@ -40,9 +40,7 @@ class Document:
         return self._source.__class__ is PausingSource and self._source.has_flush
 
     async def beginning(self, count: int) -> tuple[bytes, bool]:
-        """Return at least *count* bytes of the document unless a pause or its end comes before; True if they
-        are all of it.
-        """
+        """Return *count* bytes or more unless a pause or the end is before; True if they are all."""
         data = bytearray()
         while (piece := await self._source.read_or_flush()) is not None:
             data += piece

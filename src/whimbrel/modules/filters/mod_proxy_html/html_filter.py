@@ -93,9 +93,7 @@ class Document:
             self.is_over = True
 
     def _fed_to_end_tag(self, data: bytes) -> bytes:
-        """Feed *data* up to its first end tag, where the parser is replaced if it has nothing pending; return
-        the rest.
-        """
+        """Feed *data* up to its first end tag, where an idle parser is replaced; return the rest."""
         match = _END_TAG.search(data)
         if match is None:
             return data

@@ -104,9 +104,7 @@ Pattern = FixedText | PatternExpression
 
 
 def without_newlines(pattern: str) -> str:
-    """Return *pattern* with dots that match no newline: in this module 2.4 has them so, whatever
-    RegexDefaultOptions are.
-    """
+    """Return *pattern* with dots that match no newline, as 2.4 has them in this module always."""
     if pattern[:2] == "(*":
         return pattern
     if _INLINE(pattern):

@@ -58,9 +58,7 @@ def is_ignored(conf: AutoindexDirConfig, path: str) -> bool:
 def find_item(
     items: list[Item], path: str, kind: str | None, encoding: str | None, path_only: bool
 ) -> str | None:
-    """Return the first icon or text for a file: by its path, else by its encoding, or without one by its
-    type.
-    """
+    """Return the first icon or text for a file: by path, else by encoding, without one by type."""
     for item in items:
         if item.by == "path":
             if item.pattern.startswith("^^"):

@@ -92,9 +92,7 @@ def _unescaped(text: str) -> tuple[bool, str]:
 
 # Header and readme ------------------------------------------------------------------------------
 async def _text_file(r: Request, name: str | None) -> tuple[str, Any]:
-    """Return ("html", sub-request) for an included page, ("text", content) for plain text, ("", None) for
-    neither.
-    """
+    """Return ("html", sub-request) for a page, ("text", content) for plain text, ("", None)."""
     if name is None:
         return "", None
     sub = await r.engine.lookup_uri(r, name)
@@ -211,9 +209,7 @@ async def _list(
 
 
 def _matches(pattern: str, name: str) -> bool:
-    """Return True if *name* matches the pattern of P=: backslashes are literal, a leading dot must be
-    explicit.
-    """
+    """Return True if *name* matches P=: backslashes are literal, a leading dot must be explicit."""
     if name.startswith(".") and not pattern.startswith("."):
         return False
     return compile_fnmatch(pattern.replace("\\", "\\\\")).search(name) is not None

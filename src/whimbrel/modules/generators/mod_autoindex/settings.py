@@ -85,9 +85,7 @@ class Item:
 
 @dataclass(frozen=True, slots=True)
 class Description:
-    """One AddDescription; *whole* compares the whole path, *wild* has wildcards, else any part of the name
-    matches.
-    """
+    """An AddDescription; *whole* compares the path, *wild* has wildcards, else parts match."""
 
     pattern: str
     is_path: bool

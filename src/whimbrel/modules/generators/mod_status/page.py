@@ -391,9 +391,7 @@ class _Middles(dict[str, str]):
 
 
 def _own(row: ScoreboardRow, before: str, new: bool) -> tuple[str, str, str, str]:
-    """Return the cells of one row around the shared ones, which begin with *before*; cached with unchanged
-    rows.
-    """
+    """Return the cells of a row around the shared ones after *before*; cached with equal rows."""
     end = _who(row["client"], row["protocol"], new) + _what(row["vhost"], row["request"])
     cells = (f"{before}{row['served']}", before, row["state"], end)
     row.shown = cells

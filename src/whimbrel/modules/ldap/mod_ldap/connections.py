@@ -246,9 +246,7 @@ class Connections:
         return len(self._idle)
 
     def take(self, target: Target, dn: str | None, password: str | None) -> LdapConnection:
-        """Return an idle connection to *target* with these credentials, else one that will bind with
-        them, else a new one.
-        """
+        """Return an idle connection to *target* with these credentials, else one to bind, or a new one."""
         expired: list[LdapConnection] = []
         with self._lock:
             found = self._find(target, (dn, password), expired)

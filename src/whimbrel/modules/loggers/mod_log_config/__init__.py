@@ -45,9 +45,7 @@ COOKIES = '%{Cookie}n "%r" %t'
 
 @dataclass(frozen=True, slots=True)
 class AccessLog:
-    """One CustomLog, GlobalLog, TransferLog or CookieLog line.  *format* None means the server's default
-    format.
-    """
+    """A CustomLog, GlobalLog, TransferLog or CookieLog line; *format* None: the server's default."""
 
     sink: LogSink
     written: str

@@ -234,9 +234,7 @@ class Machine:
         return found if self._variables.type(found) == "function" else None
 
     def run(self, function: Any, *arguments: str) -> tuple[bool, Any]:
-        """Call a function with the request and *arguments*; return True and its result, or False and the
-        message.
-        """
+        """Call a function with the request and *arguments*; return True and the result, or a message."""
         if isinstance(function, _Left):
             return self._guarded(self._variables.pcall, function.value, None)
         return self._guarded(self._run, function, *arguments)

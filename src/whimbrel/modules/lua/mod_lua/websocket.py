@@ -131,9 +131,7 @@ class SocketProtocol(asyncio.Protocol):
         return data
 
     def post(self, data: bytes) -> bool:
-        """Let the event loop send *data*, once the client is not far behind; False if it takes nothing or has
-        gone.
-        """
+        """Let the loop send *data* once the client is near; False if it takes nothing or has gone."""
         with self._changed:
             self._changed.wait_for(self._has_room, self._timeout)
             if self.is_lost or not self._has_room():

@@ -274,10 +274,7 @@ class Negotiation:
 
 
 def _type_matches(wanted: Entry, variant: Variant) -> bool:
-    """Return True if the range covers the variant.
-
-    `stars` is set to the precision: 1 anything, 2 the type, 3 type and subtype.
-    """
+    """Return True if the range covers the variant; sets `stars`: 1 anything, 2 the type, 3 subtype."""
     name = wanted.name
     kind = variant.kind
     if name in ("*", "*/*"):

@@ -20,10 +20,7 @@ _COMMENT = re.compile(r"\([^)]*\)?")
 
 
 class MapError(Exception):
-    """Error in a map: *code* and *words* for the log.
-
-    *ends*: the rest of the map is ignored, else the request fails.
-    """
+    """Error in a map: *code* and *words* for the log; *ends*: of the map, else of the request."""
 
     def __init__(self, code: str, words: str, *, ends: bool) -> None:
         super().__init__(words)

@@ -121,9 +121,7 @@ _FIELD: Final = compile(
 
 
 def _field_of(subject: str) -> str:
-    """Return the request field that *subject* stands for, "" for any other; Host, always a dependency, is
-    none.
-    """
+    """Return the request field of *subject*, "" for any other, and for Host, always a dependency."""
     match = _FIELD.fullmatch(subject)
     name = (match[1] or match[2].replace("_", "-").title()) if match is not None else ""
     return "" if lower(name) == "host" else name

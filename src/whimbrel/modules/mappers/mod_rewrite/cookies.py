@@ -20,10 +20,7 @@ _TRUE = ("true", "1")
 
 
 def cookie(text: str, now: float, *, version22: bool = False) -> tuple[str, str] | None:
-    """Return the cookie's name and its Set-Cookie value; None if a required part is missing.
-
-    Empty parts do not count.
-    """
+    """Return the cookie's name and Set-Cookie value; None if a part is missing; empty ones are none."""
     separator = ":"
     if text.startswith(";") and not version22:
         separator, text = ";", text[1:]

@@ -222,10 +222,7 @@ def _to_proxy(r: Request, run: RewriteRun, outcome: Outcome, proxied: bool) -> H
 
 
 def _redirect(r: Request, run: RewriteRun, outcome: Outcome, scheme: int) -> HookStatus:
-    """Redirect the client.
-
-    A query from the rules is escaped, one from the client is not (2.2 escapes it again).
-    """
+    """Redirect the client; a query of rules is escaped, in 2.2 one of the client as well."""
     c = run.c
     raw = outcome is Outcome.CHANGED_NO_ESCAPE
     name = r.filename or ""
@@ -351,9 +348,7 @@ def _based(r: Request, run: RewriteRun, dir_config: RewriteDirConfig, scheme: in
 
 
 def _back_to_url(r: Request, run: RewriteRun, dir_config: RewriteDirConfig) -> None:
-    """Convert the resulting file to a URL: by RewriteBase, else by removing the document root or Alias
-    directory.
-    """
+    """Make the file a URL: by RewriteBase, else without document root or Alias directory."""
     before = r.filename or ""
     if dir_config.base is not None:
         run.c.log_step(2, f"trying to replace prefix {dir_config.directory} with {dir_config.base}")

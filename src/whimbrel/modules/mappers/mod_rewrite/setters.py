@@ -52,10 +52,7 @@ def _server(cmd: Command) -> RewriteServerConfig:
 
 
 def _dir_config(cmd: Command, dir_config: RewriteDirConfig) -> RewriteDirConfig:
-    """Return the record of the section with its directory set.
-
-    Any rewriting directive gives a virtual host its own record.
-    """
+    """Return the section's record with its directory; a host with a rewriting line has its own."""
     if not cmd.in_htaccess:
         _server(cmd)
     dir_config.directory = f"{cmd.path.removesuffix('/')}/" if cmd.path else None

@@ -52,9 +52,7 @@ def absolute(uri: str, *, version22: bool = False) -> tuple[int, bool]:
 
 
 def escape_absolute(uri: str, scheme: int) -> str:
-    """Return *uri* with its path escaped; scheme and host stay, the parts of an ldap URL are escaped
-    separately.
-    """
+    """Return *uri* with its path escaped; scheme and host stay, parts of ldap URLs separately."""
     start = scheme
     if uri[scheme - 1] == "/":
         slash = uri.find("/", scheme)

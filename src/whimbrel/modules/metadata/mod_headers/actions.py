@@ -102,10 +102,7 @@ def _edited(line: Line, value: str, r: Request) -> str:
 
 
 def _edit(line: Line, headers: Headers, r: Request) -> None:
-    """Edit every value of the field, which moves to the end.
-
-    The content type is stored apart, where 2.2 does not edit it.
-    """
+    """Edit all values, which move to the end; the content type is apart, and 2.2 leaves it."""
     if line.edits_type and _is_type(line) and r.content_type:
         r.content_type = _edited(line, r.content_type, r)
     values = [_edited(line, value, r) for value in headers.get_all(line.header)]

@@ -101,10 +101,7 @@ class IniSet(NamedTuple):
 
 
 def select(settings: Settings, facts: PhpFacts) -> IniSet:
-    """Return what libphp would pass on of *settings*: names that PHP knows, at the level of their directive.
-
-    Raises BadSettings.
-    """
+    """Return what libphp passes on of *settings*: names that PHP knows, at their level; BadSettings."""
     values: dict[str, str] = {}
     admin: dict[str, str] = {}
     for name, (value, is_admin) in sorted(settings.items()):

@@ -137,10 +137,7 @@ def obtain_worker(
 def obtain_member(
     cmd: Command, conf: ProxyServerConfig, balancer: ProxyBalancer, url: str
 ) -> tuple[ProxyWorker, bool]:
-    """Return the member of *balancer* for *url*, and True if there was one before.
-
-    In 2.2 members are workers of the server.
-    """
+    """Return *balancer*'s member for *url*, and True if it was there; in 2.2 a worker of the server."""
     if cmd.dialect.proxy_22:
         worker, is_shared = obtain_worker(cmd, conf, url)
         if worker not in balancer.members:

@@ -38,9 +38,7 @@ def has_socket(url: str) -> bool:
 
 
 def take_socket(r: Request, url: str) -> HookStatus:
-    """Take ``unix:PATH|`` out of the URL in `r.filename`; the note ``uds_path`` has the path then
-    (ap_proxy_fixup_uds_filename).
-    """
+    """Move ``unix:PATH|`` from `r.filename` to the note ``uds_path`` (ap_proxy_fixup_uds_filename)."""
     socket, _, rest = url.partition("|")
     path = socket[5:]
     if not path or ":" not in rest:

@@ -35,9 +35,7 @@ class SocketSender(asyncio.Protocol):
 
     @classmethod
     async def connected(cls, call: ProxyCall, module: str) -> SocketSender | None:
-        """Return a sender for the socket that `call.url` names, None if it cannot be connected, which is
-        logged.
-        """
+        """Return a sender for `call.url`'s socket, None (logged) if it cannot be connected."""
         r = call.r
         path = call.url[5:]
         try:

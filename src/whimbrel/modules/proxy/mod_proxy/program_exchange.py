@@ -201,9 +201,7 @@ class ProgramExchange:
     async def send_body(
         self, frame: Callable[[bytes], bytes], end: bytes = b"", body: BodyInput | None = None
     ) -> None:
-        """Send *body*, or the rest of the request's, as *frame* encodes it, then *end*, while the answer is
-        awaited.
-        """
+        """Send *body* or the request's rest in *frame*'s form, then *end*, while the answer comes."""
         self._sender = BodySender(self.connection, self.write, frame, end)
         await self._sender.send(self.r.body_in if body is None else body)
 
@@ -225,10 +223,7 @@ class ProgramExchange:
 
     # the answer -----------------------------------------------------------------------------------
     async def head(self) -> ResponseHead:
-        """Return the head of the answer.
-
-        Raises BackendError, and BodyError if the body of the request could not be read.
-        """
+        """Return the answer's head. Raises BackendError; BodyError if the body cannot be read."""
         reader = self.reader
         connection = self.connection
         while reader.head is None:

@@ -130,10 +130,7 @@ class RequestInput:
         self.spooled: SpooledInput | None = None
 
     async def prepare(self) -> None:
-        """Read what has to be known of the body; set Content-Length if that is all of it.
-
-        Raises BodyError.
-        """
+        """Read what must be known of the body; Content-Length if that is all. Raises BodyError."""
         r = self.r
         body = r.body_in
         r.notes[EARLY_BODY_NOTE] = "1"

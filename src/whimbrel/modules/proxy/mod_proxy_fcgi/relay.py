@@ -77,9 +77,7 @@ class FcgiRelayExchange(ProxyRelayExchange):
 
 
 class FcgiRelay(ProxyRelay):
-    """A request to an application: the bytes around the client's port, the only ones that differ by
-    connection.
-    """
+    """A request to an application: the bytes around the client's port, where connections differ."""
 
     __slots__ = ("_digits", "_keeps", "_parts", "_path")
 

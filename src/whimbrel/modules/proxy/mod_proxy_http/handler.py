@@ -162,9 +162,7 @@ async def _prepare(call: ProxyCall, rules: HttpRules, exchange: Exchange) -> Hoo
 
 
 def _expects(call: ProxyCall, rules: HttpRules) -> bool:
-    """Return True if the body waits for 100 Continue of the back end: the client does, or ``ping=`` is set
-    (2.4).
-    """
+    """Return True if the body waits for 100 Continue: the client does, or ``ping=`` is set (2.4)."""
     r = call.r
     worker = call.worker
     assert worker is not None

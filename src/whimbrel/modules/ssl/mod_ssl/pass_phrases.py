@@ -20,10 +20,7 @@ TIMEOUT: Final = 60.0  # seconds for a program to print its pass phrase
 
 
 class PassPhrases:
-    """Dialogs of one start: phrases that were given are tried for further keys.
-
-    *program* is the name in the dialog's first line.
-    """
+    """Dialogs of a start; phrases given before are tried for more keys; *program*: in the first line."""
 
     def __init__(self, program: str) -> None:
         self.known: list[str] = []

@@ -121,9 +121,7 @@ def _pieces(line: str, longest: int, continued: bool) -> Iterator[str | None]:
 
 
 def getword_at(line: str, stop: str) -> tuple[str, str]:
-    """Split at *stop* as httpd's ap_getword does: return the text before and after it; adjacent stops count
-    as one.
-    """
+    """Split at *stop* as ap_getword: return the text before and after; adjacent stops are one."""
     word, _, rest = line.partition(stop)
     return word, rest.lstrip(stop)
 

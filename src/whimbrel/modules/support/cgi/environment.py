@@ -107,9 +107,7 @@ def overlap(env: dict[str, str], over: Mapping[str, str]) -> None:
 
 
 def environment(r: Request) -> dict[bytes, bytes]:
-    """Return the environment of a program started for *r*: `Request.env` with names fit for a shell, and
-    TZ.
-    """
+    """Return a program's environment for *r*: `Request.env` with names fit for a shell, and TZ."""
     zone = system_variable(r, "TZ")
     out = {b"TZ": to_bytes(zone)} if zone is not None else {}
     for name, value in r.env.items():

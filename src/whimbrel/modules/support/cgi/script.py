@@ -248,9 +248,7 @@ class Script(Source):
         return first
 
     async def drain_stderr(self) -> None:
-        """Wait until standard error is closed, for modules that read it after the output has ended (not
-        mod_cgid).
-        """
+        """Wait for the end of standard error, which modules read after the output (not mod_cgid)."""
         if self.program is not None and self.ended and self.variant.waits_for_errors:
             await self.program.complaints(self.timeout)
 
@@ -300,9 +298,7 @@ class Script(Source):
 
 
 def arguments(query: str | None) -> list[bytes]:
-    """Return the command-line arguments of a query without ``=``, escaped as for a shell (RFC 3875, section
-    4.4).
-    """
+    """Return the arguments of a query without ``=``, escaped for a shell (RFC 3875, 4.4)."""
     if not query or "=" in query:
         return []
     words = query.split("+")[:MAX_ARGUMENTS]
@@ -431,9 +427,7 @@ async def _failed(script: Script, reader: ScriptHead, status: int) -> HookStatus
 
 
 async def redirect_to(r: Request, location: str) -> HookStatus:
-    """Handle Location without a status: a local path is an internal redirect, any other URL a redirect for
-    the client.
-    """
+    """Handle Location without a status: a local path internally, other URLs by a redirect."""
     if not location.startswith("/"):
         if not r.plan.dialect.wire_22:
             r.status_line = None

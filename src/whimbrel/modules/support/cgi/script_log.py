@@ -23,9 +23,7 @@ if TYPE_CHECKING:
 
 @dataclass(slots=True)
 class ScriptLogServerConfig:
-    """Per-server settings: the file ("" for none), its maximum size in bytes, the logged bytes of a request
-    body.
-    """
+    """Per-server settings: the file ("" for none), its maximum size, bytes of a body in the log."""
 
     path: str = setting("")
     length: int = setting(10385760)
@@ -52,9 +50,7 @@ class ScriptLog:
         self._write(r, status, f"%error\n{text}\n")
 
     def failure(self, r: Request, status: int, body: str, bad: str, rest: str) -> None:
-        """Log a program whose head could not be read: request head and body, parsed fields, the bad line and
-        the rest.
-        """
+        """Log a program without a head: request, body, parsed fields, the bad line and the rest."""
         text = "%request\n" + _fields(r.headers_in)
         if r.method in ("POST", "PUT") and body:
             text += f"\n{body}\n"

@@ -108,9 +108,7 @@ def output_key(data: bytes) -> tuple[bytes, bytes, bool] | None:
 
 
 def beginning_key(data: bytes) -> bytes | None:
-    """Return the head of an answer that begins with a record of output which has all of the head; None for
-    every other.
-    """
+    """Return the head of an answer whose first record of output has all of it, else None."""
     if len(data) < _START:
         return None
     version, kind, request, size, padding = HEADER.unpack_from(data)
