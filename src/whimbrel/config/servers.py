@@ -168,9 +168,7 @@ def machine_layout() -> Layout:
 
 
 def directory_of(file: str) -> str:
-    """Return the server root of a main file by its position: its directory, or the parent of a directory
-    conf.
-    """
+    """Return the server root of a main file: its directory, or the parent of a directory conf."""
     directory = os.path.dirname(file)
     return os.path.dirname(directory) if os.path.basename(directory) == "conf" else directory
 
@@ -188,9 +186,7 @@ def _layout_of(file: str, text: bytes, root: str = "") -> Layout | None:
 
 
 def _file_below(root: str, build: Build | None) -> str:
-    """Return the configuration file below *root* if none is named: that of the named build, else the one that
-    exists.
-    """
+    """Return the configuration file below *root*: the named build's, else the one that exists."""
     has_upstream = os.path.isfile(os.path.join(root, "conf/httpd.conf"))
     if build is not None and (
         os.path.isfile(os.path.join(root, build.file)) or (build.layout is DEBIAN_LAYOUT and not has_upstream)

@@ -82,7 +82,6 @@ class Brotli(Transform):
         self.early = False
 
     def feed(self, data: bytes) -> bytes:
-        """Return the output that there is."""
         if self.early and self._request.header_only:
             self._output.discard()
             return b""
@@ -104,7 +103,6 @@ class Brotli(Transform):
         return out
 
     def finish(self) -> None:
-        """See Transform."""
         if not (self.early and self._request.header_only):
             self._rest = self._compressor.finish()
 
@@ -133,7 +131,6 @@ def set_notes(r: Request, read: int, produced: int) -> None:
 class BrotliCompress(OutputFilter):
     """Output filter BROTLI_COMPRESS."""
 
-    __slots__ = ()
     is_computed = True
     name = "BROTLI_COMPRESS"
     type = FilterType.CONTENT_SET

@@ -1,7 +1,4 @@
-"""mod_buffer (2.4): the filter BUFFER joins small pieces of a response or a request body.
-
-Manual: mod/mod_buffer.html.
-"""
+"""mod_buffer (2.4): the filter BUFFER joins small pieces of a response or a request body."""
 
 from __future__ import annotations
 
@@ -75,7 +72,6 @@ class BufferedOutput(Transform):
 class BufferOut(OutputFilter):
     """Output filter BUFFER: a response that fits into the buffer has a Content-Length."""
 
-    __slots__ = ()
     name = "BUFFER"
     type = FilterType.CONTENT_SET
 
@@ -109,7 +105,6 @@ class BufferedBody(FilteredBody):
 class BufferIn(InputFilter):
     """Input filter BUFFER."""
 
-    __slots__ = ()
     name = "BUFFER"
     type = FilterType.CONTENT_SET
 

@@ -1,7 +1,4 @@
-"""mod_usertrack: a cookie that identifies the visitor.
-
-Manual: mod/mod_usertrack.html.
-"""
+"""mod_usertrack: a cookie that identifies the visitor."""
 
 from __future__ import annotations
 
@@ -57,9 +54,7 @@ class UsertrackServerConfig:
 
 
 def set_expires(cmd: Command, conf: UsertrackServerConfig, words: list[str]) -> None:
-    """CookieExpires: seconds (a text that begins and ends with a digit), or pairs of number and unit after an
-    optional "plus".
-    """
+    """CookieExpires: seconds (a text between digits), or numbers with units after a "plus"."""
     text = words[0]
     if is_digits(text[:1]) and is_digits(text[-1:]):
         conf.expires = atoi(text)
@@ -89,14 +84,6 @@ def set_domain(_cmd: Command, conf: UsertrackDirConfig, words: list[str]) -> Non
     if "." not in words[0][1:]:
         raise ConfigError("CookieDomain values must contain at least one embedded dot")
     conf.domain = words[0]
-
-
-def set_style(_cmd: Command, conf: UsertrackDirConfig, words: list[str]) -> None:
-    """CookieStyle: one of five names for three styles."""
-    style = _STYLES.get(words[0].lower())
-    if style is None:
-        raise ConfigError(f"Invalid CookieStyle keyword: '{words[0]}'")
-    conf.style = style
 
 
 def make_fixup(scope: Scope) -> CompiledHook | None:
@@ -158,7 +145,7 @@ MODULE = Module(
     server_config=UsertrackServerConfig,
     dir_setters={
         "CookieDomain": set_domain,
-        "CookieStyle": set_style,
+        "CookieStyle": set_choice("style", _STYLES, "Invalid CookieStyle keyword: '{word}'"),
         "CookieTracking": set_flag("active"),
         "CookieName": set_text("name"),
         "CookieSameSite": set_choice(

@@ -5,7 +5,7 @@ from __future__ import annotations
 from whimbrel.base.errors import ConfigError
 from whimbrel.base.latin1 import to_bytes, to_text
 from whimbrel.base.lazy_dataclasses import dataclass
-from whimbrel.base.numbers import atoi, lower
+from whimbrel.base.numbers import lower
 from whimbrel.base.programs import may_start_programs
 from whimbrel.base.regex import Regex
 from whimbrel.catalogue.checks.rules import split_args
@@ -54,9 +54,7 @@ class AuthnzLdapDirConfig:
 
 @dataclass(slots=True)
 class AuthnzLdapServerConfig:
-    """The main server's settings: is there an AuthLDAPURL; the file of AuthLDAPCharsetConfig, and its
-    charsets by language.
-    """
+    """The main server's settings: is there an AuthLDAPURL; charsets by language, and their file."""
 
     is_used: bool = setting(False)
     charset_file: str = setting("")
@@ -127,17 +125,6 @@ def add_name(field: str, refused: str) -> Setter:
         setattr(record, field, (*names, words[0]))
 
     return apply
-
-
-def set_depth(_cmd: Command, record: AuthnzLdapDirConfig, words: list[str]) -> None:
-    """AuthLDAPMaxSubGroupDepth."""
-    record.subgroup_depth = atoi(words[0])
-
-
-def set_dereference(_cmd: Command, record: AuthnzLdapDirConfig, words: list[str]) -> None:
-    """AuthLDAPDereferenceAliases."""
-    word = words[0]
-    record.dereference = {"off": "never", "on": "always"}.get(lower(word), word)
 
 
 def set_bind_pattern(cmd: Command, record: AuthnzLdapDirConfig, words: list[str]) -> None:

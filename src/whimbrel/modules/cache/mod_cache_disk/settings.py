@@ -45,11 +45,6 @@ def default_levels(*, is_22: bool) -> int:
     return 3 if is_22 else 2
 
 
-def set_root(_cmd: Command, conf: CacheDiskServerConfig, words: list[str]) -> None:
-    """CacheRoot; a relative path stays relative to the server's working directory, as in httpd."""
-    conf.root = words[0]
-
-
 def _tree(words: list[str], name: str, other: int) -> int:
     """Return the number in *words*; raises ConfigError where names would become too short."""
     value = atoi(words[0])

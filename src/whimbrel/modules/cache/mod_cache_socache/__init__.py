@@ -1,26 +1,18 @@
-"""mod_cache_socache (2.4): the store ``socache`` of mod_cache, in a shared object cache.
-
-Manual: mod/mod_cache_socache.html.
-"""
+"""mod_cache_socache (2.4): the store ``socache`` of mod_cache, in a shared object cache."""
 
 from __future__ import annotations
 
 from whimbrel.base.static_typing import Final
 from whimbrel.config.configuration import Configuration
-from whimbrel.directives.command import Command
 from whimbrel.directives.spec import Versions
 from whimbrel.modules.cache.mod_cache_socache.settings import CacheSocacheDirConfig, CacheSocacheServerConfig
 from whimbrel.modules.cache.numbers import set_size
 from whimbrel.modules.cache.object_cache import prepare_kind, read_kind
 from whimbrel.modules.cache.store import CacheStore
+from whimbrel.modules.support.setters import set_read
 from whimbrel.registry.module import Module, Provider
 
 MAX_UINT32: Final = 4294967295
-
-
-def set_kind(cmd: Command, conf: CacheSocacheServerConfig, words: list[str]) -> None:
-    """CacheSocache."""
-    conf.kind = read_kind(cmd, words[0])
 
 
 def make_store() -> CacheStore:
@@ -55,7 +47,7 @@ MODULE: Final = Module(
         "CacheSocacheReadSize": set_size("read_size", 0, _READ.format("CacheSocacheReadSize", "data")),
         "CacheSocacheReadTime": set_size("read_time", 0, _READ.format("CacheSocacheReadTime", "time taken")),
     },
-    server_setters={"CacheSocache": set_kind},
+    server_setters={"CacheSocache": set_read("kind", read_kind)},
     providers=(Provider("cache", "socache", make_store),),
     post_config=(prepare,),
 )
