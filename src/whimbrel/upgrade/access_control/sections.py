@@ -106,7 +106,7 @@ class AccessSection(RequestSection):
 
     @property
     def choices(self) -> tuple[Condition, ...]:
-        """The open conditions of the branches in the section, in the order of their lines; valid once all lines
+        """The open conditions of the branches in the section, in the order of its lines; valid once all lines
         are known."""
         if self._choices is None:
             self._choices = tuple(

@@ -111,7 +111,7 @@ def literals(statement: Statement, outer: Statement | None) -> tuple[Literal, ..
     """Return the open conditions of *statement* within *outer*, outermost first."""
     inner_first: list[Literal] = []
     current = statement.parent
-    while current is not None and current is not outer:  # as `branches_between`, of which most lines have none
+    while current is not None and current is not outer:  # as `branches_between`; most lines have none
         if current.taken[0] is None and current.name in TRANSPARENT and current.name != "<ifversion":
             inner_first.append(literal_of(current))
         current = current.parent
