@@ -71,6 +71,7 @@ class AccessSection(RequestSection):
     _access_lines: tuple[AccessLine, ...] | None = field(default=None, repr=False)
     _is_upgraded: bool | None = field(default=None, repr=False)
     _choices: tuple[Condition, ...] | None = field(default=None, repr=False)
+    _access_lines_24: tuple[AccessLine, ...] | None = field(default=None, repr=False)
 
     @property
     def in_main_server(self) -> bool:
@@ -103,6 +104,13 @@ class AccessSection(RequestSection):
         if self._access_lines is None:
             self._access_lines = to_access_lines(self.lines)
         return self._access_lines
+
+    @property
+    def access_lines_24(self) -> tuple[AccessLine, ...]:
+        """The lines that 2.4 executes in the present text; valid once all lines are known."""
+        if self._access_lines_24 is None:
+            self._access_lines_24 = to_access_lines_24(self.lines_24)
+        return self._access_lines_24
 
     @property
     def choices(self) -> tuple[Condition, ...]:

@@ -8,7 +8,7 @@ from whimbrel.access.decision import AccessVerdict, Counterexample
 from whimbrel.base.dialect import V24
 from whimbrel.base.lazy_dataclasses import dataclass
 from whimbrel.upgrade.access_control.analysis import AccessAnalysis
-from whimbrel.upgrade.access_control.sections import AccessSection, to_access_lines_24
+from whimbrel.upgrade.access_control.sections import AccessSection
 from whimbrel.upgrade.model import Risk
 from whimbrel.upgrade.source.access_compat import access_compat, needs_access_compat
 from whimbrel.upgrade.source.config_tree import ConfigTree
@@ -52,7 +52,7 @@ def _compared(
     for chain in analysis.chains_ending_at(section):
         before = decisions.before_22(chain)
         layers = [
-            decisions.cache.layer(part.kind, part.in_htaccess, to_access_lines_24(part.lines_24))
+            decisions.cache.layer(part.kind, part.in_htaccess, part.access_lines_24)
             for part in chain.sections
         ]
         after = decisions.cache.decision(V24.name, layers)
