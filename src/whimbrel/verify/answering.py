@@ -144,6 +144,7 @@ def answer_probe(engine: ProbeEngine, probe: Probe) -> tuple[Answer, tuple[Acces
         else:
             response, runs_program, (digest, length) = engine.loop.run_until_complete(_finish(result, noted))
     answer = answer_of(engine, response, digest, length)
+    begun[0].request = None  # without this cycle the request goes at once, not when a collection finds it
     if runs_program:
         answer = replace(answer, runs_program=True, sends_file=False)
     return answer, tuple(engine.checks)

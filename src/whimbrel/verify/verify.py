@@ -112,7 +112,7 @@ class Comparison:
         self.is_timed = limit is None
         self.lines = SideLines(old), SideLines(new)
         self.source = ProbeSource(self.lines, limit) if limit is not None else ProbeSource(self.lines)
-        self.located = LocatedCauses(self.lines)
+        self.located = LocatedCauses(self.lines, lambda side, probe: self._answered(side, probe)[0])
         self.causes = self.located.causes
         self._add_scope(assume_directories(self.lines).values())
         space = PatternSpace()
