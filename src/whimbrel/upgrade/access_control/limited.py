@@ -108,7 +108,7 @@ def _reevaluations(
 def _tests_method(section: AccessSection) -> bool:
     if not any(_may_test_method(line) for line in walk(section.lines_24)):
         return False
-    lines = to_access_lines_24(section.lines_24)
+    lines = section.access_lines_24
     return _has_limit(lines) or any(
         line.name == "require" and "method" in line.args.lower().split()[:2]
         for line in flatten_directives(lines)
