@@ -20,6 +20,7 @@ pytest.importorskip("cryptography", reason="the optional package cryptography is
 from tests.differential.managed_pair import ManagedProcess, managed, normal
 from tests.differential.servers import APACHE, WHIMBREL, Program
 from tests.support.pebble import MISSING
+from tests.support.samples import some
 
 pytestmark = pytest.mark.skipif(bool(MISSING) or not APACHE.present, reason=MISSING or "apache2 is missing")
 
@@ -147,16 +148,18 @@ def test_polls_are_not_more_than_those_of_apache2() -> None:
 
 @pytest.mark.parametrize(
     ("text", "settings"),
-    [
-        ("MDNotifyCmd /nowhere\n", {}),
-        ("MDNotifyCmd /bin/false\n", {}),
-        ("MDHttpProxy http://localhost:1\n", {}),
-        ("MDPortMap http:99 https:99\n", {}),
-        ("MDCAChallenges dns-01\nMDChallengeDns01 /bin/false\n", {}),
-        ("MDProfile unknown\nMDProfileMandatory on\n", {}),
-        ("", {"httpPort": 1, "tlsPort": 1}),
-    ],
-    ids=["command", "notify", "proxy", "ports", "dns", "profile", "challenge"],
+    some(
+        [
+            pytest.param("MDNotifyCmd /nowhere\n", {}, id="command"),
+            pytest.param("MDNotifyCmd /bin/false\n", {}, id="notify"),
+            pytest.param("MDHttpProxy http://localhost:1\n", {}, id="proxy"),
+            pytest.param("MDPortMap http:99 https:99\n", {}, id="ports"),
+            pytest.param("MDCAChallenges dns-01\nMDChallengeDns01 /bin/false\n", {}, id="dns"),
+            pytest.param("MDProfile unknown\nMDProfileMandatory on\n", {}, id="profile"),
+            pytest.param("", {"httpPort": 1, "tlsPort": 1}, id="challenge"),
+        ],
+        3,
+    ),
 )
 def test_failures(text: str, settings: dict[str, Any]) -> None:
     def play(process: ManagedProcess) -> Any:
@@ -231,8 +234,16 @@ def test_damaged_staging_is_obtained_again() -> None:
 
 @pytest.mark.parametrize(
     ("binding", "certificates"),
-    [("kid-1 {key}", 1), ("{run}/eab.json", 1), ("", 0), ("kid-2 {key}", 0), ("kid-1 d3Jvbmc", 0)],
-    ids=["line", "file", "none", "unknown", "wrong"],
+    some(
+        [
+            pytest.param("kid-1 {key}", 1, id="line"),
+            pytest.param("{run}/eab.json", 1, id="file"),
+            pytest.param("", 0, id="none"),
+            pytest.param("kid-2 {key}", 0, id="unknown"),
+            pytest.param("kid-1 d3Jvbmc", 0, id="wrong"),
+        ],
+        2,
+    ),
 )
 def test_external_account_bindings(binding: str, certificates: int) -> None:
     def play(process: ManagedProcess) -> Any:
@@ -254,7 +265,7 @@ def test_external_account_bindings(binding: str, certificates: int) -> None:
     check_same(play, **bound)
 
 
-@pytest.mark.parametrize("setting", ["on", "off"])
+@pytest.mark.parametrize("setting", some(["on", "off"], 1))
 def test_an_authority_without_renewal_information_is_asked_alike(setting: str) -> None:
     def play(process: ManagedProcess) -> Any:
         process.configure(f"MDCheckInterval 1s\nMDRenewViaARI {setting}\nMDomain a.test\n", *HOST)
