@@ -29,6 +29,7 @@ TOGETHER = "tests/meta/"
 
 _THREADS = BusyThreads()
 
+gc.disable()  # until all tests are collected, whose objects stay
 permit_programs()
 doubles.install()
 seed_of_the_run()  # workers inherit it: they agree even at midnight
@@ -67,6 +68,7 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
 
 def pytest_collection_finish() -> None:
     gc.freeze()
+    gc.enable()
     gc.set_threshold(200_000, 20, 100)  # the usual 700 objects cost a tenth of the time
 
 
