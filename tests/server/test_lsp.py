@@ -155,6 +155,7 @@ def test_completion_follows_the_place(site: Path, run: Callable[[Work], None]) -
             end = monotonic() + 60
             found = await labels(client, uri, place)
             while wanted not in found and monotonic() < end:  # names of the site come when it has been read
+                await asyncio.sleep(0.1)
                 found = await labels(client, uri, place)
             assert wanted in found, (text, found)
             assert unwanted not in found, (text, found)

@@ -15,7 +15,7 @@ pytest.importorskip("pygls", reason="the extra lsp is not installed")
 from lsprotocol import types
 from tests.corpus.configurations import LARGER_SET, files
 from tests.support.editor import SECONDS, START, Editor, ask_everything, editor
-from tests.support.samples import amount
+from tests.support.samples import amount, some
 
 from whimbrel.lsp.diagnostics import MAX_DIAGNOSTICS
 
@@ -148,7 +148,7 @@ def test_the_main_file_of_the_settings_decides(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize(
     ("encodings", "chosen", "column"),
-    [(["utf-8"], "utf-8", 7), (["utf-32"], "utf-32", 4)],
+    some([(["utf-8"], "utf-8", 7), (["utf-32"], "utf-32", 4)], 1),
 )
 def test_the_encoding_of_positions_is_negotiated(
     tmp_path: Path, encodings: list[str], chosen: str, column: int
@@ -168,7 +168,8 @@ def test_the_encoding_of_positions_is_negotiated(
 
 
 @pytest.mark.parametrize(
-    "sent", [b"", b"garbage\r\n\r\n", b"Content-Length: 2\r\n\r\n{}", b"Content-Length: 9\r\n\r\n{"]
+    "sent",
+    some([b"", b"garbage\r\n\r\n", b"Content-Length: 2\r\n\r\n{}", b"Content-Length: 9\r\n\r\n{"], 2),
 )
 def test_a_connection_that_breaks_ends_the_server(sent: bytes) -> None:
     """The protocol: the exit code is 1 without a request to shut down."""

@@ -102,6 +102,8 @@ class ProgramBackend:
     def _scgi(self, connection: socket.socket, file: BinaryIO) -> bool:
         size = b""
         while (byte := file.read(1)) != b":":
+            if not byte:
+                return False  # the client has closed the connection
             size += byte
         words = file.read(int(size)).decode("latin-1").split("\0")
         file.read(1)

@@ -41,7 +41,7 @@ def require_same(task: FleetTask, servers: list[FleetServer]) -> list[ServerResu
 def fleet(tmp_path_factory: pytest.TempPathFactory) -> Path:
     base = tmp_path_factory.mktemp("fleet")
     for name, seed in (("a", SEED), ("b", SEED + 1), ("c", SEED), ("e", SEED + 2)):
-        write_varied_server(base / name, seed, files=amount(6, 16), hosts=2)
+        write_varied_server(base / name, seed, files=amount(3, 16), hosts=2)
     write_broken(base / "d", "unclosed")
     return base
 

@@ -12,6 +12,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+from tests.support.samples import some
 
 from whimbrel.base import file_writing
 from whimbrel.cli.interrupts import repeat_lost_interrupts, uninterrupted
@@ -113,7 +114,7 @@ def wait_for_work(process: subprocess.Popen[bytes], *, has_children: bool) -> No
 
 
 @NEEDS_PROC
-@pytest.mark.parametrize("command", ["upgrade", "verify", "replay", "check"])
+@pytest.mark.parametrize("command", some(["upgrade", "verify", "replay", "check"], 2))
 def test_one_sentence_and_no_change(tmp_path: Path, command: str) -> None:
     root = tmp_path / "server"
     write_server(root, OF_22 if command in ("upgrade", "check") else OF_24, 250)
@@ -144,7 +145,7 @@ def test_many_servers_on_all_cores(tmp_path: Path) -> None:
 
 
 @NEEDS_PROC
-@pytest.mark.parametrize("words", [("check",), ("upgrade", "--write", "--no-verify")])
+@pytest.mark.parametrize("words", some([("check",), ("upgrade", "--write", "--no-verify")], 1))
 def test_a_fleet_names_what_was_finished(tmp_path: Path, words: tuple[str, ...]) -> None:
     for number in range(40):
         write_server(tmp_path / f"server{number}", OF_22, 200)
