@@ -11,6 +11,7 @@ import pytest
 
 from whimbrel.config.options import LoadOptions
 from whimbrel.verify.config_lines import ConfigLine, LineScope, SideLines
+from whimbrel.verify.coverage.behind_redirects import without_redirects
 from whimbrel.verify.derive import equal_hosts as module
 from whimbrel.verify.derive.probes import ProbeSource
 from whimbrel.verify.side import Side
@@ -237,7 +238,8 @@ def test_what_names_a_host_or_a_client_is_found_as_the_patterns_find_it() -> Non
     numbers = random.Random(7)
     pieces = (
         "HTTP_HOST SERVER_NAME host Virtual DocumentRoot ScriptAlias lua match_ DOCUMENT_ROOT "
-        "path_translated script_ request_ filename} !-f -d remote_ addr client_ ip ipmatch -r -R REMOTEIP x _ {"
+        "path_translated "
+        "script_ request_ filename} !-f -d remote_ addr client_ ip ipmatch -r -R REMOTEIP x _ {"
     ).split()
     found = Counter[bool]()
     for _ in range(5000):
@@ -247,3 +249,20 @@ def test_what_names_a_host_or_a_client_is_found_as_the_patterns_find_it() -> Non
         assert module._names_client(text) is (module._NAMES_CLIENT.search(text) is not None)
         found[names_host] += 1
     assert min(found[True], found[False]) > 500
+
+
+@pytest.mark.parametrize("other", ["", "Redirect /a http://other.test/a"])
+def test_without_redirects_hosts_are_as_equal_as_with_them(tmp_path: Path, other: str) -> None:
+    """The direct path compares the hosts again; a host with another redirect is equal to the others then."""
+    whole = source(tmp_path, old=other, new=other, shared="Redirect /b http://other.test/b")
+    whole.group_equal_hosts()
+    sides = [without_redirects(lines) for lines in whole.sides]
+    again, reused = (
+        ProbeSource((SideLines(sides[0]), SideLines(sides[1])))  # type: ignore[arg-type]
+        for _ in range(2)
+    )
+    again.group_equal_hosts()
+    reused.group_as(whole)
+    names = [{route.host for route in one._followers} for one in (whole, again, reused)]
+    assert names[2] == names[0] and names[2] <= names[1]
+    assert (names[1] > names[0]) is bool(other) and reused.leaders == whole.leaders
