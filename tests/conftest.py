@@ -7,7 +7,9 @@ from __future__ import annotations
 
 import gc
 import os
+import signal
 import tempfile
+import threading
 from collections.abc import Generator, Iterator
 from functools import cache
 from importlib.util import find_spec
@@ -30,6 +32,12 @@ TOGETHER = "tests/meta/"
 _THREADS = BusyThreads()
 
 gc.disable()  # until all tests are collected, whose objects stay
+if (
+    signal.getsignal(signal.SIGINT) is signal.SIG_IGN
+    and threading.current_thread() is threading.main_thread()
+):
+    # a shell starts what runs in the background so, and programs that tests start would inherit it
+    signal.signal(signal.SIGINT, signal.default_int_handler)
 permit_programs()
 doubles.install()
 seed_of_the_run()  # workers inherit it: they agree even at midnight

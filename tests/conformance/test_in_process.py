@@ -1,7 +1,7 @@
 """Recorded cases of the families with a floor, asked of the engine in this process.
 
 WHIMBREL_CASES=N asks N of each family instead of 2, WHIMBREL_REQUESTS=N sends N requests of a case of access
-control instead of 60; `make conformance` sends all requests of all cases.
+control instead of 40; `make conformance` sends all requests of all cases.
 """
 
 from __future__ import annotations

@@ -8,7 +8,6 @@ import signal
 import subprocess
 import sys
 import time
-from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -47,14 +46,6 @@ HOST = """<VirtualHost *:8080>
 OF_22 = "Order deny,allow\n    Deny from all\n    Allow from 10.{n}.0.0/16 192.168.{n}"
 OF_24 = "Require ip 10.{n}.0.0/16 192.168.{n}"
 LINE = '10.1.2.3 - - [29/Nov/2026:10:00:00 +0000] "GET /old1/x{n} HTTP/1.1" 302 210\n'
-
-
-@pytest.fixture(autouse=True)
-def sigint() -> Iterator[None]:
-    """Let SIGINT act, here and in commands: a shell starts what runs in the background with it ignored."""
-    before = signal.signal(signal.SIGINT, signal.default_int_handler)
-    yield
-    signal.signal(signal.SIGINT, before)
 
 
 def longest() -> float:
