@@ -10,14 +10,14 @@ import re
 from collections.abc import Callable, Iterable
 
 from whimbrel.base.errors import ConfigError
-from whimbrel.base.lazy_dataclasses import fields
 from whimbrel.base.lazy_re import compile
 from whimbrel.base.numbers import atoi, strtol
 from whimbrel.base.static_typing import Any, Final
+from whimbrel.catalogue.checks.numbers import LONG_MAX
+from whimbrel.catalogue.checks.numbers import strtol as strtol_checked
 from whimbrel.catalogue.context_rules import CONTEXT_GROUPS, Places
 from whimbrel.directives.command import Command
 from whimbrel.directives.spec import Setter
-from whimbrel.registry.settings import UNSET
 
 ON_OFF: Final = {"on": True, "off": False}
 
@@ -195,11 +195,6 @@ def timeout(text: str, default_unit: str = "s") -> int | None:
     return value if 0 <= value < 1 << 63 else None
 
 
-def replaced(base: Any, over: Any) -> Any:
-    """Return *over* if a field of it is set, else *base*: a record without merge function in httpd."""
-    return over if any(getattr(over, each.name) is not UNSET for each in fields(over)) else base
-
-
 def set_in_range(name: str, low: int, high: int | None, message: str) -> Setter:
     """Return the setter of a number (atoi) from *low* to *high* (None: any); *message* is the refusal of any
     other, ``{name}`` and ``{word}`` in it as in `set_choice`; *name* "" stores nothing.
@@ -211,5 +206,19 @@ def set_in_range(name: str, low: int, high: int | None, message: str) -> Setter:
             raise ConfigError(message.replace("{name}", cmd.name).replace("{word}", words[0]))
         if name:
             setattr(record, name, value)
+
+    return apply
+
+
+def set_size(name: str, low: int, message: str, high: int = LONG_MAX, *, must_end: bool = False) -> Setter:
+    """Return the setter of a number of bytes (apr_strtoff), 0 for a word without digits; *message* refuses
+    numbers out of range; *must_end*: nothing may follow the digits.
+    """
+
+    def apply(_cmd: Command, record: object, words: list[str]) -> None:
+        value, rest, is_cut = strtol_checked(words[0])
+        if is_cut or not low <= value <= high or (must_end and rest):
+            raise ConfigError(message)
+        setattr(record, name, value)
 
     return apply
