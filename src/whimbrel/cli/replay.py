@@ -211,9 +211,14 @@ def _replay(
         if dialects != (V22.name, V24.name):
             return summary
         bar.on_step("findings about the new text", 0, 0)
-        sentence, stops, unknown = open_findings(new_side.options)
-    scope = summary.sides.with_items(unknown)
-    return replace(summary, sides=scope, to_decide=sentence, has_stop=stops)
+        found = open_findings(new_side.options)
+    return replace(
+        summary,
+        sides=summary.sides.with_items(found.unknown),
+        to_decide=found.to_decide,
+        questions=found.questions,
+        has_stop=found.has_stop,
+    )
 
 
 def _scope(sides: tuple[Side, Side]) -> KnowledgeScope:

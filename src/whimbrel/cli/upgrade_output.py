@@ -13,15 +13,16 @@ from whimbrel.base.counts import count_noun, word_for
 from whimbrel.base.latin1 import to_bytes, to_text
 from whimbrel.base.printable import printable
 from whimbrel.base.real_paths import real_path
-from whimbrel.base.terminal_text import shown, terminal_bytes, terminal_width, wrapped
+from whimbrel.base.terminal_text import shown, terminal_bytes, terminal_width, wrapped_alike
 from whimbrel.cli.next_commands import command_of
 from whimbrel.cli.options import ColorMode, is_colored
 from whimbrel.cli.terminal import write_bytes
-from whimbrel.report.decisions import access_of_comparison, recording
+from whimbrel.report.decisions import access_of_comparison, asked
 from whimbrel.report.entries import entry_of
 from whimbrel.report.formats.frames import FrameStyle, frame, framed
 from whimbrel.report.knowledge import as_json, text_lines
 from whimbrel.report.model import LONE_FILES, groups
+from whimbrel.report.questions import question_lines
 from whimbrel.report.readiness import readiness
 from whimbrel.upgrade.apply.backup_paths import places_of
 from whimbrel.upgrade.apply.server_copy import ServerCopy
@@ -93,14 +94,15 @@ def summary_text(
     entries = [entry_of(finding, directory, texts) for finding in shown_findings]
     frames = list(framed(groups(entries), style, is_applied=True))
     ready = ready_line(result, directory, uncompared)
-    answer = [ready, recording(entries), *_access(result, verified), verified]
+    asking = list(question_lines(asked(entries)))
+    answer = [ready, *asking, *_access(result, verified), verified]
     lines = _wrapped(filter(None, answer), style) if frames else []
     lines += _wrapped(inputs(result.tree, is_upgraded=result.tree.context is InputContext.SERVER), style)
     lines += ["", *frames] if frames else []
     lines += _wrapped(_counts(result, directory, is_written, copy), style)
     lines += _wrapped(_idle_copies(result, directory, copy) if copy else (), style)
     lines += _wrapped(filter(None, [places_of(backups, directory)]), style)
-    lines += _wrapped([ready] if frames else filter(None, answer[::-1]), style)
+    lines += _wrapped([ready, *asking] if frames else filter(None, answer[::-1]), style)
     lines += following  # whole: a command that is broken between words cannot be copied
     return terminal_bytes("".join(f"{line}\n" for line in lines))
 
@@ -199,9 +201,7 @@ def _wrapped(lines: Iterable[str], style: FrameStyle) -> list[str]:
     """Return *lines* as shown text with their indentation, broken between words."""
     out = []
     for line in lines:
-        indent = " " * (len(line) - len(line.lstrip()))
-        pieces = wrapped(shown(line.strip(), MAX_SUMMARY_LINE), style.width - len(indent))
-        out += [f"{indent}{piece}" for piece in pieces]
+        out += wrapped_alike(shown(line, MAX_SUMMARY_LINE), style.width)
     return out
 
 
@@ -294,10 +294,10 @@ def write_page(
         is_written=is_written,
         answer=(
             ready_line(result, directory, uncompared),
-            recording(open_entries),
             *_access(result, verified),
             verified,
         ),
+        questions=asked(open_entries),
         facts=(*facts, *(line for line in following if line.startswith(("To go live: ", "Then ")))),
         first=next((line[7:] for line in following if line.startswith("First: ")), ""),
         next_command=command_of("\n".join(following)),

@@ -248,8 +248,11 @@ def _run(
         result = compare_options((first, second), dialects, limit, bar.on_step)
         if dialects == (V22.name, V24.name) and first is not second and not any(result.errors):
             bar.on_step("findings about the new text", 0, 0)
-            result.to_decide, result.has_stop, unknown = open_findings(second)
-            result.scope = result.scope.with_items(unknown)
+            found = open_findings(second)
+            result.to_decide = found.to_decide
+            result.questions = found.questions
+            result.has_stop = found.has_stop
+            result.scope = result.scope.with_items(found.unknown)
         if with_httpd is not None and not result.errors[1]:
             from whimbrel.verify.loading import load_sides
 

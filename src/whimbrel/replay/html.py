@@ -27,7 +27,7 @@ from whimbrel.report.page.model import (
     ReportTable,
     ShownFinding,
 )
-from whimbrel.report.page.texts import MAX_CODE, Anchors, number, page_text
+from whimbrel.report.page.texts import MAX_CODE, Anchors, number, page_questions, page_text
 from whimbrel.report.page.unknown import unknown_card, unknown_tables
 from whimbrel.report.page.writing import write
 from whimbrel.report.readiness import readiness_of_replay
@@ -53,6 +53,7 @@ def page_of(summary: Summary, next_command: str = "") -> ReportPage:
         _badge(summary),
         _sentence(summary),
         answer=tuple(page_text(text) for text in _answer(summary) if text),
+        questions=page_questions(summary.questions),
         facts=tuple(map(page_text, _facts(summary))),
         cards=_cards(summary),
         tables=(*_access(changes), *unknown_tables(summary.scope)),

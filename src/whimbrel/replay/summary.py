@@ -29,7 +29,7 @@ class Summary:
         dialects: names of the dialects. `roots`: server roots, which the text shows paths relative to.
         sides: what was read of both sides, and what is unknown there.
         logs: names of the logs. `errors`: why a side does not load; the tally is then empty.
-        to_decide, has_stop: see `VerifyResult`.
+        to_decide, questions, has_stop: see `VerifyResult`.
     """
 
     old: str
@@ -41,6 +41,7 @@ class Summary:
     dialects: tuple[str, str] = ("", "")
     roots: tuple[str, ...] = ()
     to_decide: str = ""
+    questions: tuple[tuple[str, str], ...] = ()
     has_stop: bool = False
 
     @property

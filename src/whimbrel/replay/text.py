@@ -10,6 +10,7 @@ from whimbrel.replay.causes import MAX_LINES
 from whimbrel.replay.summary import NO_HOST, STATUS, Summary, risk_of, top
 from whimbrel.replay.tally import CausingLine, Change, ChangeKey, Tally
 from whimbrel.report.knowledge import text_lines
+from whimbrel.report.questions import question_lines
 from whimbrel.report.readiness import readiness_of_replay
 from whimbrel.upgrade.model import Risk
 
@@ -24,7 +25,8 @@ def text_of(summary: Summary) -> str:
 def _lines(summary: Summary) -> Iterator[str]:
     tally = summary.tally
     ready = [sentence] if (sentence := readiness_of_replay(summary)) else []
-    answers = [*ready, *([] if summary.errors else answer(summary))]
+    asking = question_lines(summary.questions)
+    answers = [*ready, *asking, *([] if summary.errors else answer(summary))]
     yield from answers
     if not summary.is_against_log:
         yield f"old: {summary.old}"

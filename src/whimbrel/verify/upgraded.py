@@ -197,6 +197,8 @@ def _difference(group: DifferenceGroup) -> Finding:
         f"2.4 decides otherwise about access: {example.probe}: {example.difference}",
         "write the lines that are meant; `whimbrel verify` shows all differences",
         risk_of_access(group),
+        decision=f"May 2.4 decide so: {example.probe}: {example.difference}?",
+        answers=("yes: nothing records it", "no: write the lines that are meant in the new text"),
     )
 
 
@@ -239,6 +241,8 @@ def lower_unconfirmed(
                 safety=Safety.REVIEW,
                 advice="check whether these answers of 2.4 are wanted",
                 evidence=f"{finding.evidence}\n{evidence}" if finding.evidence else evidence,
+                decision=f"May 2.4 answer so: {_evidence(group).removeprefix('differs: ')}?",
+                answers=("yes: upgrade writes it", "no: correct the new text by hand"),
             )
         )
     return lowered

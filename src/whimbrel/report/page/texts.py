@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Iterable
 from typing import Final
 
 from whimbrel.base.terminal_text import shown
@@ -21,6 +22,11 @@ def page_text(text: str, limit: int = MAX_MESSAGE) -> str:
     reorder a line, and bytes that are no UTF-8 as escapes.
     """
     return without_bytes(shown(text, limit))
+
+
+def page_questions(texts: Iterable[tuple[str, str]]) -> tuple[tuple[str, str], ...]:
+    """Return questions and their answers for a page."""
+    return tuple((page_text(text), page_text(answers)) for text, answers in texts)
 
 
 def without_bytes(text: str) -> str:

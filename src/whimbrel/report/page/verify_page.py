@@ -22,7 +22,7 @@ from whimbrel.report.page.model import (
     ShownFinding,
 )
 from whimbrel.report.page.model import UNDECIDED as NOT_DECIDED
-from whimbrel.report.page.texts import MAX_CODE, Anchors, number, page_text
+from whimbrel.report.page.texts import MAX_CODE, Anchors, number, page_questions, page_text
 from whimbrel.report.page.unknown import unknown_card, unknown_tables
 from whimbrel.report.readiness import readiness_of_comparison
 from whimbrel.report.verification.entries import KINDS, WORDS, headline, names_of, no_start, risk_of, summary
@@ -68,6 +68,7 @@ def verify_page(verification: VerifyResult, next_command: str = "") -> ReportPag
         _badge(verification),
         page_text(first),
         answer=tuple(map(page_text, filter(None, answer))),
+        questions=page_questions(verification.questions),
         facts=tuple(page_text(text) for text in rest if text not in answer),
         cards=_cards(verification),
         tables=(
