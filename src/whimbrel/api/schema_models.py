@@ -81,10 +81,12 @@ class UpgradeFinding(FindingDocument):
 
 
 class ToDecide(Document):
-    """A rule that a person must look at."""
+    """A question to a person about equal findings of a rule."""
 
     rule: str
     places: list[str] = Field(description="file:line of each finding, in the order of the text")
+    question: str = Field(description="of a line with which 2.4 does not start, what is wrong with it")
+    answers: list[str] = Field(description="what each answer leads to, with the answer in front")
 
 
 class FindingNumbers(Document):

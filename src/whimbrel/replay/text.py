@@ -25,8 +25,8 @@ def text_of(summary: Summary) -> str:
 def _lines(summary: Summary) -> Iterator[str]:
     tally = summary.tally
     ready = [sentence] if (sentence := readiness_of_replay(summary)) else []
-    asking = question_lines(summary.questions)
-    answers = [*ready, *asking, *([] if summary.errors else answer(summary))]
+    asking = question_lines(summary.questions, summary.to_decide)
+    answers = [*ready, *([] if summary.errors else answer(summary)), *asking]
     yield from answers
     if not summary.is_against_log:
         yield f"old: {summary.old}"

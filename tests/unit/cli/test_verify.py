@@ -141,7 +141,7 @@ def test_what_check_leaves_to_a_person_is_in_the_sentence(tmp_path: Path) -> Non
         f'DocumentRoot "{tmp_path}/htdocs"\n{loads}{options}{rule}'
     )
     for name, text, sentence in (
-        ("new.conf", rule, "to decide: 1 finding at 1 place: R01 conf/new.conf:16"),
+        ("new.conf", rule, "to decide: 1 finding at 1 place"),
         ("reviewed.conf", reviewed, ""),
         # the answers show a handler that is missing on both sides
         ("handler.conf", f"{reviewed}<Location /status>\nSetHandler server-status\n</Location>\n", ""),
@@ -150,3 +150,7 @@ def test_what_check_leaves_to_a_person_is_in_the_sentence(tmp_path: Path) -> Non
         output = CliRunner().invoke(app, [str(old), new]).output
         ready = next(line for line in output.splitlines() if line.startswith("ready for 2.4: "))
         assert (sentence in ready) and ("to decide" in ready) is bool(sentence), output
+        asked = (
+            "  R01 unsafe-urls  conf/new.conf:16  May URLs of `^/old/(.*)$` get 403 where a question mark "
+        )
+        assert (asked in output) is bool(sentence), output

@@ -52,12 +52,13 @@ def render(verification: VerifyResult, *, colored: bool = False) -> str:
     first, *rest = summary(verification)
     ready = readiness_of_comparison(verification)
     access = access_sentence(verification)
+    asking = list(question_lines(verification.questions, verification.to_decide))
     stop = no_start(verification)
     if stop:
         console.print(printable_line(stop), style="bold red")
     if verification.groups or verification.not_decided:
         console.print(first, style=_VERDICTS[verification.verdict])
-        for line in filter(None, (ready, *question_lines(verification.questions), access)):
+        for line in filter(None, (ready, access, *asking)):
             console.print(printable_line(line))
     for name, errors in zip(verification.names, verification.errors, strict=True):
         for error in errors:
@@ -76,7 +77,7 @@ def render(verification: VerifyResult, *, colored: bool = False) -> str:
         console.print(printable_line(f"  {line}"))
     if ready:
         console.print(printable_line(ready), style="bold")
-        for line in question_lines(verification.questions):
+        for line in asking:
             console.print(printable_line(line))
     return out.getvalue()
 

@@ -68,7 +68,7 @@ def _reevaluation(section: AccessSection, example: tuple[Chain, ExampleClient] |
         chain, client = example
         where = chain.url or chain.path
         evidence = f"{where}: {client}: 2.2 refuses the index of a directory, 2.4 admits it"
-        question = f"May a request with {client} have {where}, which 2.2 refused?"
+        question = f"May {client} get {where}, which 2.2 refused?"
     return Finding(
         "X20",
         section.place,
