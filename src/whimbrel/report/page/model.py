@@ -168,9 +168,12 @@ class ShownFinding:
 
 @dataclass(frozen=True, slots=True)
 class Hunk:
-    """A part of the difference of a file, with its context: pairs of lines, None where a side has none."""
+    """A part of the difference of a file, with its context: pairs of lines, None where a side has none, and
+    the rules and reasons of the change.
+    """
 
     pairs: tuple[tuple[CodeLine | None, CodeLine | None], ...]
+    reason: str = ""
 
 
 @dataclass(frozen=True, slots=True)

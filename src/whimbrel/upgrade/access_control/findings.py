@@ -19,6 +19,7 @@ from whimbrel.upgrade.access_control.analysis import (
     persistent_cache,
 )
 from whimbrel.upgrade.access_control.condition_places import named_conditions
+from whimbrel.upgrade.access_control.edit_reasons import edit_reasons
 from whimbrel.upgrade.access_control.effective import (
     GONE,
     OTHER_METHODS,
@@ -437,7 +438,9 @@ def _solved_finding(
             decision=f"Does the new text admit the right clients at {_where(undecided)}?",
             answers=_ANSWERS,
         )
-    remark = remark_on(tree, analysis, section)
+    remark = "; ".join(
+        filter(None, (remark_on(tree, analysis, section), *edit_reasons(tree, analysis, section)))
+    )
     unchanged = of_section(tree, analysis, section)
     return Finding(
         number,

@@ -82,7 +82,7 @@ def test_reviews_and_decisions_stand_in_frame_and_table() -> None:
     text = render(Report(["a.conf"], [decided], inputs=["input: fragment: a.conf"]))
     assert text.startswith("input: fragment: a.conf\n\na.conf:1  C17  breaks start-up · changed by upgrade, ")
     assert "= to decide: Is it wanted?\n" in text and "fixed by upgrade" not in text
-    asked = "to decide: 1 finding at 1 place\n  C17 order-allow-deny  a.conf:1  Is it wanted?\n      yes: upgrade "
+    asked = "to decide: 1 finding at 1 place\n  C17 order-allow-deny  a.conf:1  Is it wanted?\n      yes: up"
     assert f"  breaks start-up   1   1 to decide\n{asked}" in text
 
 
