@@ -196,8 +196,8 @@ def _as_upgraded(side: Side, options: LoadOptions, refused: Origin | None = None
         line = Origin(place, "") if place is not None else None
     where = f" ({place_of(line, options.server_root)})" if line is not None else ""
     return written, (
-        f"2.4 {what} this text{where}: answered with the text that `whimbrel upgrade` writes, whose lines are "
-        "counted below"
+        f"2.4 {what} this text{where}: answered with the text that `whimbrel upgrade` writes, whose lines "
+        "are counted below"
     )
 
 

@@ -23,8 +23,8 @@ VARIABLE: Final[dict[str, str]] = {
     "allow": "compared as a set: 2.2 lists methods in another order",
     "set-cookie": "values of random bytes: compared by name",
     "boundary": "of multipart bodies: random",
-    "vary": "compared as a set, whose order says nothing (RFC 9110, 12.5.5); of the server's own pages, which "
-    "2.2 filters by type and 2.4 does not, without Accept-Encoding",
+    "vary": "compared as a set, whose order says nothing (RFC 9110, 12.5.5); of the server's own pages, "
+    "which 2.2 filters by type and 2.4 does not, without Accept-Encoding",
     "content-encoding": "of the server's own pages: as vary",
 }
 """Header fields (lower case) and other parts of answers that differ between equal configurations, and why."""
