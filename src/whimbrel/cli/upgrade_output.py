@@ -14,7 +14,7 @@ from whimbrel.base.latin1 import to_bytes, to_text
 from whimbrel.base.printable import printable
 from whimbrel.base.real_paths import real_path
 from whimbrel.base.terminal_text import shown, terminal_bytes, terminal_width, wrapped_alike
-from whimbrel.cli.next_commands import command_of
+from whimbrel.cli.next_commands import command_of, first_of
 from whimbrel.cli.options import ColorMode, is_colored
 from whimbrel.cli.terminal import write_bytes
 from whimbrel.report.decisions import access_of_comparison, asked
@@ -299,7 +299,7 @@ def write_page(
         ),
         questions=asked(open_entries),
         facts=(*facts, *(line for line in following if line.startswith(("To go live: ", "Then ")))),
-        first=next((line[7:] for line in following if line.startswith("First: ")), ""),
+        first=first_of("\n".join(following)),
         next_command=command_of("\n".join(following)),
     )
     sys.stdout.flush()

@@ -33,7 +33,7 @@ from whimbrel.cli.fleet import (
 )
 from whimbrel.cli.fleet import NOTE as FLEET_NOTE
 from whimbrel.cli.help import HelpCommand, epilog
-from whimbrel.cli.next_commands import READ, after_verify, command_line, command_of
+from whimbrel.cli.next_commands import READ, after_verify, command_line, command_of, first_of
 from whimbrel.cli.options import (
     After,
     Before,
@@ -275,6 +275,6 @@ def _print(
         text = render(result, colored=is_colored(color)) + following
         write_bytes(encoded(text, is_colored=is_colored(color)), may_page=may_page)
     elif shape is ReportFormat.html:
-        write_bytes(render(result, command_of(following)).encode(), may_page=False)
+        write_bytes(render(result, command_of(following), first_of(following)).encode(), may_page=False)
     else:
         write_bytes(render(result).encode(), may_page=False)

@@ -223,7 +223,7 @@ def access_sentence(result: VerifyResult) -> str:
     """Return that no client gains or loses access, and how far that is known; "" where one does, or where
     nothing was compared.
     """
-    if any(result.errors) or any(map(_is_of_access, result.groups)):
+    if any(result.errors) or any(map(is_of_access, result.groups)):
         return ""
     known = (
         "" if result.verdict is not Verdict.NOT_DECIDED and not result.not_decided else ", as far as known"
@@ -234,7 +234,8 @@ def access_sentence(result: VerifyResult) -> str:
     )
 
 
-def _is_of_access(group: DifferenceGroup) -> bool:
+def is_of_access(group: DifferenceGroup) -> bool:
+    """Return True if a client of *group* gains or loses access."""
     return group.kind == "access" or group.opens or group.closes
 
 

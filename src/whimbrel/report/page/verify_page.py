@@ -45,12 +45,14 @@ OF_VERSIONS: Final = "the versions differ in what these lines do"
 ASSUMED: Final = "no file of the configuration has this user at present"
 
 
-def verify_page(verification: VerifyResult, next_command: str = "") -> ReportPage:
-    """Return the page of *verification*; *next_command* is what to run after reading."""
+def verify_page(verification: VerifyResult, next_command: str = "", first: str = "") -> ReportPage:
+    """Return the page of *verification*; *next_command* is what to run after reading, and *first* what to do
+    before it.
+    """
     anchors = Anchors()
     shown = verification.groups[:MAX_GROUPS]
     more = len(verification.groups) - len(shown)
-    first, *rest = summary(verification)
+    verdict, *rest = summary(verification)
     answer = (
         readiness_of_comparison(verification),
         no_start(verification),
@@ -66,7 +68,7 @@ def verify_page(verification: VerifyResult, next_command: str = "") -> ReportPag
         "verify",
         "Old and new answers",
         _badge(verification),
-        page_text(first),
+        page_text(verdict),
         answer=tuple(map(page_text, filter(None, answer))),
         questions=page_questions(verification.questions),
         facts=tuple(page_text(text) for text in rest if text not in answer),
@@ -77,6 +79,7 @@ def verify_page(verification: VerifyResult, next_command: str = "") -> ReportPag
         ),
         groups=groups,
         groups_title="Differences by cause",
+        first=page_text(first),
         next_command=page_text(next_command),
         noun="cause",
         nothing="No answer differs." if verification.verdict is Verdict.SAME else "None in what was decided.",

@@ -52,13 +52,14 @@ def render(verification: VerifyResult, *, colored: bool = False) -> str:
     first, *rest = summary(verification)
     ready = readiness_of_comparison(verification)
     access = access_sentence(verification)
-    asking = list(question_lines(verification.questions, verification.to_decide))
+    head = verification.to_decide if verification.to_decide not in ready else ""
+    asking = list(question_lines(verification.questions, head))
     stop = no_start(verification)
     if stop:
         console.print(printable_line(stop), style="bold red")
     if verification.groups or verification.not_decided:
         console.print(first, style=_VERDICTS[verification.verdict])
-        for line in filter(None, (ready, access, *asking)):
+        for line in filter(None, (ready, *asking, access)):
             console.print(printable_line(line))
     for name, errors in zip(verification.names, verification.errors, strict=True):
         for error in errors:
