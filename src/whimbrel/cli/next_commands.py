@@ -135,11 +135,13 @@ def after_verify(
     """Return the lines behind a verification: what upgrades the text, what decides the rest, how to look at
     the first difference, or the test of the new server; "" for none.
     """
+    from whimbrel.upgrade.knowledge.scope import UnknownKind
     from whimbrel.verify.verification import Verdict, is_of_access  # most commands do without the engine
 
     words = given_words(context, READ)
     repeated = given_words(context, READ | NAMED | _COMPARED)
     old, new = both
+    given = given_names(context)
     is_one_text = old is new and dialects[0] == V22.name != dialects[1]
     test = ""
     if dialects[1] != V22.name and not result.no_start and _is_in_place(new, result.files):
@@ -151,11 +153,13 @@ def after_verify(
         return _next(command_line("upgrade", *given_words(context, READ | NAMED | {"old"})))
     if result.errors[1]:
         return _next(command_line("check", *_named(new), *given_words(context, READ)))
+    if any(item.kind is UnknownKind.WRITTEN for item in result.scope.items) and "backups" not in given:
+        return _next(command_line("verify", "--backups", *words, _path_of(old.server_root, old.file)))
     if result.errors[0]:
-        return ""
+        return _next(command_line("check", *_named(old), *words))
     if result.causes_to_review:
         request = _request_words(result)
-        if not request or "backups" in given_names(context):
+        if not request or "backups" in given:
             if context.params["shape"].value == "html":  # its page would name itself
                 return ""
             look = f"{command_line('verify', *repeated, '--format', 'html')} > differences.html"
