@@ -7,7 +7,7 @@ review or a decision. Every finding is counted once: fixed by upgrade, to decide
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from typing import NamedTuple
 
 from whimbrel.base.counts import and_more, count_noun, word_for
@@ -109,14 +109,30 @@ def access_line(entries: Sequence[ReportEntry]) -> str:
 
 
 def answer(report: Report) -> list[str]:
-    """Return how much is to decide, and who gains or loses access; nothing where nothing was found."""
-    return [to_decide(report.counted), access_line(report.counted)] if report.findings else []
+    """Return how much is to decide, what was not read, and who gains or loses access; nothing where nothing
+    was found.
+    """
+    entries = report.counted
+    return [to_decide(entries), *_not_read(entries), access_line(entries)] if report.findings else []
 
 
 def answer_lines(report: Report) -> list[str]:
     """Return the same as lines of text, with the questions below the number of them."""
     first, *rest = answer(report) or [""]
     return [first, *question_lines(asked(report.counted)), *rest] if first else []
+
+
+def unread(entries: Iterable[ReportEntry]) -> list[ReportEntry]:
+    """Return the findings about text that could not be read, and that nobody has to decide about."""
+    return [entry for entry in entries if entry.needs_review and _count_of(entry) == "unread"]
+
+
+def _not_read(entries: Iterable[ReportEntry]) -> Iterator[str]:
+    """Yield how many places could not be read, with the first; nothing for none."""
+    found = unread(entries)
+    if found:
+        first = f"{found[0].place}: {found[0].message}{and_more(len(found) - 1)}"
+        yield f"not read: {count_noun(len(found), 'place')}: {first}"
 
 
 def access_of_comparison(differences: Sequence[AccessDifference]) -> str:

@@ -132,7 +132,7 @@ def test_needs_review(site: Path) -> None:
     text = out.decode()
     assert "conf/httpd.conf:3  READ  could not be read · needs review\n    3  | Include nope.conf\n" in text
     assert f"| {site}/nope.conf cannot be read: No such file or directory\n" in text
-    assert "       = make the text readable, or check it by hand" in text
+    assert "       = put it there, or run the command on the server itself: no rule has checked it\n" in text
     assert (site / MAIN).read_bytes() == NEW + b"Include nope.conf\n"
 
 

@@ -7,7 +7,7 @@ from typing import Final
 
 from whimbrel.base.counts import count_noun
 from whimbrel.base.terminal_text import padded, shown, wrapped, wrapped_alike
-from whimbrel.report.decisions import answer_lines, counts_of
+from whimbrel.report.decisions import answer_lines, counts_of, unread
 from whimbrel.report.formats.frames import RISK_COLORS, FrameStyle, framed
 from whimbrel.report.knowledge import text_lines
 from whimbrel.report.model import (
@@ -86,9 +86,17 @@ def first_step(report: Report) -> str:
     if report.fault:
         return f"correct {report.fault}"
     review = [entry for entry in report.counted if entry.needs_review]
+    if is_waiting_for_files(report):
+        return f"put what {unread(report.counted)[0].place} names in its place"
     if not review or any(entry.is_fixable for entry in report.entries):
         return ""
     return f"look at what needs review (whimbrel explain {review[0].rule})"
+
+
+def is_waiting_for_files(report: Report) -> bool:
+    """Return True if a text about modules is not here, so that nothing but it decides more."""
+    entries = report.counted
+    return not report.is_complete and bool(unread(entries)) and not any(one.is_fixable for one in entries)
 
 
 def table(report: Report, style: FrameStyle = PLAIN) -> Iterator[str]:
