@@ -29,7 +29,8 @@ def found_logs(options: LoadOptions, files: Iterable[str]) -> list[str]:
         for line in _LOG.finditer(main_text(path)):
             name = getword(from_system(os.fsdecode(line[1])))[0]
             if name[:1] != "|" and "${" not in name:
-                place = _placed(root_relative(options.server_root, name), options)
+                is_absolute = name.startswith("/")
+                place = _placed(name, options) if is_absolute else root_relative(options.server_root, name)
                 if os.path.isfile(to_bytes(place)) and os.path.getsize(to_bytes(place)):
                     found[place] = None
     return list(found)[:MAX_LOGS]

@@ -193,7 +193,7 @@ def _replay_of(
     if given & (READ - {"defines"}) or "2.4" not in dialects[1:]:
         return ""
     old, new = both
-    logs = found_logs(old, result.files)
+    logs = found_logs(old, (os.path.join(old.server_root, old.file), *result.scope.files_read))
     if not logs:
         return ""
     sides = ["--new", _path_of(new.server_root, new.file)]

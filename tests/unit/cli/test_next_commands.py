@@ -7,6 +7,7 @@ import shlex
 import shutil
 import subprocess
 import sys
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -318,6 +319,48 @@ def test_every_command_finds_the_server_below_a_directory(site: Path, tmp_path: 
     for words in (["verify", str(tree)], ["verify", "-d", str(tree)], ["ctl", "-d", str(tree), "configtest"]):
         status, output = run(words, tmp_path)
         assert status == 0, output
+
+
+def walk(words: list[str], cwd: Path) -> Iterator[list[str]]:
+    """Run a command and those that follow it; yield the words of each, without that of one that serves."""
+    seen = []
+    while words and words[0] != "serve":
+        assert words not in seen, seen  # a loop
+        seen.append(words)
+        yield words
+        status, output = run(words, cwd)
+        assert status in (0, 1, 3), output
+        following = [line.removeprefix("Next: ") for line in output.splitlines() if line.startswith("Next: ")]
+        assert len(set(following)) <= 1, output
+        program, *words = shlex.split(following[-1]) if following else [""]
+        if program != "whimbrel":
+            return
+
+
+LOGGED = '192.0.2.1 - - [10/Oct/2026:13:55:36 -0700] "GET / HTTP/1.1" 404 20\n'
+
+
+@pytest.mark.parametrize("where", ["in place", "out", "image", "no user"])
+def test_the_next_commands_lead_from_a_check_to_the_start(site: Path, where: str, tmp_path: Path) -> None:
+    """No command comes twice, each works as it is printed, and the server's own logs are replayed."""
+    text = (site / "conf/httpd.conf").read_text().replace("DefaultType None", "FileETag None\nOptions None")
+    log = "LoadModule log_config_module modules/mod_log_config.so\nCustomLog logs/access_log common\n"
+    user = "User nobody-has-this-name\n" if where == "no user" else ""
+    (site / "conf/httpd.conf").write_text(f"{text}{log}{user}")
+    (site / "logs/access_log").write_text(LOGGED)
+    first = ["check", str(site)]
+    if where == "image":
+        image = tmp_path / "image"
+        place = image / str(site)[1:]
+        shutil.copytree(site, place)
+        first = ["check", str(place)]
+    elif where == "out":
+        first = ["upgrade", str(site), "--out", str(tmp_path / "new")]
+    commands = [words[0] if words[0] != "ctl" else words[1] for words in walk(first, tmp_path)]
+    steps = [] if where == "out" else ["check", "upgrade"]
+    expected = [*steps, "upgrade", "verify", "replay"]
+    assert commands[: len(expected)] == expected, commands
+    assert commands[len(expected) :] == ([] if where == "image" else ["configtest"]), commands
 
 
 def test_what_follows_a_replay() -> None:
