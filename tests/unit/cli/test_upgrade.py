@@ -386,3 +386,22 @@ def test_what_stops_the_start_is_to_correct_in_the_new_text(site: Path, tmp_path
     copied = upgrade(*named, "--out", str(tmp_path / "new"), cwd=site)[1].decode().splitlines()
     assert copied[-2].startswith("First: correct C06 conf/httpd.conf:3: 2.4 does not start"), copied
     assert copied[-1].startswith("Next: whimbrel verify ")
+
+
+@pytest.mark.parametrize("is_image", [True, False])
+def test_the_names_of_a_diff_are_below_one_directory(is_image: bool, tmp_path: Path) -> None:
+    """patch(1) finds the main file and a .htaccess file beside the documents from one directory."""
+    image = tmp_path / "image" if is_image else Path("/")
+    root, documents = (
+        (Path("/etc/httpd"), Path("/srv/docs")) if is_image else (tmp_path / "r", tmp_path / "d")
+    )
+    places = [image / str(path)[1:] for path in (root / "conf/httpd.conf", documents / ".htaccess")]
+    for place in places:
+        place.parent.mkdir(parents=True)
+    override = f"<Directory {documents}>\nAllowOverride All\n</Directory>\n"
+    places[0].write_text(f"ServerRoot {root}\nListen 80\nDocumentRoot {documents}\n{override}MaxClients 5\n")
+    places[1].write_text("Order allow,deny\nDeny from all\n")
+    named = str(tmp_path / "image") if is_image else str(root)
+    out = warm_command.run(["upgrade", named, "--no-verify"], cwd=tmp_path).stdout.decode()
+    heads = [line.split()[2] for line in out.splitlines() if line.startswith("diff --git ")]
+    assert heads == [f"a/{place.relative_to(image)}" for place in places], heads

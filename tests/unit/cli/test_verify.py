@@ -79,6 +79,18 @@ def test_a_line_that_stops_the_new_server_comes_first(root: Path, line: str, *, 
     assert "does not start here" not in run(new, old)[1]
 
 
+def test_a_user_that_is_not_here_is_named_once(root: Path) -> None:
+    """The first line says that no server starts here; what is not known says it of other lines alone."""
+    module = "LoadModule unixd_module modules/mod_unixd.so\n"
+    lines = f"{module}User nobody-has-this-name\nGroup nobody-has-this-name\n"
+    old, new = (write(root, f"{name}.conf", f"Redirect /a /{name}\n{lines}") for name in "bc")
+    _code, output = run(old, new)
+    assert output.startswith(f"new (2.4) does not start here: {new}:10: bad user name nobody-has-this-name\n")
+    assert output.count("bad user name") == 1 and output.count("bad group name") == 1
+    page = run(old, new, "--format", "html")[1]
+    assert page.count("bad user name") == 1
+
+
 @pytest.mark.parametrize("shape", ["json", "sarif", "html", "text"])
 def test_formats(root: Path, shape: str) -> None:
     old, new = write(root, "a.conf", "Redirect /a /b\n"), write(root, "b.conf", "Redirect /<a> /c\n")

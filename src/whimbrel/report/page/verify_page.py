@@ -25,7 +25,16 @@ from whimbrel.report.page.model import UNDECIDED as NOT_DECIDED
 from whimbrel.report.page.texts import MAX_CODE, Anchors, number, page_questions, page_text
 from whimbrel.report.page.unknown import unknown_card, unknown_tables
 from whimbrel.report.readiness import readiness_of_comparison
-from whimbrel.report.verification.entries import KINDS, WORDS, headline, names_of, no_start, risk_of, summary
+from whimbrel.report.verification.entries import (
+    KINDS,
+    WORDS,
+    headline,
+    names_of,
+    no_start,
+    other_facts,
+    risk_of,
+    summary,
+)
 from whimbrel.upgrade.model import Risk
 from whimbrel.verify.answer import DecidingLine
 from whimbrel.verify.verification import (
@@ -75,7 +84,7 @@ def verify_page(verification: VerifyResult, next_command: str = "", first: str =
         cards=_cards(verification),
         tables=(
             *access_table(list(access_differences(verification.groups)), places=places),
-            *unknown_tables(verification.scope, further=further),
+            *unknown_tables(other_facts(verification), further=further),
         ),
         groups=groups,
         groups_title="Differences by cause",

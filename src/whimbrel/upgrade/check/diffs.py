@@ -22,8 +22,10 @@ RuleLines = list[tuple[int, int, str, str]]  # first and last line of the old fi
 
 def diffs(result: UpgradeResult, directory: str) -> dict[str, bytes]:
     """Return a unified diff for each changed file, by its path; a hunk is headed by its rules, and by the
-    reasons for what they do not explain.
+    reasons for what they do not explain. The names of all files are below one directory, so that patch(1)
+    finds them from there: *directory*, else the image of a machine, else ``/``.
     """
+    top = _top_of(result, directory)
     ranges: dict[str, RuleLines] = {}
     for finding in result.findings:
         if finding.edits:
@@ -39,10 +41,16 @@ def diffs(result: UpgradeResult, directory: str) -> dict[str, bytes]:
         old_bytes = file.document.bytes
         line_map = result.line_maps.get(path, LineMap())
         heading = _heading(sorted(ranges.get(path, [])), words)
-        diff_by_path[path] = unified_diff(
-            display_path(path, directory), old_bytes, new_bytes, line_map, heading
-        )
+        diff_by_path[path] = unified_diff(display_path(path, top), old_bytes, new_bytes, line_map, heading)
     return diff_by_path
+
+
+def _top_of(result: UpgradeResult, directory: str) -> str:
+    """Return the directory that contains all changed files."""
+    for top in filter(None, (directory, result.tree.disk.image)):
+        if all(path.startswith(f"{top.rstrip('/')}/") for path in result.files):
+            return top
+    return "/" if directory else ""
 
 
 def _changed(finding: Finding) -> Iterator[tuple[str, int, int]]:
