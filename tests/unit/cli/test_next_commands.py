@@ -248,9 +248,7 @@ def test_what_stops_24_comes_before_its_test(site: Path) -> None:
     for name in ("old.conf", "new.conf"):
         (site / "conf" / name).write_text(text + foreign)
     _status, output = run(["verify", "conf/old.conf", "conf/new.conf"], site)
-    assert (
-        output.count("C06 foreign-modules  conf/new.conf:18  Is modules/mod_frontpage.so built for 2.4?") == 2
-    )
+    assert "  C06 foreign-modules  conf/new.conf:18  Is modules/mod_frontpage.so built for 2.4?\n" in output
     assert line_of(output, "Next")[0] == "check", output
 
 
