@@ -16,7 +16,7 @@ from whimbrel.base.errors import SourceLocation
 from whimbrel.base.latin1 import from_system
 from whimbrel.catalogue import catalogue
 from whimbrel.config.execute import root_relative
-from whimbrel.report.decisions import asked, has_stop, is_to_decide, to_decide
+from whimbrel.report.decisions import has_stop, is_to_decide, open_question_texts, to_decide
 from whimbrel.report.entries import as_report, entry_of
 from whimbrel.report.model import Report
 from whimbrel.report.start_failures import reason_of
@@ -127,7 +127,7 @@ def open_findings(options: LoadOptions) -> OpenFindings:
     entries = [entry for entry in report.entries if entry.rule not in _COMPARED]
     return OpenFindings(
         to_decide(entries) if any(map(is_to_decide, entries)) else "",
-        tuple(asked(entries)),
+        tuple(open_question_texts(entries)),
         has_stop(entries),
         tuple(item for item in report.scope.deciding if item.consequence == NOT_SHOWN),
     )

@@ -135,7 +135,8 @@ def explain_request(
             if after is not None and has_lines_of_24(new):  # its server answers 500
                 upgraded = f"{about_file.partition(': ')[0]}: {_after_upgrade(after[0])}"
             elif after is not None:
-                new, upgraded = written, about_file
+                new = written
+                upgraded = about_file
                 explanation, scope, about_log = after
         if output.as_json:
             notice = "; ".join(filter(None, (upgraded, logged.taken_for, about_log)))

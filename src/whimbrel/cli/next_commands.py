@@ -162,15 +162,15 @@ def after_verify(
         if not request or "backups" in given:
             if context.params["shape"].value == "html":  # its page would name itself
                 return ""
-            look = f"{command_line('verify', *repeated, '--format', 'html')} > differences.html"
+            inspection = f"{command_line('verify', *repeated, '--format', 'html')} > differences.html"
         else:
             place = os.path.join(old.server_root, old.file)
             other = dialects[0] if old is new else f"{place}@{dialects[0]}"
             sides = ["--dialect", dialects[1], "--diff", other]
-            look = command_line("explain", *request, *_named(new), *words, *sides)
+            inspection = command_line("explain", *request, *_named(new), *words, *sides)
         if result.has_stop or any(map(is_of_access, result.causes_to_review)):
-            return _next(look)
-        return f"{FIRST}look at the first difference: {look}\n{_next(onward)}"
+            return _next(inspection)
+        return f"{FIRST}look at the first difference: {inspection}\n{_next(onward)}"
     if result.has_stop:
         return _next(command_line("check", *_named(new), *words))
     if result.verdict is Verdict.NOT_DECIDED:

@@ -17,7 +17,7 @@ from whimbrel.base.terminal_text import shown, terminal_bytes, terminal_width, w
 from whimbrel.cli.next_commands import command_of, first_of
 from whimbrel.cli.options import ColorMode, is_colored
 from whimbrel.cli.terminal import write_bytes
-from whimbrel.report.decisions import access_of_comparison, asked
+from whimbrel.report.decisions import access_of_comparison, open_question_texts
 from whimbrel.report.entries import entry_of
 from whimbrel.report.formats.frames import FrameStyle, frame, framed
 from whimbrel.report.knowledge import as_json, text_lines
@@ -94,15 +94,15 @@ def summary_text(
     entries = [entry_of(finding, directory, texts) for finding in shown_findings]
     frames = list(framed(groups(entries), style, is_applied=True))
     ready = ready_line(result, directory, uncompared)
-    asking = list(question_lines(asked(entries)))
-    answer = [ready, *asking, *_access(result, verified), verified]
+    question_part = list(question_lines(open_question_texts(entries)))
+    answer = [ready, *question_part, *_access(result, verified), verified]
     lines = _wrapped(filter(None, answer), style) if frames else []
     lines += _wrapped(inputs(result.tree, is_upgraded=result.tree.context is InputContext.SERVER), style)
     lines += ["", *frames] if frames else []
     lines += _wrapped(_counts(result, directory, is_written, copy), style)
     lines += _wrapped(_idle_copies(result, directory, copy) if copy else (), style)
     lines += _wrapped(filter(None, [places_of(backups, directory)]), style)
-    lines += _wrapped([ready, *asking] if frames else filter(None, answer[::-1]), style)
+    lines += _wrapped([ready, *question_part] if frames else filter(None, answer[::-1]), style)
     lines += following  # whole: a command that is broken between words cannot be copied
     return terminal_bytes("".join(f"{line}\n" for line in lines))
 
@@ -297,7 +297,7 @@ def write_page(
             *_access(result, verified),
             verified,
         ),
-        questions=asked(open_entries),
+        questions=open_question_texts(open_entries),
         facts=(*facts, *(line for line in following if line.startswith(("To go live: ", "Then ")))),
         first=first_of("\n".join(following)),
         next_command=command_of("\n".join(following)),

@@ -84,6 +84,11 @@ class Summary:
                 found[logged, new] += number
         return sorted(found.items(), key=lambda item: (-item[1], item[0]))
 
+    def is_of_both(self, logged: int, new: int) -> bool:
+        """Return True if the old configuration, too, answers with *new* where *logged* was logged."""
+        found = (old for status, old, now in self.tally.statuses if (status, now) == (logged, new))
+        return not self.is_against_log and set(found) == {new}
+
     @property
     def not_as_logged(self) -> int:
         """The number of requests whose status is known and another one than was logged."""

@@ -91,7 +91,7 @@ def to_decide(entries: Iterable[ReportEntry]) -> str:
     return f"to decide: {count_noun(len(open_work), 'finding')} at {places}"
 
 
-def asked(entries: Iterable[ReportEntry]) -> list[tuple[str, str]]:
+def open_question_texts(entries: Iterable[ReportEntry]) -> list[tuple[str, str]]:
     """Return the texts of the questions, each with that of its answers."""
     return question_texts(open_questions(entries))
 
@@ -119,7 +119,7 @@ def answer(report: Report) -> list[str]:
 def answer_lines(report: Report) -> list[str]:
     """Return the same as lines of text, with the questions below the number of them."""
     first, *rest = answer(report) or [""]
-    return [first, *question_lines(asked(report.counted)), *rest] if first else []
+    return [first, *question_lines(open_question_texts(report.counted)), *rest] if first else []
 
 
 def unread(entries: Iterable[ReportEntry]) -> list[ReportEntry]:

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import Final
 
 from whimbrel.base.counts import count_noun
-from whimbrel.report.decisions import answer, asked, counts_of, is_to_decide
+from whimbrel.report.decisions import answer, counts_of, is_to_decide, open_question_texts
 from whimbrel.report.formats.text import first_step
 from whimbrel.report.model import EFFECT_CLASSES, Report, ReportEntry
 from whimbrel.report.page.items import groups, key_of, left_out, word_of, worst
@@ -50,7 +50,7 @@ def check_page(report: Report) -> ReportPage:
         next_command=page_text(report.next_command),
         has_rules=True,
         answer=tuple(map(page_text, answer(report))),
-        questions=page_questions(asked(report.counted)),
+        questions=page_questions(open_question_texts(report.counted)),
     )
 
 

@@ -53,13 +53,13 @@ def render(verification: VerifyResult, *, colored: bool = False) -> str:
     ready = readiness_of_comparison(verification)
     access = access_sentence(verification)
     head = verification.to_decide if verification.to_decide not in ready else ""
-    asking = list(question_lines(verification.questions, head))
+    question_part = list(question_lines(verification.questions, head))
     stop = no_start(verification)
     if stop:
         console.print(printable_line(stop), style="bold red")
     if verification.groups or verification.not_decided:
         console.print(first, style=_VERDICTS[verification.verdict])
-        for line in filter(None, (ready, *asking, access)):
+        for line in filter(None, (ready, *question_part, access)):
             console.print(printable_line(line))
     for name, errors in zip(verification.names, verification.errors, strict=True):
         for error in errors:
@@ -78,7 +78,7 @@ def render(verification: VerifyResult, *, colored: bool = False) -> str:
         console.print(printable_line(f"  {line}"))
     if ready:
         console.print(printable_line(ready), style="bold")
-        for line in asking:
+        for line in question_part:
             console.print(printable_line(line))
     return out.getvalue()
 

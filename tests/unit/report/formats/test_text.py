@@ -82,8 +82,10 @@ def test_reviews_and_decisions_stand_in_frame_and_table() -> None:
     text = render(Report(["a.conf"], [decided], inputs=["input: fragment: a.conf"]))
     assert text.startswith("input: fragment: a.conf\n\na.conf:1  C17  breaks start-up · changed by upgrade, ")
     assert "= to decide: Is it wanted?\n" in text and "fixed by upgrade" not in text
-    asked = "to decide: 1 finding at 1 place\n  C17 order-allow-deny  a.conf:1  Is it wanted?\n      yes: up"
-    assert f"  breaks start-up   1   1 to decide\n{asked}" in text
+    question = (
+        "to decide: 1 finding at 1 place\n  C17 order-allow-deny  a.conf:1  Is it wanted?\n      yes: up"
+    )
+    assert f"  breaks start-up   1   1 to decide\n{question}" in text
 
 
 def test_decisions_have_their_places_and_the_next_command_is_one_line() -> None:
@@ -91,10 +93,10 @@ def test_decisions_have_their_places_and_the_next_command_is_one_line() -> None:
     command = "whimbrel upgrade " + " ".join(f"-D NAME{number}" for number in range(30))
     text = render(Report(["a.conf"], decided), FrameStyle(width=60), next_command=command)
     table = " ".join(text.split())
-    asked = (
+    question = (
         "to decide: 6 findings at 6 places C17 order-allow-deny a.conf:1 and 5 more Is it so? yes: upgrade"
     )
-    assert asked in table
+    assert question in table
     assert text.splitlines()[-1] == f"Next: {command}"
 
 
