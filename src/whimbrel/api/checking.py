@@ -19,6 +19,7 @@ from whimbrel.config.execute import root_relative
 from whimbrel.report.decisions import has_stop, is_to_decide, open_question_texts, to_decide
 from whimbrel.report.entries import as_report, entry_of
 from whimbrel.report.model import Report
+from whimbrel.report.questions import QuestionText
 from whimbrel.report.start_failures import reason_of
 from whimbrel.upgrade.check.check import (
     Selection,
@@ -58,7 +59,7 @@ class OpenFindings(NamedTuple):
     """
 
     to_decide: str
-    questions: tuple[tuple[str, str], ...]
+    questions: tuple[QuestionText, ...]
     has_stop: bool
     unknown: tuple[UnknownItem, ...]
 

@@ -41,7 +41,7 @@ class Summary:
     dialects: tuple[str, str] = ("", "")
     roots: tuple[str, ...] = ()
     to_decide: str = ""
-    questions: tuple[tuple[str, str], ...] = ()
+    questions: tuple[tuple[str, str, str, str], ...] = ()
     has_stop: bool = False
 
     @property

@@ -12,7 +12,7 @@ from typing import NamedTuple
 
 from whimbrel.base.counts import and_more, count_noun, word_for
 from whimbrel.report.model import Report, ReportEntry
-from whimbrel.report.questions import Question, question_lines, question_texts, questions
+from whimbrel.report.questions import Question, QuestionText, question_lines, question_texts, questions
 from whimbrel.upgrade.model import READ_ERROR, AccessDifference, Risk
 
 
@@ -91,8 +91,8 @@ def to_decide(entries: Iterable[ReportEntry]) -> str:
     return f"to decide: {count_noun(len(open_work), 'finding')} at {places}"
 
 
-def open_question_texts(entries: Iterable[ReportEntry]) -> list[tuple[str, str]]:
-    """Return the texts of the questions, each with that of its answers."""
+def open_question_texts(entries: Iterable[ReportEntry]) -> list[QuestionText]:
+    """Return the texts of the questions."""
     return question_texts(open_questions(entries))
 
 

@@ -25,6 +25,10 @@ _POSSIBLE: Final = "possible: "
 """Begin of the message of a finding that other files decide about."""
 
 
+QuestionText = tuple[str, str, str, str]
+"""The rule with its name, the places, the question, and its answers, as texts."""
+
+
 class Question(NamedTuple):
     """One question to a person about equal findings.
 
@@ -57,26 +61,26 @@ def questions(entries: Iterable[ReportEntry]) -> list[Question]:
     return [Question(rule, tuple(found), text, answers) for (rule, text, answers), found in places.items()]
 
 
-def question_texts(found: Sequence[Question]) -> list[tuple[str, str]]:
-    """Return the text of each question, with its rule and place in front, and that of its answers."""
+def question_texts(found: Sequence[Question]) -> list[QuestionText]:
+    """Return the texts of each question; the last one counts those that are too many."""
     names = rule_names()
-    texts = []
+    texts: list[QuestionText] = []
     for one in found[:MAX_QUESTIONS]:
         rule = " ".join(filter(None, (one.rule, names.get(one.rule, ""))))
-        texts.append((f"{rule}  {one.place}  {one.text}", "; ".join(one.answers)))
+        texts.append((rule, one.place, one.text, "; ".join(one.answers)))
     if len(found) > MAX_QUESTIONS:
         more = count_noun(len(found) - MAX_QUESTIONS, "more question")
-        texts.append((f"{more}: at the findings with `needs review` or `decision`", ""))
+        texts.append(("", "", f"{more}: at the findings with `needs review` or `decision`", ""))
     return texts
 
 
-def question_lines(texts: Iterable[tuple[str, str]], head: str = "") -> Iterator[str]:
+def question_lines(texts: Iterable[QuestionText], head: str = "") -> Iterator[str]:
     """Yield each of the *texts* as a line, with its answers on one below it, and *head* above them."""
     texts = list(texts)
     if texts and head:
         yield head
-    for text, answers in texts:
-        yield f"  {text}"
+    for rule, place, text, answers in texts:
+        yield f"  {'  '.join(filter(None, (rule, place, text)))}"
         if answers:
             yield f"      {answers}"
 

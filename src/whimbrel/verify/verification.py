@@ -156,7 +156,7 @@ class VerifyResult:
         is_cut: not every request that can be derived was asked.
         has_ended: lines are not decided as the time, or the number of requests, ended before.
         to_decide: what findings about the new text leave to a person: ``to decide: 1 finding at 1 place``;
-            "" for nothing. `questions`: the texts of each question, and of its answers. `has_stop`: 2.4 does
+            "" for nothing. `questions`: rule, place, question and answers of each. `has_stop`: 2.4 does
             not start, or answers 500, until then.
         unwritten: where a server of the new side, a copy, answers 500 with the old .htaccess files; "" for
             nowhere.
@@ -175,7 +175,7 @@ class VerifyResult:
     is_cut: bool = False
     has_ended: bool = False
     to_decide: str = ""
-    questions: tuple[tuple[str, str], ...] = ()
+    questions: tuple[tuple[str, str, str, str], ...] = ()
     has_stop: bool = False
     unwritten: str = ""
     dialects: tuple[str, str] = ("", "")

@@ -200,7 +200,7 @@ class ReportPage:
         groups_title: the heading of the findings.
         nothing: the sentence in the place of findings if there are none.
         left_out: a sentence about findings that the page does not show.
-        questions: what a person must decide: the text of each question, and that of its answers.
+        questions: what a person must decide: rule, place, question and answers of each.
         first: what to do before the next command, "" for nothing.
         next_command: what to run after reading.
         has_rules: the documents of the rules stand at the end.
@@ -227,4 +227,4 @@ class ReportPage:
     noun: str = "finding"
     group: str = "File"
     answer: tuple[str, ...] = ()
-    questions: tuple[tuple[str, str], ...] = ()
+    questions: tuple[tuple[str, str, str, str], ...] = ()

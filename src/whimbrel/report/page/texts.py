@@ -7,6 +7,7 @@ from collections.abc import Iterable
 from typing import Final
 
 from whimbrel.base.terminal_text import shown
+from whimbrel.report.questions import QuestionText
 
 MAX_MESSAGE: Final = 1200
 """Characters of a sentence."""
@@ -24,9 +25,12 @@ def page_text(text: str, limit: int = MAX_MESSAGE) -> str:
     return without_bytes(shown(text, limit))
 
 
-def page_questions(texts: Iterable[tuple[str, str]]) -> tuple[tuple[str, str], ...]:
-    """Return questions and their answers for a page."""
-    return tuple((page_text(text), page_text(answers)) for text, answers in texts)
+def page_questions(texts: Iterable[QuestionText]) -> tuple[QuestionText, ...]:
+    """Return questions with their places and answers for a page."""
+    return tuple(
+        (page_text(rule), page_text(place), page_text(text), page_text(answers))
+        for rule, place, text, answers in texts
+    )
 
 
 def without_bytes(text: str) -> str:

@@ -15,6 +15,7 @@ from whimbrel.report.page.items import groups, left_out, worst
 from whimbrel.report.page.model import KEYS, SAME, UNDECIDED, Badge, Hunk, ReportPage
 from whimbrel.report.page.texts import Anchors, number, page_questions, page_text
 from whimbrel.report.page.unknown import unknown_tables
+from whimbrel.report.questions import QuestionText
 from whimbrel.upgrade.check.check import source_lines
 from whimbrel.upgrade.check.fixpoint import UpgradeResult
 from whimbrel.upgrade.edits.diff import display_path
@@ -29,7 +30,7 @@ def upgrade_page(
     *,
     is_written: bool,
     answer: Iterable[str] = (),
-    questions: Iterable[tuple[str, str]] = (),
+    questions: Iterable[QuestionText] = (),
     facts: Iterable[str] = (),
     first: str = "",
     next_command: str = "",
