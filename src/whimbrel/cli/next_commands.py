@@ -262,11 +262,11 @@ def after_replay(
     return _next(onward)
 
 
-def live_command(options: LoadOptions, dialect: str) -> str:
-    """Return the test of the server of *options*, which httpd 2.4 starts in its place; of a copy, what serves
-    it.
+def live_command(options: LoadOptions, *, is_tested: bool) -> str:
+    """Return the test of the server of *options* if *is_tested*, in its place; else, and of a copy, the
+    command that serves it.
     """
-    is_tested = dialect != V22.name and _is_in_place(options)
+    is_tested = is_tested and _is_in_place(options)
     return configtest(options.server_root, options.file, []) if is_tested else serving(options)
 
 

@@ -156,7 +156,8 @@ def replay(
     except UsageError as problem:
         typer.echo(problem.message, err=True)
         raise typer.Exit(EXIT_USAGE) from None
-    onward = live_command(sides[1].options, new_dialect)
+    is_tested = new_dialect != V22.name and not summary.no_start
+    onward = live_command(sides[1].options, is_tested=is_tested)
     following = after_replay(summary, old, new, onward, has_backups=backups)
     _print(summary, shape, following, may_page=not no_pager)
     write_fragment_hints([old, new], "whimbrel replay LOG... --new DIRECTORY")
@@ -221,6 +222,7 @@ def _replay(
         to_decide=found.to_decide,
         questions=found.questions,
         has_stop=found.has_stop,
+        no_start=loaded[1].no_start,
     )
 
 

@@ -96,12 +96,14 @@ def _sentence(summary: Summary) -> str:
     tally = summary.tally
     if summary.errors:
         return "No request was replayed."
-    count = summary.not_as_logged if summary.is_against_log else tally.changed
+    cosmetic = sum(change.requests for key, change in tally.changes.items() if key.rule)
+    count = summary.not_as_logged if summary.is_against_log else tally.changed - cosmetic
     what = "another status than was logged" if summary.is_against_log else "another answer"
     text = (
         f"{number(count)} of {count_noun(tally.requests, 'request')} {word_for(count, 'gets', 'get')} {what}"
     )
     text += f" ({100 * count / tally.requests:.2f} %)" if tally.requests else ""
+    text += f", {number(cosmetic)} differ in what is cosmetic" if cosmetic else ""
     unknown = len(summary.scope.deciding)
     return f"{text}; {number(unknown)} not decided" if unknown else text
 

@@ -29,7 +29,7 @@ class Summary:
         dialects: names of the dialects. `roots`: server roots, which the text shows paths relative to.
         sides: what was read of both sides, and what is unknown there.
         logs: names of the logs. `errors`: why a side does not load; the tally is then empty.
-        to_decide, questions, has_stop: see `VerifyResult`.
+        to_decide, questions, has_stop, no_start: see `VerifyResult`.
     """
 
     old: str
@@ -43,6 +43,7 @@ class Summary:
     to_decide: str = ""
     questions: tuple[tuple[str, str, str, str], ...] = ()
     has_stop: bool = False
+    no_start: str = ""
 
     @property
     def is_against_log(self) -> bool:
