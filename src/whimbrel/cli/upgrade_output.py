@@ -17,7 +17,7 @@ from whimbrel.base.terminal_text import shown, terminal_bytes, terminal_width, w
 from whimbrel.cli.next_commands import command_of, first_of
 from whimbrel.cli.options import ColorMode, is_colored
 from whimbrel.cli.terminal import write_bytes
-from whimbrel.report.decisions import access_of_comparison, open_question_texts
+from whimbrel.report.decisions import access_of_comparison, has_stop, open_question_texts
 from whimbrel.report.entries import entry_of
 from whimbrel.report.formats.frames import FrameStyle, frame, framed
 from whimbrel.report.knowledge import as_json, text_lines
@@ -30,6 +30,7 @@ from whimbrel.upgrade.check.check import source_lines
 from whimbrel.upgrade.check.diffs import diffs
 from whimbrel.upgrade.check.fixpoint import UpgradeResult
 from whimbrel.upgrade.edits.diff import display_path
+from whimbrel.upgrade.knowledge.loaded import STARTS
 from whimbrel.upgrade.model import READ_ERROR, Finding, InputContext
 from whimbrel.upgrade.rules import rule_names
 from whimbrel.upgrade.source.config_tree import Role
@@ -39,6 +40,7 @@ MAX_SUMMARY_LINE: Final = 1200
 """Characters of a line of the summary."""
 MAX_IDLE: Final = 3
 """Unchanged .htaccess files that the summary of a copy names, and directories below which they answer 500."""
+OF_MACHINE: Final = "modules, users and certificates of its machine were not tested"
 _COLORS: Final = {b"-": b"\x1b[31m", b"+": b"\x1b[32m", b"@": b"\x1b[36m", b"d": b"\x1b[1m"}
 
 
@@ -95,7 +97,7 @@ def summary_text(
     frames = list(framed(groups(entries), style, is_applied=True))
     ready = ready_line(result, directory, uncompared)
     question_part = list(question_lines(open_question_texts(entries)))
-    answer = [ready, *question_part, *_access(result, verified), verified]
+    answer = [ready, *question_part, start_line(result, directory), *_access(result, verified), verified]
     lines = _wrapped(filter(None, answer), style) if frames else []
     lines += _wrapped(inputs(result.tree, is_upgraded=result.tree.context is InputContext.SERVER), style)
     lines += ["", *frames] if frames else []
@@ -230,6 +232,20 @@ def ready_line(result: UpgradeResult, directory: str, uncompared: str) -> str:
     return readiness(entries, len(result.scope.deciding), uncompared)
 
 
+def start_line(result: UpgradeResult, directory: str) -> str:
+    """Return that 2.4 loads the new text, and what ends its start on this machine alone; "" where it does not
+    load, or was not loaded.
+    """
+    if result.loaded is None or has_stop(entry_of(finding, directory) for finding in _left_to_do(result)):
+        return ""
+    items = [item for item in result.scope.items if item.consequence in STARTS and item.place is not None]
+    if not items or result.tree.disk.image:
+        return f"start: 2.4 loads the new text; {OF_MACHINE}"
+    first = items[0]
+    where = "" if first.place is None else f"{display_path(first.place.path, directory)}:{first.place.line}"
+    return f"start: 2.4 loads the new text; on this machine it ends at {where}: {first.subject}"
+
+
 def finding_lines(finding: Finding, directory: str) -> Iterator[str]:
     """Yield a finding as lines of shown text."""
     style = FrameStyle(terminal_width(), is_colored(ColorMode.auto), rule_names())
@@ -294,6 +310,7 @@ def write_page(
         is_written=is_written,
         answer=(
             ready_line(result, directory, uncompared),
+            start_line(result, directory),
             *_access(result, verified),
             verified,
         ),

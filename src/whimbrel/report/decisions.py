@@ -8,12 +8,16 @@ review or a decision. Every finding is counted once: fixed by upgrade, to decide
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
-from typing import NamedTuple
+from typing import Final, NamedTuple
 
 from whimbrel.base.counts import and_more, count_noun, word_for
+from whimbrel.base.terminal_text import cut
 from whimbrel.report.model import Report, ReportEntry
 from whimbrel.report.questions import Question, QuestionText, question_lines, question_texts, questions
 from whimbrel.upgrade.model import READ_ERROR, AccessDifference, Risk
+
+MAX_EXAMPLE: Final = 200
+"""Characters of the client and the request that gain or lose access."""
 
 
 class FindingCounts(NamedTuple):
@@ -97,14 +101,18 @@ def open_question_texts(entries: Iterable[ReportEntry]) -> list[QuestionText]:
 
 
 def access_line(entries: Sequence[ReportEntry]) -> str:
-    """Return which findings open or close access if the text stays as it is, with the first place of each."""
+    """Return which findings open or close access if the text stays as it is: the first place of each, and for
+    whom.
+    """
     texts = []
     for risk, word in ((Risk.OPENS, "opens"), (Risk.CLOSES, "closes")):
         found = [entry for entry in entries if entry.risk is risk and not entry.is_lone]
         if found:
             first = found[0]
             mark = f", {first.mark}" if first.mark else ""
-            texts.append(f"{first.rule} {word} it at {first.place}{mark}{and_more(len(found) - 1)}")
+            place = f"{first.place}{mark}{and_more(len(found) - 1)}"
+            example = cut(first.evidence.partition("\n")[0], MAX_EXAMPLE)
+            texts.append(f"{first.rule} {word} it at {place}" + (f": {example}" if example else ""))
     return f"access: {'; '.join(texts)}" if texts else "access: no finding opens or closes it"
 
 

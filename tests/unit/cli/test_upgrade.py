@@ -405,3 +405,25 @@ def test_the_names_of_a_diff_are_below_one_directory(is_image: bool, tmp_path: P
     out = warm_command.run(["upgrade", named, "--no-verify"], cwd=tmp_path).stdout.decode()
     heads = [line.split()[2] for line in out.splitlines() if line.startswith("diff --git ")]
     assert heads == [f"a/{place.relative_to(image)}" for place in places], heads
+
+
+def test_the_summary_says_whether_24_starts(site: Path) -> None:
+    """It loads the new text of a server; where a line stops it until a person corrects it, it does not."""
+    (site / "htdocs").mkdir(exist_ok=True)
+    text = f'ServerRoot "{site}"\nListen 127.0.0.1:8080\nServerName a\nDocumentRoot "{site}/htdocs"\n'
+    for more, start in (
+        (
+            "MaxClients 5\n",
+            "start: 2.4 loads the new text; modules, users and certificates of its machine were ",
+        ),
+        (
+            "MaxClients 5\nUser nobody-has-this-name\n",
+            "start: 2.4 loads the new text; on this machine it ends at ",
+        ),
+        ("MaxClients 5\nNoSuchDirective on\n", ""),
+    ):
+        (site / MAIN).write_text(f"{text}{more}")
+        err = warm_command.run(["upgrade", "-d", str(site)], cwd=site).stderr.decode()
+        found = [line for line in err.splitlines() if line.startswith("start: ")]
+        assert found[0].startswith(start) if start else not found, err
+        assert ("bad user name nobody-has-this-name" in "".join(found)) is ("User" in more), err
