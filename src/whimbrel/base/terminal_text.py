@@ -88,6 +88,13 @@ def wrapped(text: str, width: int) -> list[str]:
     return [*lines, line]
 
 
+def wrapped_alike(text: str, width: int) -> list[str]:
+    """Return the same lines, each indented as *text* is."""
+    body = text.lstrip()
+    indent = text[: len(text) - len(body)]
+    return [f"{indent}{line}" for line in wrapped(body, width - len(indent))]
+
+
 def padded(text: str, width: int) -> str:
     """Return *text* with spaces up to *width* columns."""
     return text + " " * (width - columns_of(text))

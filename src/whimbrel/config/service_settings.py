@@ -92,9 +92,9 @@ def settings_to_serve(server: FoundServer, envvars: str = "") -> ServiceSettings
 
 def envvars_of(server: FoundServer) -> str:
     """Return the file of variables beside the configuration; "" for none."""
-    if is_debian(server.root):
-        return os.path.join(server.root, "envvars")
-    own = os.path.join(server.root, "bin/envvars")
+    own = os.path.join(server.root, "envvars" if is_debian(server.root) else "bin/envvars")
+    if not os.path.isfile(own):
+        own = os.path.join(server.root, "bin/envvars")
     return own if os.path.isfile(own) else ""
 
 
