@@ -29,6 +29,7 @@ from whimbrel.upgrade.access_control.sections import AccessSection, Chain
 
 _MAX_REPLACEMENTS: Final = 60
 _NEUTRAL: Final = (AccessLine("order", "deny,allow"),)
+_ALL: Final = AccessLine("satisfy", "All")
 
 
 class Proposals:
@@ -103,6 +104,15 @@ class Proposals:
                     candidate = Replacement(present.control, tuple(inner_last))
                     if self._is_right(section, candidate, replacements, (), added):
                         yield candidate
+
+    def whole(self, chain: Chain) -> Iterator[Lines]:
+        """Yield texts for the whole decision of *chain*, for a place that is merged behind all its sections."""
+        lines_22 = [self.decisions.lines[unit] for unit in chain.sections]
+        forms = self._forms(native.propose, lines_22)
+        yield from forms
+        yield from ((*_NEUTRAL, *lines) for lines in forms)
+        yield from ((*_NEUTRAL, _ALL, *lines) for lines in forms)
+        yield from self._forms(compat.propose, lines_22)
 
     def _candidates(
         self, section: AccessSection, replacements: dict[AccessSection, Replacement], base: Lines | None

@@ -9,9 +9,10 @@ from typing import Final
 from whimbrel.access.decision import AccessVerdict, Counterexample
 from whimbrel.access.layers import AccessLine
 from whimbrel.base.dialect import V22
-from whimbrel.base.lazy_dataclasses import dataclass, field
+from whimbrel.base.lazy_dataclasses import dataclass, field, replace
 from whimbrel.upgrade.access_control.chain_decisions import ChainDecisions
 from whimbrel.upgrade.access_control.effective import has_directive
+from whimbrel.upgrade.access_control.file_cases import FileCases
 from whimbrel.upgrade.access_control.placements import Placements
 from whimbrel.upgrade.access_control.proposals import Proposals, in_container
 from whimbrel.upgrade.access_control.replacement import Lines, Replacement, with_replacement
@@ -85,8 +86,8 @@ _PlanKey = tuple[AccessSection, Lines | None, tuple[Replacement, ...]]
 class Solver:
     """The search over all sections of one `ChainDecisions`.
 
-    *compat_first*: candidates of mod_access_compat come before native ones. *report_progress* is called for
-    each section.
+    *compat_first*: candidates of mod_access_compat come before native ones. *has_cases*: the text
+    can have <If> sections for names of files. *report_progress* is called for each section.
 
     Attributes:
         obstacles: the sections for which native lines were given up, each with a chain in which they fail.
@@ -99,12 +100,14 @@ class Solver:
         *,
         compat_first: bool = False,
         has_alias: bool = True,
+        has_cases: bool = False,
         report_progress: ReportProgress = no_progress,
     ) -> None:
         self.decisions = decisions
         self.compat_first = compat_first
         self.report_progress = report_progress
         self.proposals = Proposals(decisions, placements, has_alias=has_alias)
+        self._cases = FileCases(decisions, self.proposals) if has_cases else None
         self.obstacles: dict[AccessSection, FailingChain] = {}
         self._tried: dict[_PlanKey, SectionPlan] = {}
         self._adapted_plans: dict[_PlanKey, SectionPlan] = {}
@@ -143,7 +146,25 @@ class Solver:
             attempts.sort(key=lambda attempt: _failures(attempt[0]))
             if not any(_failures(attempts[0][0])):
                 return attempts[0][0]
-        return self._improve(order, attempts)
+        improved = self._improve(order, attempts)
+        return improved if self._cases is None else self._with_cases(order, improved, self._cases)
+
+    def _with_cases(
+        self, order: list[AccessSection], plans: dict[AccessSection, SectionPlan], cases: FileCases
+    ) -> dict[AccessSection, SectionPlan]:
+        """Return *plans* with cases by the names of files where they make fewer chains fail."""
+        for section in order:
+            if not plans[section].failing:
+                continue
+            replacements = {unit: plan.replacement for unit, plan in plans.items()}
+            added = cases.add(section, replacements)
+            plan = None if added is None else self._evaluate(section, added, replacements, None)
+            if plan is not None and plan.weight < plans[section].weight:
+                bases = dict.fromkeys(order)
+                tried = self._with_plan(section, plan, order, bases, plans, None)
+                if _is_better(tried, plans):
+                    plans = tried
+        return plans
 
     def _attempt(
         self, order: list[AccessSection], bases: Mapping[AccessSection, Lines | None]
@@ -362,9 +383,8 @@ class Solver:
                 and before is not None
                 and self.decisions.cache.difference(decision_22, before) is not None
             ):
-                return SectionPlan(
-                    Replacement(in_container(control), plan.replacement.repeats), plan.failing, plan.possible
-                )
+                contained = replace(plan.replacement, control=in_container(control))
+                return SectionPlan(contained, plan.failing, plan.possible)
         return plan
 
     def _best_plan(

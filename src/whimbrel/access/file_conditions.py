@@ -1,0 +1,68 @@
+"""Conditions of <If> that hold for exactly the requests of <Files> and <FilesMatch> sections.
+
+httpd merges <Files> before <Location>, and <If> behind both. A condition takes the name from the file path, as
+ap_file_walk does: what follows the last slash. The path of a proxied request does not begin with a slash; no
+<Files> section applies to it. Manual: sections.html, expr.html.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable
+from typing import Final
+
+from whimbrel.access.sections import RequestSection
+from whimbrel.config.model import SectionKind
+
+_NAME: Final = "%{REQUEST_FILENAME} =~ m#^/(?:[^/]*/)*([^/]*)$#"
+"""The condition that puts the name of the file into ``$1``; it overwrites the text of earlier matches."""
+_LITERAL: Final = re.compile(r"[A-Za-z0-9._+~@=, -]+")
+"""A name that a string of an expression gives unchanged."""
+_GLOB: Final = re.compile(r"[A-Za-z0-9._+~@=, *?\[\]^!-]+")
+_PRINTABLE: Final = re.compile(r"[ -~]+")
+_DELIMITERS: Final = "#,;!%_"
+_JOINT: Final = " && "
+_TEST: Final = r"(?:== '[^'\\$%]+'|-fnmatch '[^'\\$%]+'|=~ m(?:#[^#]+#|,[^,]+,|;[^;]+;|![^!]+!|%[^%]+%|_[^_]+_))"
+_CONDITION: Final = re.compile(rf"{re.escape(_NAME)} && \$1 {_TEST}(?: && {re.escape(_NAME)} && \$1 {_TEST})*")
+
+
+def file_condition(sections: Iterable[RequestSection]) -> str | None:
+    """Return the condition that holds where all of *sections* apply to a file name.
+
+    None: one of them is no <Files> or <FilesMatch>, or has a pattern that an expression cannot hold unchanged.
+    """
+    tests = [_test(section) for section in sections]
+    if not tests or None in tests:
+        return None
+    return _JOINT.join(f"{_NAME} && $1 {test}" for test in tests)
+
+
+def is_file_condition(condition: str) -> bool:
+    """Return True for a condition as `file_condition` writes it: the file path alone decides it."""
+    return _CONDITION.fullmatch(condition) is not None
+
+
+def quoted(condition: str) -> str:
+    """Return *condition* as one quoted word of a configuration: httpd reads it back unchanged."""
+    return '"' + re.sub(r'\\(?=["\\]|$)|"', r"\\\g<0>", condition) + '"'
+
+
+def _test(section: RequestSection) -> str | None:
+    """Return what a condition says about the name in ``$1``."""
+    pattern = section.pattern
+    if section.is_malformed or section.kind not in (SectionKind.FILES, SectionKind.FILES_MATCH):
+        return None
+    if section.regex is not None:
+        return _regex_test(pattern)
+    if section.fnmatch:
+        return f"-fnmatch '{pattern}'" if _GLOB.fullmatch(pattern) else None
+    return f"== '{pattern}'" if _LITERAL.fullmatch(pattern) else None
+
+
+def _regex_test(pattern: str) -> str | None:
+    """Return the match of an expression; it has no escape for its delimiter."""
+    delimiter = next((mark for mark in _DELIMITERS if mark not in pattern), None)
+    # ${NAME} and %{NAME} are replaced by the reader of the configuration, or may be
+    if delimiter is None or not _PRINTABLE.fullmatch(pattern) or "${" in pattern or "%{" in pattern:
+        return None
+    return f"=~ m{delimiter}{pattern}{delimiter}"
