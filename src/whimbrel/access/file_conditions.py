@@ -14,8 +14,9 @@ from typing import Final
 from whimbrel.access.sections import RequestSection
 from whimbrel.config.model import SectionKind
 
-_NAME: Final = "%{REQUEST_FILENAME} =~ m#^/(?:[^/]*/)*([^/]*)$#"
-"""The condition that puts the name of the file into ``$1``; it overwrites the text of earlier matches."""
+_PATH: Final = "%{REQUEST_FILENAME} =~ m#^{}(?:[^/]*/)*([^/]*)$#"
+"""The condition that holds below a directory, and puts the name of the file into ``$1``."""
+_DIRECTORY: Final = re.compile(r"/(?:[A-Za-z0-9._+~@=, -]+/)*")
 _LITERAL: Final = re.compile(r"[A-Za-z0-9._+~@=, -]+")
 """A name that a string of an expression gives unchanged."""
 _GLOB: Final = re.compile(r"[A-Za-z0-9._+~@=, *?\[\]^!-]+")
@@ -23,18 +24,23 @@ _PRINTABLE: Final = re.compile(r"[ -~]+")
 _DELIMITERS: Final = "#,;!%_"
 _JOINT: Final = " && "
 _TEST: Final = r"(?:== '[^'\\$%]+'|-fnmatch '[^'\\$%]+'|=~ m(?:#[^#]+#|,[^,]+,|;[^;]+;|![^!]+!|%[^%]+%|_[^_]+_))"
-_CONDITION: Final = re.compile(rf"{re.escape(_NAME)} && \$1 {_TEST}(?: && {re.escape(_NAME)} && \$1 {_TEST})*")
+_ONE: Final = re.escape(_PATH).replace(r"\{\}", r"/[^#|()\[\]]*") + rf" && \$1 {_TEST}"
+_CONDITION: Final = re.compile(rf"{_ONE}(?: && {_ONE})*")
 
 
 def file_condition(sections: Iterable[RequestSection]) -> str | None:
-    """Return the condition that holds where all of *sections* apply to a file name.
+    """Return the condition that holds where all of *sections* apply to a file.
 
     None: one of them is no <Files> or <FilesMatch>, or has a pattern that an expression cannot hold unchanged.
+    Of the sections around them a <Directory> of one path is in the condition, others are not.
     """
     tests = [_test(section) for section in sections]
-    if not tests or None in tests:
-        return None
-    return _JOINT.join(f"{_NAME} && $1 {test}" for test in tests)
+    return _JOINT.join(test for test in tests if test is not None) if tests and None not in tests else None
+
+
+def is_told_by_path(section: RequestSection) -> bool:
+    """Return True if `file_condition` has the section around this one too, or there is none."""
+    return section.outer is None or _directory(section) is not None
 
 
 def is_file_condition(condition: str) -> bool:
@@ -48,6 +54,22 @@ def quoted(condition: str) -> str:
 
 
 def _test(section: RequestSection) -> str | None:
+    """Return the condition of one section."""
+    name = _name_test(section)
+    directory = re.escape(_directory(section) or "/").replace(r"\-", "-").replace(r"\ ", " ")
+    return f"{_PATH.replace('{}', directory)} && $1 {name}" if name is not None else None
+
+
+def _directory(section: RequestSection) -> str | None:
+    """Return the path of the outermost <Directory> around the section, None if it is not exactly one."""
+    outer = section.outer
+    if outer is None or outer.kind is not SectionKind.DIRECTORY or outer.outer is not None:
+        return None
+    is_path = outer.regex is None and not outer.fnmatch and _DIRECTORY.fullmatch(outer.pattern)
+    return outer.pattern if is_path else None
+
+
+def _name_test(section: RequestSection) -> str | None:
     """Return what a condition says about the name in ``$1``."""
     pattern = section.pattern
     if section.is_malformed or section.kind not in (SectionKind.FILES, SectionKind.FILES_MATCH):

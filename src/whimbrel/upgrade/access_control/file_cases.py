@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Final
 
-from whimbrel.access.file_conditions import file_condition
+from whimbrel.access.file_conditions import file_condition, is_told_by_path
 from whimbrel.base.lazy_dataclasses import replace
 from whimbrel.upgrade.access_control.chain_decisions import ChainDecisions
 from whimbrel.upgrade.access_control.proposals import Proposals
@@ -21,6 +21,7 @@ from whimbrel.upgrade.access_control.replacement import (
     with_replacement,
 )
 from whimbrel.upgrade.access_control.sections import AccessSection, Chain
+from whimbrel.upgrade.access_control.variants import outer_sections
 
 _MAX_CASES: Final = 4
 """The maximum number of cases of one section: more would hide what it decides."""
@@ -38,17 +39,19 @@ class FileCases:
         self._proposals = proposals
 
     def add(
-        self, section: AccessSection, replacements: dict[AccessSection, Replacement]
+        self,
+        section: AccessSection,
+        plain: Replacement,
+        replacements: dict[AccessSection, Replacement],
     ) -> Replacement | None:
-        """Return the present replacement of *section* with cases that make more of its chains right, None if
-        there are none.
+        """Return *plain*, a text of *section*, with cases that make all its certain chains right, None if that
+        takes no case or is not possible.
 
-        A chain that the present text makes right stays so, an uncertain one too.
+        An uncertain chain that *plain* makes right stays so.
         """
         ends = self._decisions.chains_by_end.get(section, [])
         if not self._can_have_cases(section) or any(chain.given for chain in ends) or len(ends) > _MAX_CHAINS:
             return None
-        plain = replace(replacements[section], cases=())
         wrong = set(self._wrong(ends, section, plain, replacements))
         added = plain
         for files, chains in self._groups(section, ends):
@@ -110,10 +113,11 @@ class FileCases:
                     yield lines
 
     def _is_told_by_name(self, files: AccessSection, section: AccessSection) -> bool:
-        """Return True if, where *section* applies, the name of the file alone decides whether *files* does."""
-        if files.conditions or files.server not in (None, section.server):
+        """Return True if, where *section* applies, the path of the file decides alone whether *files* does."""
+        around = (files, *outer_sections(files))
+        if any(unit.conditions or unit.server not in (None, section.server) for unit in around):
             return False
-        return files.outer is None or all(
+        return is_told_by_path(files) or all(
             files.outer in chain.sections for chain in self._decisions.chains if section in chain.sections
         )
 

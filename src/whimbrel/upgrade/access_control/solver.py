@@ -32,6 +32,9 @@ _MAX_POSSIBLE: Final = 64
 _MAX_FURTHER: Final = 12
 """The maximum number of further candidates once one is right for all certain chains."""
 
+_MAX_WITH_CASES: Final = 12
+"""The texts of one section that are tried with cases."""
+
 _PASSES: Final = (slice(0, 2), slice(2, 24))
 """The texts of one outer section that are tried for the sake of an inner one, in each pass over all sections:
 the first texts of all sections come before further ones of any."""
@@ -153,18 +156,31 @@ class Solver:
         self, order: list[AccessSection], plans: dict[AccessSection, SectionPlan], cases: FileCases
     ) -> dict[AccessSection, SectionPlan]:
         """Return *plans* with cases by the names of files where they make fewer chains fail."""
-        for section in order:
-            if not plans[section].failing:
-                continue
+        bases = dict.fromkeys(order)
+        for section in (one for one in order if plans[one].failing):
             replacements = {unit: plan.replacement for unit, plan in plans.items()}
-            added = cases.add(section, replacements)
-            plan = None if added is None else self._evaluate(section, added, replacements, None)
-            if plan is not None and plan.weight < plans[section].weight:
-                bases = dict.fromkeys(order)
-                tried = self._with_plan(section, plan, order, bases, plans, None)
-                if _is_better(tried, plans):
-                    plans = tried
+            present = SectionPlan(replacements[section])
+            self._evaluate_chains(section, present, replacements, None, every=True)
+            best = self._best_of(
+                section, self._texts_with_cases(section, replacements, cases), replacements, None
+            )
+            if best is None or best.weight >= plans[section].weight:
+                continue
+            tried = self._with_plan(section, best, order, bases, plans, None)
+            if _is_better(tried, {**plans, section: present}):
+                plans = tried
         return plans
+
+    def _texts_with_cases(
+        self, section: AccessSection, replacements: dict[AccessSection, Replacement], cases: FileCases
+    ) -> Iterator[Replacement]:
+        """Yield the present text of the section and others, each with the cases that it needs."""
+        others = (self.proposals.replacements_of(section, replacements, base) for base in (None, ()))
+        texts = dict.fromkeys(itertools.chain([replacements[section]], *others))
+        for text in itertools.islice(texts, _MAX_WITH_CASES):
+            added = cases.add(section, text, replacements)
+            if added is not None:
+                yield added
 
     def _attempt(
         self, order: list[AccessSection], bases: Mapping[AccessSection, Lines | None]
@@ -441,12 +457,15 @@ class Solver:
         plan: SectionPlan,
         replacements: Mapping[AccessSection, Replacement],
         best: SectionPlan | None,
+        *,
+        every: bool = False,
     ) -> SectionPlan | None:
+        """Add the failing chains to *plan*; *every*: all uncertain ones too where certain ones fail."""
         possible = 0
         for chain in self.decisions.chains_by_end[section]:
             if not chain.is_certain:
                 possible += 1
-                if possible > _MAX_POSSIBLE or plan.failing:
+                if possible > _MAX_POSSIBLE or (plan.failing and not every):
                     break
             differs, example = self.decisions.differs(chain, replacements)
             if differs:
