@@ -29,6 +29,7 @@ from whimbrel.upgrade.access_control.sections import AccessSection, Chain
 
 _MAX_REPLACEMENTS: Final = 60
 _NEUTRAL: Final = (AccessLine("order", "deny,allow"),)
+_OPPOSITES: Final = {"limit": "limitexcept", "limitexcept": "limit"}
 _ALL: Final = AccessLine("satisfy", "All")
 
 
@@ -138,6 +139,8 @@ class Proposals:
             )
         ):
             yield (*own_lines, *base)
+        if base and has_directive(base, {"satisfy"}) and not has_directive(own_lines, {"satisfy"}):
+            yield from ((*own_lines, others) for others in _for_other_methods(own_lines, base))
         if (
             not own_lines
             or not has_directive(own_lines, RECORD | {"satisfy"})
@@ -287,6 +290,16 @@ def _neutral(lines: Lines) -> Lines:
     """Return the lines with an Order that admits every client, unless they have Order, Allow, Deny or Satisfy
     already."""
     return lines if not lines or has_directive(lines, RECORD | {"satisfy"}) else (*_NEUTRAL, *lines)
+
+
+def _for_other_methods(own_lines: Lines, base: Lines) -> Iterator[AccessLine]:
+    """Yield a container with *base* for the methods that no Require of *own_lines* is about, if all Require
+    lines are about the same methods.
+    """
+    asking = [line for line in own_lines if has_directive((line,), {"require"})]
+    limits = {(line.name, line.args.strip()) for line in asking}
+    if len(limits) == 1 and (opposite := _OPPOSITES.get(asking[0].name)):
+        yield AccessLine(opposite, asking[0].args, None, base)
 
 
 def in_container(lines: Lines) -> Lines:
