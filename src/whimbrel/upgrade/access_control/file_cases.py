@@ -7,9 +7,10 @@ they name get the whole decision in an <If>, which 2.4 merges behind all other s
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator
 from typing import Final
 
+from whimbrel.access.decision import AccessVerdict
 from whimbrel.access.file_conditions import file_condition, is_told_by_path
 from whimbrel.base.lazy_dataclasses import replace
 from whimbrel.upgrade.access_control.chain_decisions import ChainDecisions
@@ -17,6 +18,7 @@ from whimbrel.upgrade.access_control.proposals import Proposals
 from whimbrel.upgrade.access_control.replacement import (
     FILES,
     FileCase,
+    Lines,
     Replacement,
     with_replacement,
 )
@@ -64,6 +66,40 @@ class FileCases:
             added = replace(added, cases=(*added.cases, case))
         return added if added.cases else None
 
+    def in_outer(
+        self, chain: Chain, replacements: dict[AccessSection, Replacement]
+    ) -> Iterator[tuple[AccessSection, Replacement]]:
+        """Yield outer sections of *chain*, each with a case that makes the chain right and no other one wrong.
+
+        So are chains told apart that end alike, by a section that precedes the <Files> sections.
+        """
+        files = tuple(unit for unit in chain.sections if unit.kind in FILES)
+        if file_condition(files) is None:
+            return
+        for holder in reversed(chain.sections[:-1]):
+            present = replacements[holder] if holder in replacements else None
+            if (
+                present is None
+                or holder.kind in FILES
+                or len(present.cases) == _MAX_CASES
+                or not self._can_have_cases(holder)
+                or not all(self._is_told_by_name(one, holder) for one in files)
+            ):
+                continue
+            affected = [
+                other for other in self._decisions.chains if {holder, *files} <= set(other.sections)
+            ]
+            if len(affected) > _MAX_CHAINS or any(other.given for other in affected):
+                continue
+            before = self._opening(affected, holder, present, replacements)
+            for lines in self._texts([chain]):
+                added = replace(present, cases=(*present.cases, FileCase(files, lines)))
+                if next(self._wrong([chain], holder, added, replacements), None) is not None:
+                    continue
+                after = self._opening(affected, holder, added, replacements)
+                if all(other in before and before[other] >= opens for other, opens in after.items()):
+                    yield holder, added
+
     def _can_have_cases(self, section: AccessSection) -> bool:
         decisions = self._decisions
         return not (
@@ -104,8 +140,9 @@ class FileCases:
                     return case
         return None
 
-    def _texts(self, chains: Iterable[Chain]) -> Iterator[tuple]:
-        seen = set()
+    def _texts(self, chains: Iterable[Chain]) -> Iterator[Lines]:
+        """Yield the texts for the whole decision of each chain, each once."""
+        seen: set[Lines] = set()
         for chain in chains:
             for lines in self._proposals.whole(chain):
                 if lines not in seen:
@@ -131,3 +168,20 @@ class FileCases:
         """Yield those of *chains* that *replacement* decides otherwise than 2.2."""
         with with_replacement(replacements, section, replacement):
             yield from (chain for chain in chains if self._decisions.differs(chain, replacements)[0])
+
+    def _opening(
+        self,
+        chains: Iterable[Chain],
+        section: AccessSection,
+        replacement: Replacement,
+        replacements: dict[AccessSection, Replacement],
+    ) -> dict[Chain, bool]:
+        """Return those of *chains* that *replacement* decides otherwise than 2.2, and whether it admits a
+        client that 2.2 refuses."""
+        found: dict[Chain, bool] = {}
+        with with_replacement(replacements, section, replacement):
+            for chain in chains:
+                differs, example = self._decisions.differs(chain, replacements)
+                if differs:
+                    found[chain] = example is None or example.after is AccessVerdict.GRANTED
+        return found

@@ -157,19 +157,37 @@ class Solver:
     ) -> dict[AccessSection, SectionPlan]:
         """Return *plans* with cases by the names of files where they make fewer chains fail."""
         bases = dict.fromkeys(order)
-        for section in (one for one in order if plans[one].failing):
+        for section in order:
+            if not plans[section].failing:
+                continue
             replacements = {unit: plan.replacement for unit, plan in plans.items()}
-            present = SectionPlan(replacements[section])
-            self._evaluate_chains(section, present, replacements, None, every=True)
             best = self._best_of(
                 section, self._texts_with_cases(section, replacements, cases), replacements, None
             )
-            if best is None or best.weight >= plans[section].weight:
-                continue
-            tried = self._with_plan(section, best, order, bases, plans, None)
-            if _is_better(tried, {**plans, section: present}):
-                plans = tried
+            present = {unit: self._whole_plan(unit, plan, replacements) for unit, plan in plans.items()}
+            chains = [chain for chain, _example in plans[section].failing]
+            places = itertools.chain(
+                [] if best is None else [(section, best.replacement)],
+                *(cases.in_outer(chain, replacements) for chain in chains),
+            )
+            for unit, replacement in itertools.islice(places, _MAX_WITH_CASES):
+                plan = self._evaluate(unit, replacement, replacements, None)
+                assert plan is not None  # nothing is better
+                tried = self._with_plan(unit, plan, order, bases, plans, None)
+                if _is_better(tried, present):
+                    plans = tried
+                    break
         return plans
+
+    def _whole_plan(
+        self, section: AccessSection, plan: SectionPlan, replacements: dict[AccessSection, Replacement]
+    ) -> SectionPlan:
+        """Return *plan* with all uncertain chains that fail, where certain ones fail too."""
+        if not plan.failing:
+            return plan
+        whole = SectionPlan(plan.replacement)
+        self._evaluate_chains(section, whole, replacements, None, every=True)
+        return whole
 
     def _texts_with_cases(
         self, section: AccessSection, replacements: dict[AccessSection, Replacement], cases: FileCases
