@@ -1,8 +1,8 @@
 """Conditions of <If> that hold for exactly the requests of <Files> and <FilesMatch> sections.
 
-httpd merges <Files> before <Location>, and <If> behind both. A condition takes the name from the file path, as
-ap_file_walk does: what follows the last slash. The path of a proxied request does not begin with a slash; no
-<Files> section applies to it. Manual: sections.html, expr.html.
+httpd merges <Files> before <Location>, and <If> behind both. A condition takes the name from the file path,
+as ap_file_walk does: what follows the last slash. The path of a proxied request does not begin with a slash;
+no <Files> section applies to it. Manual: sections.html, expr.html.
 """
 
 from __future__ import annotations
@@ -23,7 +23,9 @@ _GLOB: Final = re.compile(r"[A-Za-z0-9._+~@=, *?\[\]^!-]+")
 _PRINTABLE: Final = re.compile(r"[ -~]+")
 _DELIMITERS: Final = "#,;!%_"
 _JOINT: Final = " && "
-_TEST: Final = r"(?:== '[^'\\$%]+'|-fnmatch '[^'\\$%]+'|=~ m(?:#[^#]+#|,[^,]+,|;[^;]+;|![^!]+!|%[^%]+%|_[^_]+_))"
+_TEST: Final = (
+    r"(?:== '[^'\\$%]+'|-fnmatch '[^'\\$%]+'|=~ m(?:#[^#]+#|,[^,]+,|;[^;]+;|![^!]+!|%[^%]+%|_[^_]+_))"
+)
 _ONE: Final = re.escape(_PATH).replace(r"\{\}", r"/[^#|()\[\]]*") + rf" && \$1 {_TEST}"
 _CONDITION: Final = re.compile(rf"{_ONE}(?: && {_ONE})*")
 
@@ -31,7 +33,7 @@ _CONDITION: Final = re.compile(rf"{_ONE}(?: && {_ONE})*")
 def file_condition(sections: Iterable[RequestSection]) -> str | None:
     """Return the condition that holds where all of *sections* apply to a file.
 
-    None: one of them is no <Files> or <FilesMatch>, or has a pattern that an expression cannot hold unchanged.
+    None: one of them is no <Files> or <FilesMatch>, or has a pattern that an expression cannot hold as it is.
     Of the sections around them a <Directory> of one path is in the condition, others are not.
     """
     tests = [_test(section) for section in sections]

@@ -46,8 +46,9 @@ class FileCases:
         plain: Replacement,
         replacements: dict[AccessSection, Replacement],
     ) -> Replacement | None:
-        """Return *plain*, a text of *section*, with cases that make all its certain chains right, None if that
-        takes no case or is not possible.
+        """Return *plain*, a text of *section*, with cases that make all its certain chains right.
+
+        None: that takes no case, or is not possible.
 
         An uncertain chain that *plain* makes right stays so.
         """
@@ -69,7 +70,7 @@ class FileCases:
     def in_outer(
         self, chain: Chain, replacements: dict[AccessSection, Replacement]
     ) -> Iterator[tuple[AccessSection, Replacement]]:
-        """Yield outer sections of *chain*, each with a case that makes the chain right and no other one wrong.
+        """Yield outer sections of *chain*, each with a case that makes it right and no other chain wrong.
 
         So are chains told apart that end alike, by a section that precedes the <Files> sections.
         """
@@ -86,9 +87,7 @@ class FileCases:
                 or not all(self._is_told_by_name(one, holder) for one in files)
             ):
                 continue
-            affected = [
-                other for other in self._decisions.chains if {holder, *files} <= set(other.sections)
-            ]
+            affected = [other for other in self._decisions.chains if {holder, *files} <= set(other.sections)]
             if len(affected) > _MAX_CHAINS or any(other.given for other in affected):
                 continue
             before = self._opening(affected, holder, present, replacements)
@@ -150,7 +149,7 @@ class FileCases:
                     yield lines
 
     def _is_told_by_name(self, files: AccessSection, section: AccessSection) -> bool:
-        """Return True if, where *section* applies, the path of the file decides alone whether *files* does."""
+        """Return True if the condition on *files* holds exactly where they apply together with *section*."""
         around = (files, *outer_sections(files))
         if any(unit.conditions or unit.server not in (None, section.server) for unit in around):
             return False

@@ -107,7 +107,7 @@ class Proposals:
                         yield candidate
 
     def whole(self, chain: Chain) -> Iterator[Lines]:
-        """Yield texts for the whole decision of *chain*, for a place that is merged behind all its sections."""
+        """Yield texts for the whole decision of *chain*, for a place that is merged behind its sections."""
         lines_22 = [self.decisions.lines[unit] for unit in chain.sections]
         forms = self._forms(native.propose, lines_22)
         yield from forms
