@@ -1,7 +1,8 @@
 """Access decisions of the plans of one side as Boolean functions over the atoms of `access`.
 
 A plan is what the engine merged for a request: a chain of sections and .htaccess files as it applies. <If>
-sections are opaque atoms: the decision of a plan with them covers every combination of their results.
+sections are opaque atoms: the decision of a plan with them covers every combination of their results. The
+name of the file, which a condition may test, is the same for all requests of a plan.
 """
 
 from __future__ import annotations
@@ -16,6 +17,7 @@ from whimbrel.access.atoms import Opaque
 from whimbrel.access.decide import decide_plan
 from whimbrel.access.decision import AccessDecision, AccessVerdict, Undecided
 from whimbrel.access.environment import AccessEnvironment, ModuleSettings
+from whimbrel.access.file_conditions import is_file_condition
 from whimbrel.access.layers import ALIASES, AccessLayer, AccessLine, lines_of_nodes
 from whimbrel.access.query import AccessQuery
 from whimbrel.access.space import Space
@@ -78,9 +80,7 @@ class PlanDecisions:
 
     def query(self, plan: Plan) -> AccessQuery:
         """Return the query about *plan*."""
-        plans: Any = plan.cache
-        layers = plans.layers_of(plan) if isinstance(plans, ProbePlanCache) else plan.layers
-        chain = [self._access_layer(layer) for layer in layers]
+        chain = [self._access_layer(layer) for layer in _layers_of(plan)]
         return AccessQuery(self.space, self.environment, self.settings, plan, chain, INVALID)
 
     # <If> -------------------------------------------------------------------------------------------
@@ -89,25 +89,38 @@ class PlanDecisions:
         sections = base.core.ifs
         if not sections:
             return decide_plan(self.query(plan))
-        if len(sections) > _MAX_IFS:
+        if sum(not is_file_condition(section.condition) for section in sections) > _MAX_IFS:
             raise Undecided(f"{len(sections)} <If> sections apply")
         if any(_has_nested(section) for section in sections):
             raise Undecided("<If> sections are nested")
-        return self._branch(base, list(sections), [], False)
+        return self._branch(base, list(sections), [], False, _layers_of(plan))
 
-    def _branch(self, base: Plan, left: list[Section], taken: list[Layer], is_done: bool) -> AccessDecision:
-        """Return the decision for all results of the conditions of *left*; *is_done*: an earlier section of
-        the chain applies."""
+    def _branch(
+        self,
+        base: Plan,
+        left: list[Section],
+        taken: list[Layer],
+        is_done: bool,
+        walked: tuple[Layer, ...],
+    ) -> AccessDecision:
+        """Return the decision for all results of the conditions of *left*.
+
+        *is_done*: an earlier section of the chain applies. A condition on the name of the file is true if its
+        section is among *walked*, the layers of the plan: all requests of the plan have that result.
+        """
         if not left:
             return decide_plan(self.query(_with_layers(base, taken)))
         section = left[0]
         rest = left[1:]
         if section.kind is not SectionKind.IF and is_done:
-            return self._branch(base, rest, taken, True)
-        inside = self._branch(base, rest, [*taken, section.layer], True)
-        if section.test is None:
+            return self._branch(base, rest, taken, True, walked)
+        is_fixed = is_file_condition(section.condition)
+        if is_fixed and section.layer not in walked:
+            return self._branch(base, rest, taken, False, walked)
+        inside = self._branch(base, rest, [*taken, section.layer], True, walked)
+        if section.test is None or is_fixed:
             return inside
-        otherwise = self._branch(base, rest, taken, False)
+        otherwise = self._branch(base, rest, taken, False, walked)
         test = self.space.variable(Opaque(f"if {section.condition}"))
         return AccessDecision(
             self.space,
@@ -181,6 +194,12 @@ class PlanDecisions:
         groups = parse_groups(text, continued=continued)
         members = sorted((user, sorted(names)) for user, names in groups.items())
         return repr((sorted(users.stored.items()), sorted(users.realms.items()), members)).encode()
+
+
+def _layers_of(plan: Plan) -> tuple[Layer, ...]:
+    """Return the layers of the sections and files that *plan* was merged from, in order."""
+    plans: Any = plan.cache
+    return plans.layers_of(plan) if isinstance(plans, ProbePlanCache) else plan.layers
 
 
 def _without_ifs(plan: Plan) -> Plan:

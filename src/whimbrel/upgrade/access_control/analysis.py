@@ -12,7 +12,7 @@ from whimbrel.access.decision import AccessVerdict, Counterexample
 from whimbrel.access.sections import absolute_path
 from whimbrel.base.dialect import V22, V24
 from whimbrel.base.errors import SourceLocation
-from whimbrel.base.lazy_dataclasses import dataclass, field
+from whimbrel.base.lazy_dataclasses import dataclass, field, replace
 from whimbrel.config.model import SectionKind
 from whimbrel.upgrade.access_control import native
 from whimbrel.upgrade.access_control.chain_decisions import ChainDecisions
@@ -22,7 +22,13 @@ from whimbrel.upgrade.access_control.effective import RECORD, flatten_directives
 from whimbrel.upgrade.access_control.fragment_context import is_loose, password_area, surrounded, unmapped
 from whimbrel.upgrade.access_control.native import ALIAS, ERROR_500
 from whimbrel.upgrade.access_control.placements import Placements
-from whimbrel.upgrade.access_control.replacement import FILES, Repetition, Replacement, directory_of
+from whimbrel.upgrade.access_control.replacement import (
+    FILES,
+    FileCase,
+    Repetition,
+    Replacement,
+    directory_of,
+)
 from whimbrel.upgrade.access_control.sections import (
     AccessSection,
     Chain,
@@ -247,7 +253,7 @@ class AccessAnalysis:
             for section, plan in self.plans.items()
             if any(
                 directive.args == ERROR_500.text
-                for lines in (plan.control, *(r.control for r in plan.replacement.repeats))
+                for lines in plan.replacement.texts
                 for directive in flatten_directives(lines)
             )
         ]
@@ -465,6 +471,7 @@ def _analyze(
         placements,
         compat_first=tree.options.style is Style.COMPAT,
         has_alias=tree.context is InputContext.SERVER and _first_section(inventory) is not None,
+        has_cases=_has_cases(tree),
         report_progress=tree.report_progress,
     )
     solved = solver.solve()
@@ -483,6 +490,20 @@ def _analyze(
         first_by_section,
         placements,
         {variants.base.get(unit, unit): one for unit, one in solver.obstacles.items()},
+    )
+
+
+def _has_cases(tree: ConfigTree) -> bool:
+    """Return True if the text can have <If> sections: a whole server, for 2.4 alone.
+
+    Their conditions need paths that begin with a slash.
+    """
+    options = tree.options
+    return (
+        tree.context is InputContext.SERVER
+        and options.style is not Style.COMPAT
+        and not options.also_22
+        and tree.text_root.startswith("/")
     )
 
 
@@ -527,7 +548,7 @@ def _join_twins(analysis: AccessAnalysis, twins: dict[Statement, EquivalentHost]
                 return False  # URLs do not distinguish hosts
             everywhere = tuple(more for repeat in repeats for more in _for_all(repeat, unit, groups))
             written[unit] = SectionPlan(
-                Replacement(plan.replacement.control, everywhere), plan.failing, plan.possible
+                replace(plan.replacement, repeats=everywhere), plan.failing, plan.possible
             )
     for equivalent_section, (first, equivalent) in analysis.equivalents.items():
         if first in written:
@@ -552,7 +573,9 @@ def _for_all(
 
 def _equivalent_plan(first: SectionPlan, equivalent: EquivalentHost) -> SectionPlan:
     """Return the plan of the first host's section as a plan for the equivalent host."""
-    if equivalent.has_same_names and not (first.replacement.repeats or first.failing or first.possible):
+    if equivalent.has_same_names and not (
+        first.replacement.repeats or first.replacement.cases or first.failing or first.possible
+    ):
         return first
     repeats = tuple(
         Repetition(
@@ -562,8 +585,15 @@ def _equivalent_plan(first: SectionPlan, equivalent: EquivalentHost) -> SectionP
         )
         for repeat in first.replacement.repeats
     )
+    cases = tuple(
+        FileCase(
+            tuple(equivalent.sections.get(files, files) for files in case.files),
+            equivalent.lines(case.control),
+        )
+        for case in first.replacement.cases
+    )
     return SectionPlan(
-        Replacement(equivalent.lines(first.replacement.control), repeats),
+        Replacement(equivalent.lines(first.replacement.control), repeats, cases),
         _equivalent_chains(equivalent, first.failing),
         _equivalent_chains(equivalent, first.possible),
     )

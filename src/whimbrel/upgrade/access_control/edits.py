@@ -8,12 +8,20 @@ from difflib import SequenceMatcher
 from functools import lru_cache
 from typing import Final
 
+from whimbrel.access.file_conditions import file_condition, quoted
 from whimbrel.access.layers import AccessLine
 from whimbrel.base.lazy_dataclasses import replace
 from whimbrel.syntax.edits import Edit
 from whimbrel.syntax.tree import Section
 from whimbrel.upgrade.access_control.effective import CONTROL, split_args
-from whimbrel.upgrade.access_control.replacement import FILES, Lines, Repetition, Replacement, opening_line
+from whimbrel.upgrade.access_control.replacement import (
+    FILES,
+    FileCase,
+    Lines,
+    Repetition,
+    Replacement,
+    opening_line,
+)
 from whimbrel.upgrade.access_control.sections import (
     AccessSection,
     as_written,
@@ -67,7 +75,8 @@ def section_edits(
     repeats = tuple(repeated(section, repeat, also_22=also_22) for repeat in replacement.repeats)
     if also_22:
         return (*(guarded(section, current, wanted) if _changed(current, wanted) else ()), *repeats)
-    return (*differences(section, current, wanted), *repeats)
+    cases = tuple(_case(section, case) for case in replacement.cases)
+    return (*differences(section, current, wanted), *repeats, *cases)
 
 
 def _in_order(current: Iterable[Statement], control: Lines) -> Lines:
@@ -300,6 +309,13 @@ def repeated(unit: AccessSection, repeat: Repetition, *, also_22: bool) -> FileE
         assert unit.statement is not None
         return unit.statement.insert_after(text)
     return at_end(repeat.holder, text)
+
+
+def _case(section: AccessSection, case: FileCase) -> FileEdit:
+    """Return the edit that adds the lines of a case to the section."""
+    condition = file_condition(case.files)
+    assert condition is not None  # `FileCases` proposes no other
+    return at_end(section, [f"<If {quoted(condition)}>", *rendered(case.control, section, 1), "</If>"])
 
 
 def at_end(section: AccessSection, text: list[str]) -> FileEdit:

@@ -29,6 +29,8 @@ from whimbrel.upgrade.access_control.sections import AccessSection, Chain
 
 _MAX_REPLACEMENTS: Final = 60
 _NEUTRAL: Final = (AccessLine("order", "deny,allow"),)
+_OPPOSITES: Final = {"limit": "limitexcept", "limitexcept": "limit"}
+_ALL: Final = AccessLine("satisfy", "All")
 
 
 class Proposals:
@@ -104,6 +106,15 @@ class Proposals:
                     if self._is_right(section, candidate, replacements, (), added):
                         yield candidate
 
+    def whole(self, chain: Chain) -> Iterator[Lines]:
+        """Yield texts for the whole decision of *chain*, for a place that is merged behind its sections."""
+        lines_22 = [self.decisions.lines[unit] for unit in chain.sections]
+        forms = self._forms(native.propose, lines_22)
+        yield from forms
+        yield from ((*_NEUTRAL, *lines) for lines in forms)
+        yield from ((*_NEUTRAL, _ALL, *lines) for lines in forms)
+        yield from self._forms(compat.propose, lines_22)
+
     def _candidates(
         self, section: AccessSection, replacements: dict[AccessSection, Replacement], base: Lines | None
     ) -> Iterator[Lines]:
@@ -128,6 +139,8 @@ class Proposals:
             )
         ):
             yield (*own_lines, *base)
+        if base and has_directive(base, {"satisfy"}) and not has_directive(own_lines, {"satisfy"}):
+            yield from ((*own_lines, others) for others in _for_other_methods(own_lines, base))
         if (
             not own_lines
             or not has_directive(own_lines, RECORD | {"satisfy"})
@@ -277,6 +290,16 @@ def _neutral(lines: Lines) -> Lines:
     """Return the lines with an Order that admits every client, unless they have Order, Allow, Deny or Satisfy
     already."""
     return lines if not lines or has_directive(lines, RECORD | {"satisfy"}) else (*_NEUTRAL, *lines)
+
+
+def _for_other_methods(own_lines: Lines, base: Lines) -> Iterator[AccessLine]:
+    """Yield a container with *base* for the methods that no Require of *own_lines* is about, if all Require
+    lines are about the same methods.
+    """
+    asking = [line for line in own_lines if has_directive((line,), {"require"})]
+    limits = {(line.name, line.args.strip()) for line in asking}
+    if len(limits) == 1 and (opposite := _OPPOSITES.get(asking[0].name)):
+        yield AccessLine(opposite, asking[0].args, None, base)
 
 
 def in_container(lines: Lines) -> Lines:

@@ -3,7 +3,7 @@ differently.
 
 A <Files> section is repeated inside the directory's <Directory> or .htaccess, where it is merged later than
 the outer one. A <Location> or Match section is repeated behind itself, for the part of its paths in the
-directory.
+directory. An <If> in a section has the lines for certain names of files.
 """
 
 from __future__ import annotations
@@ -46,11 +46,35 @@ class Repetition:
 
 
 @dataclass(frozen=True, slots=True)
+class FileCase:
+    """The lines *control* of an <If> in a section, for requests to which all <Files> sections *files* apply.
+
+    httpd merges <If> behind all other sections, in the order of the sections that hold them.
+    """
+
+    files: tuple[AccessSection, ...]
+    control: Lines
+
+    def applies(self, chain: Chain) -> bool:
+        """Return True if the lines are in force for the requests of *chain*."""
+        return all(section in chain.sections for section in self.files)
+
+
+@dataclass(frozen=True, slots=True)
 class Replacement:
-    """The new lines of a section, and its repetitions; those of shallow directories come first."""
+    """The new lines of a section, its repetitions, and its cases.
+
+    Repetitions of shallow directories, and cases of few <Files> sections, come first.
+    """
 
     control: Lines
     repeats: tuple[Repetition, ...] = ()
+    cases: tuple[FileCase, ...] = ()
+
+    @property
+    def texts(self) -> tuple[Lines, ...]:
+        """The lines of the section, of its repetitions, and of its cases."""
+        return (self.control, *(part.control for part in (*self.repeats, *self.cases)))
 
 
 Applies = Callable[[AccessSection, Repetition], bool]
@@ -153,13 +177,14 @@ def merge_order(
     replacements: Mapping[AccessSection, Replacement],
     applies: Applies | None = None,
 ) -> Iterator[tuple[AccessSection, Lines, bool]]:
-    """Yield the sections of a chain with their lines in merge order; True marks a repetition.
+    """Yield the sections of a chain with their lines in merge order; True marks a repetition or a case.
 
     *applies* decides which repetitions of a section are in force; without it those whose holder is in the
     chain are.
     """
     index = {section: at for at, section in enumerate(chain.sections)}
     pending: list[tuple[int, AccessSection, Lines]] = []
+    cases: list[tuple[AccessSection, Lines]] = []
     for section in chain.sections:
         depth = index.get(section.outer, -1) if section.outer is not None else -1
         if (
@@ -173,6 +198,7 @@ def merge_order(
             pending = [] if section.kind not in FILES else [entry for entry in pending if entry[0] >= depth]
         replacement = replacements.get(section, Replacement(()))
         yield section, replacement.control, False
+        cases += [(section, case.control) for case in replacement.cases if case.applies(chain)]
         in_chain = [
             repeat
             for repeat in replacement.repeats
@@ -184,6 +210,7 @@ def merge_order(
         else:
             yield from ((section, repeat.control, True) for repeat in in_chain)
     yield from ((u, lines, True) for _, u, lines in pending)
+    yield from ((u, lines, True) for u, lines in cases)
 
 
 def group_by_directory(

@@ -9,9 +9,10 @@ from typing import Final
 from whimbrel.access.decision import AccessVerdict, Counterexample
 from whimbrel.access.layers import AccessLine
 from whimbrel.base.dialect import V22
-from whimbrel.base.lazy_dataclasses import dataclass, field
+from whimbrel.base.lazy_dataclasses import dataclass, field, replace
 from whimbrel.upgrade.access_control.chain_decisions import ChainDecisions
 from whimbrel.upgrade.access_control.effective import has_directive
+from whimbrel.upgrade.access_control.file_cases import FileCases
 from whimbrel.upgrade.access_control.placements import Placements
 from whimbrel.upgrade.access_control.proposals import Proposals, in_container
 from whimbrel.upgrade.access_control.replacement import Lines, Replacement, with_replacement
@@ -30,6 +31,9 @@ needs.
 _MAX_POSSIBLE: Final = 64
 _MAX_FURTHER: Final = 12
 """The maximum number of further candidates once one is right for all certain chains."""
+
+_MAX_WITH_CASES: Final = 12
+"""The texts of one section that are tried with cases."""
 
 _PASSES: Final = (slice(0, 2), slice(2, 24))
 """The texts of one outer section that are tried for the sake of an inner one, in each pass over all sections:
@@ -85,8 +89,8 @@ _PlanKey = tuple[AccessSection, Lines | None, tuple[Replacement, ...]]
 class Solver:
     """The search over all sections of one `ChainDecisions`.
 
-    *compat_first*: candidates of mod_access_compat come before native ones. *report_progress* is called for
-    each section.
+    *compat_first*: candidates of mod_access_compat come before native ones. *has_cases*: the text
+    can have <If> sections for names of files. *report_progress* is called for each section.
 
     Attributes:
         obstacles: the sections for which native lines were given up, each with a chain in which they fail.
@@ -99,12 +103,14 @@ class Solver:
         *,
         compat_first: bool = False,
         has_alias: bool = True,
+        has_cases: bool = False,
         report_progress: ReportProgress = no_progress,
     ) -> None:
         self.decisions = decisions
         self.compat_first = compat_first
         self.report_progress = report_progress
         self.proposals = Proposals(decisions, placements, has_alias=has_alias)
+        self._cases = FileCases(decisions, self.proposals) if has_cases else None
         self.obstacles: dict[AccessSection, FailingChain] = {}
         self._tried: dict[_PlanKey, SectionPlan] = {}
         self._adapted_plans: dict[_PlanKey, SectionPlan] = {}
@@ -143,7 +149,56 @@ class Solver:
             attempts.sort(key=lambda attempt: _failures(attempt[0]))
             if not any(_failures(attempts[0][0])):
                 return attempts[0][0]
-        return self._improve(order, attempts)
+        improved = self._improve(order, attempts)
+        return improved if self._cases is None else self._with_cases(order, improved, self._cases)
+
+    def _with_cases(
+        self, order: list[AccessSection], plans: dict[AccessSection, SectionPlan], cases: FileCases
+    ) -> dict[AccessSection, SectionPlan]:
+        """Return *plans* with cases by the names of files where they make fewer chains fail."""
+        bases = dict.fromkeys(order)
+        for section in order:
+            if not plans[section].failing:
+                continue
+            replacements = {unit: plan.replacement for unit, plan in plans.items()}
+            best = self._best_of(
+                section, self._texts_with_cases(section, replacements, cases), replacements, None
+            )
+            present = {unit: self._whole_plan(unit, plan, replacements) for unit, plan in plans.items()}
+            chains = [chain for chain, _example in plans[section].failing]
+            places = itertools.chain(
+                [] if best is None else [(section, best.replacement)],
+                *(cases.in_outer(chain, replacements) for chain in chains),
+            )
+            for unit, replacement in itertools.islice(places, _MAX_WITH_CASES):
+                plan = self._evaluate(unit, replacement, replacements, None)
+                assert plan is not None  # nothing is better
+                tried = self._with_plan(unit, plan, order, bases, plans, None)
+                if _is_better(tried, present):
+                    plans = tried
+                    break
+        return plans
+
+    def _whole_plan(
+        self, section: AccessSection, plan: SectionPlan, replacements: dict[AccessSection, Replacement]
+    ) -> SectionPlan:
+        """Return *plan* with all uncertain chains that fail, where certain ones fail too."""
+        if not plan.failing:
+            return plan
+        whole = SectionPlan(plan.replacement)
+        self._evaluate_chains(section, whole, replacements, None, every=True)
+        return whole
+
+    def _texts_with_cases(
+        self, section: AccessSection, replacements: dict[AccessSection, Replacement], cases: FileCases
+    ) -> Iterator[Replacement]:
+        """Yield the present text of the section and others, each with the cases that it needs."""
+        others = (self.proposals.replacements_of(section, replacements, base) for base in (None, ()))
+        texts = dict.fromkeys(itertools.chain([replacements[section]], *others))
+        for text in itertools.islice(texts, _MAX_WITH_CASES):
+            added = cases.add(section, text, replacements)
+            if added is not None:
+                yield added
 
     def _attempt(
         self, order: list[AccessSection], bases: Mapping[AccessSection, Lines | None]
@@ -362,9 +417,8 @@ class Solver:
                 and before is not None
                 and self.decisions.cache.difference(decision_22, before) is not None
             ):
-                return SectionPlan(
-                    Replacement(in_container(control), plan.replacement.repeats), plan.failing, plan.possible
-                )
+                contained = replace(plan.replacement, control=in_container(control))
+                return SectionPlan(contained, plan.failing, plan.possible)
         return plan
 
     def _best_plan(
@@ -421,12 +475,15 @@ class Solver:
         plan: SectionPlan,
         replacements: Mapping[AccessSection, Replacement],
         best: SectionPlan | None,
+        *,
+        every: bool = False,
     ) -> SectionPlan | None:
+        """Add the failing chains to *plan*; *every*: all uncertain ones too where certain ones fail."""
         possible = 0
         for chain in self.decisions.chains_by_end[section]:
             if not chain.is_certain:
                 possible += 1
-                if possible > _MAX_POSSIBLE or plan.failing:
+                if possible > _MAX_POSSIBLE or (plan.failing and not every):
                     break
             differs, example = self.decisions.differs(chain, replacements)
             if differs:

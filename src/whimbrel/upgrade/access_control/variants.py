@@ -174,7 +174,7 @@ def own_conditions(units: Iterable[AccessSection]) -> dict[AccessSection, dict[C
         for unit in units
     }
     for unit in conditions:
-        for outer in _outer(unit):
+        for outer in outer_sections(unit):
             if unit.in_htaccess:
                 conditions[outer].update(conditions[unit])  # one refused line refuses the whole file
     return conditions
@@ -191,7 +191,8 @@ def crowded(units: Iterable[AccessSection], chains: Iterable[Chain]) -> frozense
     )
 
 
-def _outer(unit: AccessSection) -> Iterator[AccessSection]:
+def outer_sections(unit: AccessSection) -> Iterator[AccessSection]:
+    """Yield the sections around *unit*, the innermost first."""
     outer = unit.outer
     while outer is not None:
         yield outer
@@ -204,7 +205,7 @@ def _dependencies(
     by_section = own_conditions(units)
     dependencies = {unit: dict(conditions) for unit, conditions in by_section.items()}
     for unit in units:
-        for outer in _outer(unit):
+        for outer in outer_sections(unit):
             dependencies[unit].update(by_section[outer])
     for chain in chains:
         so_far: dict[Condition, None] = {}

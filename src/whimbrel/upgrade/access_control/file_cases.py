@@ -1,0 +1,186 @@
+"""Cases of a section by the names of files: <If> sections for chains that no one text makes right.
+
+A <Location> follows <Files> sections, and has one text for files that they name and for all others. Under 2.2
+their Order, Require and Satisfy merge field by field; where no text of 2.4 does that for both, the files that
+they name get the whole decision in an <If>, which 2.4 merges behind all other sections.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from typing import Final
+
+from whimbrel.access.decision import AccessVerdict
+from whimbrel.access.file_conditions import file_condition, is_told_by_path
+from whimbrel.base.lazy_dataclasses import replace
+from whimbrel.upgrade.access_control.chain_decisions import ChainDecisions
+from whimbrel.upgrade.access_control.proposals import Proposals
+from whimbrel.upgrade.access_control.replacement import (
+    FILES,
+    FileCase,
+    Lines,
+    Replacement,
+    with_replacement,
+)
+from whimbrel.upgrade.access_control.sections import AccessSection, Chain
+from whimbrel.upgrade.access_control.variants import outer_sections
+
+_MAX_CASES: Final = 4
+"""The maximum number of cases of one section: more would hide what it decides."""
+_MAX_CHAINS: Final = 400
+"""The maximum number of chains of a section that gets cases."""
+
+Files = tuple[AccessSection, ...]
+
+
+class FileCases:
+    """The cases that can be written for the sections of one `ChainDecisions`."""
+
+    def __init__(self, decisions: ChainDecisions, proposals: Proposals) -> None:
+        self._decisions = decisions
+        self._proposals = proposals
+
+    def add(
+        self,
+        section: AccessSection,
+        plain: Replacement,
+        replacements: dict[AccessSection, Replacement],
+    ) -> Replacement | None:
+        """Return *plain*, a text of *section*, with cases that make all its certain chains right.
+
+        None: that takes no case, or is not possible.
+
+        An uncertain chain that *plain* makes right stays so.
+        """
+        ends = self._decisions.chains_by_end.get(section, [])
+        if not self._can_have_cases(section) or any(chain.given for chain in ends) or len(ends) > _MAX_CHAINS:
+            return None
+        wrong = set(self._wrong(ends, section, plain, replacements))
+        added = plain
+        for files, chains in self._groups(section, ends):
+            failing = set(self._wrong(chains, section, added, replacements))
+            if not any(chain.is_certain or chain not in wrong for chain in failing):
+                continue
+            case = self._case(section, files, chains, added, replacements)
+            if case is None or len(added.cases) == _MAX_CASES:
+                return None
+            added = replace(added, cases=(*added.cases, case))
+        return added if added.cases else None
+
+    def in_outer(
+        self, chain: Chain, replacements: dict[AccessSection, Replacement]
+    ) -> Iterator[tuple[AccessSection, Replacement]]:
+        """Yield outer sections of *chain*, each with a case that makes it right and no other chain wrong.
+
+        So are chains told apart that end alike, by a section that precedes the <Files> sections.
+        """
+        files = tuple(unit for unit in chain.sections if unit.kind in FILES)
+        if file_condition(files) is None:
+            return
+        for holder in reversed(chain.sections[:-1]):
+            present = replacements[holder] if holder in replacements else None
+            if (
+                present is None
+                or holder.kind in FILES
+                or len(present.cases) == _MAX_CASES
+                or not self._can_have_cases(holder)
+                or not all(self._is_told_by_name(one, holder) for one in files)
+            ):
+                continue
+            affected = [other for other in self._decisions.chains if {holder, *files} <= set(other.sections)]
+            if len(affected) > _MAX_CHAINS or any(other.given for other in affected):
+                continue
+            before = self._opening(affected, holder, present, replacements)
+            for lines in self._texts([chain]):
+                added = replace(present, cases=(*present.cases, FileCase(files, lines)))
+                if next(self._wrong([chain], holder, added, replacements), None) is not None:
+                    continue
+                after = self._opening(affected, holder, added, replacements)
+                if all(other in before and before[other] >= opens for other, opens in after.items()):
+                    yield holder, added
+
+    def _can_have_cases(self, section: AccessSection) -> bool:
+        decisions = self._decisions
+        return not (
+            section.statement is None
+            or section.in_htaccess
+            or section.is_proxy
+            or section.choices
+            or section.loses_lines
+            or section in decisions.failing_sections
+            or section in decisions.written
+        )
+
+    def _groups(self, section: AccessSection, chains: Iterable[Chain]) -> list[tuple[Files, list[Chain]]]:
+        """Return the chains by their <Files> sections, few ones first."""
+        groups: dict[Files, list[Chain]] = {}
+        for chain in chains:
+            files = tuple(unit for unit in chain.sections if unit.kind in FILES and unit is not section)
+            groups.setdefault(files, []).append(chain)
+        return [(files, groups[files]) for files in sorted(groups, key=len)]
+
+    def _case(
+        self,
+        section: AccessSection,
+        files: Files,
+        chains: list[Chain],
+        present: Replacement,
+        replacements: dict[AccessSection, Replacement],
+    ) -> FileCase | None:
+        """Return a case with which *chains* are right: all of them, else those that are certain."""
+        if file_condition(files) is None or not all(self._is_told_by_name(one, section) for one in files):
+            return None
+        certain = [chain for chain in chains if chain.is_certain]
+        for among in (chains, certain) if 0 < len(certain) < len(chains) else (chains,):
+            for lines in self._texts(among):
+                case = FileCase(files, lines)
+                tried = replace(present, cases=(*present.cases, case))
+                if next(self._wrong(among, section, tried, replacements), None) is None:
+                    return case
+        return None
+
+    def _texts(self, chains: Iterable[Chain]) -> Iterator[Lines]:
+        """Yield the texts for the whole decision of each chain, each once."""
+        seen: set[Lines] = set()
+        for chain in chains:
+            for lines in self._proposals.whole(chain):
+                if lines not in seen:
+                    seen.add(lines)
+                    yield lines
+
+    def _is_told_by_name(self, files: AccessSection, section: AccessSection) -> bool:
+        """Return True if the condition on *files* holds exactly where they apply together with *section*."""
+        around = (files, *outer_sections(files))
+        if any(unit.conditions or unit.server not in (None, section.server) for unit in around):
+            return False
+        return is_told_by_path(files) or all(
+            files.outer in chain.sections for chain in self._decisions.chains if section in chain.sections
+        )
+
+    def _wrong(
+        self,
+        chains: Iterable[Chain],
+        section: AccessSection,
+        replacement: Replacement,
+        replacements: dict[AccessSection, Replacement],
+    ) -> Iterator[Chain]:
+        """Yield those of *chains* that *replacement* decides otherwise than 2.2."""
+        with with_replacement(replacements, section, replacement):
+            yield from (chain for chain in chains if self._decisions.differs(chain, replacements)[0])
+
+    def _opening(
+        self,
+        chains: Iterable[Chain],
+        section: AccessSection,
+        replacement: Replacement,
+        replacements: dict[AccessSection, Replacement],
+    ) -> dict[Chain, bool]:
+        """Return those of *chains* that *replacement* decides otherwise than 2.2, and whether it admits a
+        client that 2.2 refuses."""
+        found: dict[Chain, bool] = {}
+        with with_replacement(replacements, section, replacement):
+            for chain in chains:
+                differs, example = self._decisions.differs(chain, replacements)
+                if differs:
+                    found[chain] = example is None or example.after is AccessVerdict.GRANTED
+        return found

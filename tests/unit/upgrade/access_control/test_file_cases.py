@@ -1,0 +1,180 @@
+"""Sections whose right text depends on the name of a file get an <If>; every chain decides as by 2.2 then."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from tests.unit.upgrade.access_texts import MODULES, USER, text_after
+from tests.unit.upgrade.config_trees import config_tree, fragments, laid
+
+from whimbrel.config.options import LoadOptions
+from whimbrel.upgrade.access_control.analysis import AccessAnalysis, analyze_access
+from whimbrel.upgrade.check.fixpoint import upgrade
+from whimbrel.upgrade.model import Style, UpgradeOptions
+from whimbrel.verify.loading import load_sides
+from whimbrel.verify.verify import verify
+
+NAME = "%{REQUEST_FILENAME} =~ m#^/(?:[^/]*/)*([^/]*)$# && $1"
+DOCUMENTS = "DocumentRoot ROOT/htdocs\n"
+AREA = f"<Directory ROOT/htdocs/n>\n{USER}AuthGroupFile conf/groups\n</Directory>\n"
+FILES = "<Files x.html>\nSatisfy Any\nOrder deny,allow\nAllow from env=!key\nRequire user bob\n</Files>\n"
+LOCATION = (
+    "<Location /n>\nOrder allow,deny\nAllow from all\nDeny from 127.0.0.2\nRequire user alice\n</Location>\n"
+)
+# recorded: authz-nested-0008, zone n05 (2.2 admits 127.0.0.1 without a password to the file of the section)
+NESTED = DOCUMENTS + AREA + FILES + LOCATION
+# recorded: authz-nested-0014, zone n24
+INNER_FILES = (
+    DOCUMENTS
+    + AREA
+    + f"<Directory ROOT/htdocs/n/in>\n<Files *.html>\n{USER}Satisfy Any\nOrder allow,deny\nAllow from 10\n"
+    "</Files>\n</Directory>\n"
+    "<Location /n>\nOrder deny,allow\nDeny from all\nAllow from 127.0.0.1\nRequire group staff\n</Location>\n"
+)
+# after authz-nested-0001, zone n08; the Files section needs a Require for its AuthType outside of the directory
+BEFORE_FILES = (
+    DOCUMENTS
+    + AREA
+    + "<DirectoryMatch /n/in>\n<Limit GET>\nRequire group staff\n</Limit>\nOrder allow,deny\nAllow from all\n"
+    "</DirectoryMatch>\n"
+    + f"<Files x.html>\n{USER}Allow from 127.0.0.1\nDeny from 127\nSatisfy Any\n</Files>\n"
+    + "<Location /n>\nSatisfy Any\nOrder deny,allow\nDeny from all\n</Location>\n"
+)
+PAGES: dict[str, str | bytes] = {
+    "htdocs/n/x.html": "",
+    "htdocs/n/y.html": "",
+    "htdocs/n/in/x.html": "",
+    "htdocs/n/in/y.html": "",
+    "htdocs/x.html": "",
+    "conf/users": "alice:x\n",
+    "conf/groups": "staff: alice\n",
+}
+
+
+def analyzed(root: Path, conf: str, options: UpgradeOptions | None = None) -> AccessAnalysis:
+    return analyze_access(config_tree(root, {"conf/httpd.conf": MODULES + conf, **PAGES}, options=options))
+
+
+def differing(made: AccessAnalysis) -> list[str]:
+    """The URLs of certain chains that the new text decides otherwise than 2.2."""
+    return [
+        chain.url
+        for chain in made.decisions.chains
+        if chain.is_certain and made.decisions.differs(chain, made.variant_forms)[0]
+    ]
+
+
+def test_the_files_of_a_section_have_their_own_decision_in_a_later_location(tmp_path: Path) -> None:
+    laid(tmp_path, PAGES)
+    after = text_after(tmp_path, NESTED)
+    location = after.partition("<Location /n>\n")[2].partition("</Location>")[0]
+    plain, _, case = location.partition(f"<If \"{NAME} == 'x.html'\">\n")
+    # 2.2 merges Order of the Location, its Require, and Satisfy of the Files section
+    assert [line.strip() for line in plain.split("\n") if line.strip()] == [
+        "<RequireAll>",
+        "Require not ip 127.0.0.2",
+        "Require user alice",
+        "</RequireAll>",
+    ]
+    assert [line.strip() for line in case.split("\n") if line.strip()] == [
+        "<RequireAll>",
+        "Require all granted",
+        "Require not ip 127.0.0.2",
+        "</RequireAll>",
+        "Require user alice",
+        "</If>",
+    ]
+    assert text_after(tmp_path, after) == after
+
+
+@pytest.mark.parametrize("conf", [NESTED, INNER_FILES, BEFORE_FILES])
+def test_every_certain_chain_decides_as_by_2_2(tmp_path: Path, conf: str) -> None:
+    made = analyzed(tmp_path, conf)
+    assert [plan for plan in made.plans.values() if plan.replacement.cases]
+    assert any(chain.is_certain for chain in made.decisions.chains)
+    assert differing(made) == []
+
+
+def test_files_of_one_directory_are_told_by_their_path(tmp_path: Path) -> None:
+    laid(tmp_path, PAGES)
+    after = text_after(tmp_path, INNER_FILES)
+    directory = str(tmp_path / "htdocs/n/in")
+    assert f"m#^{directory}/(?:[^/]*/)*([^/]*)$# && $1 -fnmatch '*.html'" in after.partition("<Location")[2]
+
+
+def test_a_case_stands_in_the_section_that_tells_chains_apart(tmp_path: Path) -> None:
+    """The users of 2.2 are those of the <DirectoryMatch>: the <Location> is right for both directories."""
+    laid(tmp_path, PAGES)
+    after = text_after(tmp_path, BEFORE_FILES)
+    assert "<If" in after.partition("<DirectoryMatch")[2].partition("</DirectoryMatch>")[0]
+    assert "<If" not in after.partition("</DirectoryMatch>")[2]
+
+
+@pytest.mark.parametrize("conf", [NESTED, INNER_FILES, BEFORE_FILES])
+def test_verify_knows_the_condition(tmp_path: Path, conf: str) -> None:
+    tree = config_tree(tmp_path, {"conf/httpd.conf": MODULES + conf, **PAGES})
+    result = upgrade(tree)
+    assert b"<If " in result.files[f"{tmp_path}/conf/httpd.conf"]
+    old = LoadOptions(server_root=str(tmp_path))
+    new = LoadOptions(server_root=str(tmp_path), overlay=dict(result.files))
+    verified = verify(*load_sides((old, new), ("2.2", "2.4"), ("2.2", "2.4")))
+    assert verified.chains > 3
+    assert [group for group in verified.groups if group.kind == "access"] == []
+
+
+def test_verify_sees_a_case_that_decides_otherwise(tmp_path: Path) -> None:
+    tree = config_tree(tmp_path, {"conf/httpd.conf": MODULES + NESTED, **PAGES})
+    files = dict(upgrade(tree).files)
+    main = f"{tmp_path}/conf/httpd.conf"
+    head, case, rest = files[main].partition(b"<If ")
+    files[main] = head + case + rest.replace(b"Require not ip 127.0.0.2", b"Require not ip 127.0.0.3", 1)
+    old = LoadOptions(server_root=str(tmp_path))
+    new = LoadOptions(server_root=str(tmp_path), overlay=files)
+    groups = verify(*load_sides((old, new), ("2.2", "2.4"), ("2.2", "2.4"))).groups
+    targets = {
+        example.probe.target for group in groups if group.kind == "access" for example in group.examples
+    }
+    assert "/n/x.html" in targets
+
+
+@pytest.mark.parametrize("options", [UpgradeOptions(also_22=True), UpgradeOptions(style=Style.COMPAT)])
+def test_text_of_both_versions_and_the_least_change_have_no_case(
+    tmp_path: Path, options: UpgradeOptions
+) -> None:
+    made = analyzed(tmp_path, NESTED, options)
+    assert not [plan for plan in made.plans.values() if plan.replacement.cases]
+
+
+def test_a_file_without_its_server_has_no_case(tmp_path: Path) -> None:
+    made = analyze_access(fragments(tmp_path, {"site.conf": FILES + LOCATION}))
+    assert not [plan for plan in made.plans.values() if plan.replacement.cases]
+
+
+def test_a_pattern_that_no_condition_can_hold_leaves_the_section_marked(tmp_path: Path) -> None:
+    conf = NESTED.replace("<Files x.html>", '<FilesMatch "^x|#,;!%_">').replace("</Files>", "</FilesMatch>")
+    made = analyzed(tmp_path, conf)
+    assert not [plan for plan in made.plans.values() if plan.replacement.cases]
+    assert [plan for plan in made.plans.values() if plan.failing]
+
+
+def test_sections_under_open_conditions_have_no_case(tmp_path: Path) -> None:
+    made = analyzed(tmp_path, NESTED.replace(FILES, f"<IfDefine X>\n{FILES}</IfDefine>\n"))
+    assert not [plan for plan in made.plans.values() if plan.replacement.cases]
+
+
+def test_the_files_of_one_host_do_not_decide_in_a_location_of_all_hosts(tmp_path: Path) -> None:
+    """The condition would hold for files of the same name at other hosts too."""
+    host = "<VirtualHost *:80>\nServerName %s.example\n%s" + DOCUMENTS + "%s</VirtualHost>\n"
+    conf = (
+        "NameVirtualHost *:80\n"
+        + DOCUMENTS
+        + AREA
+        + LOCATION
+        + host % ("a", "", FILES)
+        + host % ("b", "", "")
+    )
+    made = analyzed(tmp_path, conf)
+    assert not [
+        plan for section, plan in made.plans.items() if plan.replacement.cases and section.server is None
+    ]
