@@ -125,3 +125,10 @@ def atof(text: str) -> float:
 def atoi(text: str) -> int:
     """Return the number at the start of *text* in 64 bits, truncated to 32 as in C; 0 for none."""
     return (strtol(text)[0] + (1 << 31)) % (1 << 32) - (1 << 31)
+
+
+def by_length(first: str, second: str) -> int:
+    """Return a number below, equal to or above 0: a shorter text is less than a longer one, then by bytes."""
+    a = (len(first), first)
+    b = (len(second), second)
+    return (a > b) - (a < b)

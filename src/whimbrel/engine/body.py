@@ -85,6 +85,18 @@ class Source:
         """Stop producing and release files and programs."""
 
 
+class FlushingSource(Source):
+    """A source with flushes: `read_or_flush` is its own."""
+
+    __slots__ = ()
+
+    async def read(self) -> bytes | None:
+        """See Source."""
+        while (data := await self.read_or_flush()) == b"":
+            pass
+        return data
+
+
 class PipedBytes(bytes):
     """Output of a program that has ended: a pipe in httpd, which does not read it to find ranges."""
 

@@ -7,7 +7,17 @@ from collections.abc import Callable
 from functools import partial
 from typing import TYPE_CHECKING, Final
 
-from whimbrel.engine.body import PIECE, Aborted, JoinedSource, Part, Source, content, is_complete, size_of
+from whimbrel.engine.body import (
+    PIECE,
+    Aborted,
+    FlushingSource,
+    JoinedSource,
+    Part,
+    Source,
+    content,
+    is_complete,
+    size_of,
+)
 from whimbrel.engine.coroutines import yield_to_loop
 from whimbrel.engine.output.filter import FilterError, FilterType, OutputFilter, Transform
 from whimbrel.engine.request import Request
@@ -117,7 +127,7 @@ class FailedSource(Source):
         raise self._failure
 
 
-class GatheredSource(Source):
+class GatheredSource(FlushingSource):
     """Output of a filter, of which the beginning is gathered before the head is sent.
 
     Attributes:
@@ -170,12 +180,6 @@ class GatheredSource(Source):
             return [b"".join(self._first)] if self._first else []
         self.early = True
         return [self]
-
-    async def read(self) -> bytes | None:
-        """Return the next bytes of the output."""
-        while (data := await self.read_or_flush()) == b"":
-            pass
-        return data
 
     async def read_or_flush(self) -> bytes | None:
         """See Source."""

@@ -22,6 +22,7 @@ from whimbrel.directives.spec import Versions
 from whimbrel.engine.expressions import StringExpression, read_string
 from whimbrel.engine.input.body import ready_body
 from whimbrel.engine.log.module_log import module_log
+from whimbrel.engine.redirect_chain import client_request
 from whimbrel.expr.errors import EvalError
 from whimbrel.http.syntax.url import escape_uri
 from whimbrel.modules.aaa.mod_authn_core import find_provider
@@ -112,7 +113,7 @@ class FormAuthenticator:
 
     async def known(self, r: Request, realm: str) -> Login | None:
         """Return the login of an earlier request in the chain of redirects, or of the session."""
-        notes = mod_session.first_request(r).notes
+        notes = client_request(r).notes
         user = notes.get(f"{realm}-user")
         password = notes.get(f"{realm}-pw")
         if user and password:
@@ -143,7 +144,7 @@ class FormAuthenticator:
             r.user = user
         location, method, kind, body = map(fields.get, (conf.location, conf.method, conf.mimetype, conf.body))
         login = Login(user or "", password or "", None, location, method, kind, body)
-        notes = mod_session.first_request(r).notes
+        notes = client_request(r).notes
         for key, given in (
             ("user", user),
             ("pw", password),
@@ -291,7 +292,7 @@ async def _by_form(r: Request, authenticator: FormAuthenticator, realm: str, log
 
 def _forget(r: Request, realm: str) -> None:
     """Mark the failed login, so that redirected requests do not try it again."""
-    notes = mod_session.first_request(r).notes
+    notes = client_request(r).notes
     for key in ("user", "pw"):
         notes.pop(f"{realm}-{key}", None)
 
@@ -387,7 +388,7 @@ def make_redirect(scope: Scope) -> CompiledHook:
         if r.handler != _REDIRECT:
             return DECLINED
         r.set_uncacheable()
-        notes = mod_session.first_request(r).notes
+        notes = client_request(r).notes
         realm = realm_of(r) or ""
         method = notes.get(f"{realm}-method")
         kind = notes.get(f"{realm}-mimetype")

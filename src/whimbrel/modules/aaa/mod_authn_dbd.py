@@ -6,15 +6,12 @@ environment as AUTHENTICATE_NAME.
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import TYPE_CHECKING
 
-from whimbrel.base.errors import ConfigError
 from whimbrel.base.lazy_dataclasses import dataclass
-from whimbrel.directives.command import Command
 from whimbrel.engine.log.module_log import module_log
 from whimbrel.modules.database.dbd_drivers import DatabaseError
-from whimbrel.modules.database.mod_dbd import environment_name, query
+from whimbrel.modules.database.mod_dbd import environment_name, query, set_query
 from whimbrel.modules.support.auth.auth_api import (
     AUTH_DENIED,
     AUTH_GENERAL_ERROR,
@@ -42,17 +39,6 @@ class AuthnDbdDirConfig:
 
     user: str = setting("")
     realm: str = setting("")
-
-
-def set_query(field: str) -> Callable[[Command, AuthnDbdDirConfig, list[str]], None]:
-    """Return the setter of a statement."""
-
-    def apply(cmd: Command, record: AuthnDbdDirConfig, words: list[str]) -> None:
-        if not cmd.loaded("mod_dbd.c"):
-            raise ConfigError("You must load mod_dbd to enable AuthDBD functions")
-        setattr(record, field, words[0])
-
-    return apply
 
 
 def make_dbd(scope: Scope) -> BoundAuthn:
@@ -110,8 +96,8 @@ MODULE = Module(
     source="mod_authn_dbd.c",
     dir_config=AuthnDbdDirConfig,
     dir_setters={
-        "AuthDBDUserPWQuery": set_query("user"),
-        "AuthDBDUserRealmQuery": set_query("realm"),
+        "AuthDBDUserPWQuery": set_query("user", "AuthDBD"),
+        "AuthDBDUserRealmQuery": set_query("realm", "AuthDBD"),
     },
     providers=(Provider("authn", "dbd", AuthnProvider(make_dbd)),),
 )

@@ -5,10 +5,8 @@ Manual: mod/mod_authn_file.html.
 
 from __future__ import annotations
 
-from whimbrel.base.errors import ConfigError
 from whimbrel.base.lazy_dataclasses import dataclass
 from whimbrel.base.static_typing import TYPE_CHECKING
-from whimbrel.directives.command import Command
 from whimbrel.engine.log.module_log import module_log
 from whimbrel.modules.support.auth.auth_api import (
     AUTH_DENIED,
@@ -20,7 +18,13 @@ from whimbrel.modules.support.auth.auth_api import (
     BoundAuthn,
     cache_sink,
 )
-from whimbrel.modules.support.auth.auth_files import AuthFile, Passwords, Unreadable, password_file
+from whimbrel.modules.support.auth.auth_files import (
+    AuthFile,
+    Passwords,
+    Unreadable,
+    password_file,
+    set_standard_file,
+)
 from whimbrel.registry.module import Module, Provider, Reads, Scope
 from whimbrel.registry.settings import setting
 
@@ -35,12 +39,6 @@ class AuthnFileDirConfig:
     """Per-directory settings."""
 
     file: AuthFile[Passwords] | None = setting(None)
-
-
-def set_file(cmd: Command, record: AuthnFileDirConfig, words: list[str]) -> None:
-    if len(words) > 1 and words[1] != "standard":
-        raise ConfigError(f"Invalid auth file type: {words[1]}")
-    record.file = password_file(cmd.server_path(words[0]), cmd.dialect)
 
 
 def make_file(scope: Scope) -> BoundAuthn:
@@ -89,7 +87,7 @@ MODULE = Module(
     source="mod_authn_file.c",
     dir_config=AuthnFileDirConfig,
     dir_setters={
-        "AuthUserFile": set_file,
+        "AuthUserFile": set_standard_file(password_file),
     },
     providers=(Provider("authn", "file", AuthnProvider(make_file)),),
 )

@@ -8,16 +8,14 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
-from whimbrel.base.errors import ConfigError
 from whimbrel.base.lazy_dataclasses import dataclass
 from whimbrel.base.numbers import split
-from whimbrel.directives.command import Command
 from whimbrel.directives.spec import Versions
 from whimbrel.engine.expressions import StringExpression
 from whimbrel.engine.log.module_log import module_log
 from whimbrel.modules.aaa.mod_authz_core.providers import expanded, require_text
 from whimbrel.modules.database.dbd_drivers import DatabaseError
-from whimbrel.modules.database.mod_dbd import query
+from whimbrel.modules.database.mod_dbd import query, set_query
 from whimbrel.modules.support.auth.auth_api import (
     DENIED,
     DENIED_NO_USER,
@@ -45,17 +43,6 @@ class AuthzDbdDirConfig:
     query: str = setting("")
     redirect: str = setting("")
     referer: bool = setting(False)
-
-
-def set_query(field: str) -> Callable[[Command, AuthzDbdDirConfig, list[str]], None]:
-    """Return the setter of a statement."""
-
-    def apply(cmd: Command, record: AuthzDbdDirConfig, words: list[str]) -> None:
-        if not cmd.loaded("mod_dbd.c"):
-            raise ConfigError("You must load mod_dbd to enable AuthzDBD functions")
-        setattr(record, field, words[0])
-
-    return apply
 
 
 def make_group(scope: Scope, _args: str, names: StringExpression) -> AuthzCheck:
@@ -148,8 +135,8 @@ MODULE = Module(
     dir_config=AuthzDbdDirConfig,
     dir_setters={
         "AuthzDBDLoginToReferer": set_flag("referer"),
-        "AuthzDBDQuery": set_query("query"),
-        "AuthzDBDRedirectQuery": set_query("redirect"),
+        "AuthzDBDQuery": set_query("query", "AuthzDBD"),
+        "AuthzDBDRedirectQuery": set_query("redirect", "AuthzDBD"),
     },
     providers=(
         Provider("authz", "dbd-group", AuthzProvider(make_group, require_text)),

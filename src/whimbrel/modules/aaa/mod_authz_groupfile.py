@@ -7,9 +7,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from whimbrel.base.errors import ConfigError
 from whimbrel.base.lazy_dataclasses import dataclass
-from whimbrel.directives.command import Command
 from whimbrel.directives.spec import Versions
 from whimbrel.engine.expressions import StringExpression
 from whimbrel.engine.log.module_log import module_log
@@ -17,7 +15,13 @@ from whimbrel.modules.aaa.mod_authz_core.providers import expanded, require_text
 from whimbrel.modules.aaa.mod_authz_owner import GROUP_NOTE
 from whimbrel.modules.core.access_22 import applying, requirements
 from whimbrel.modules.support.auth.auth_api import DENIED, DENIED_NO_USER, GRANTED, AuthzCheck, AuthzProvider
-from whimbrel.modules.support.auth.auth_files import AuthFile, Groups, Unreadable, group_file
+from whimbrel.modules.support.auth.auth_files import (
+    AuthFile,
+    Groups,
+    Unreadable,
+    group_file,
+    set_standard_file,
+)
 from whimbrel.modules.support.setters import set_flag
 from whimbrel.registry.module import CompiledHook, Hook, Module, Provider, Reads, Scope
 from whimbrel.registry.phases import AUTH_CHECKER, DECLINED, OK, HookStatus
@@ -42,12 +46,6 @@ class AuthzGroupFileDirConfig:
     def merge_onto(self, base: AuthzGroupFileDirConfig) -> AuthzGroupFileDirConfig:
         """Return this record alone."""
         return self
-
-
-def set_file(cmd: Command, record: AuthzGroupFileDirConfig, words: list[str]) -> None:
-    if len(words) > 1 and words[1] != "standard":
-        raise ConfigError(f"Invalid auth file type: {words[1]}")
-    record.file = group_file(cmd.server_path(words[0]), cmd.dialect)
 
 
 def _groups_of_user(
@@ -187,7 +185,7 @@ MODULE = Module(
     source="mod_authz_groupfile.c",
     dir_config=AuthzGroupFileDirConfig,
     dir_setters={
-        "AuthGroupFile": set_file,
+        "AuthGroupFile": set_standard_file(group_file),
         "AuthzGroupFileAuthoritative": set_flag("authoritative"),
     },
     hooks=(Hook(AUTH_CHECKER, make_check22, after=("mod_authz_owner.c",)),),

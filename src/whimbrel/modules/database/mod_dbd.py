@@ -13,6 +13,7 @@ from whimbrel.base.errors import ConfigError
 from whimbrel.base.lazy_dataclasses import dataclass
 from whimbrel.base.numbers import is_digits, upper
 from whimbrel.directives.command import Command
+from whimbrel.directives.spec import Setter
 from whimbrel.modules.database.dbd_drivers import (
     DRIVERS,
     LIBRARIES,
@@ -88,6 +89,17 @@ def set_driver(cmd: Command, record: DbdServerConfig, words: list[str]) -> None:
             problem.details = (not_installed(f"DBDriver {name}", lacking),)
         raise problem
     record.driver = name
+
+
+def set_query(field: str, what: str) -> Setter:
+    """Return the setter of a statement of a module with *what* functions, which need mod_dbd."""
+
+    def apply(cmd: Command, record: object, words: list[str]) -> None:
+        if not cmd.loaded("mod_dbd.c"):
+            raise ConfigError(f"You must load mod_dbd to enable {what} functions")
+        setattr(record, field, words[0])
+
+    return apply
 
 
 def check_number(_cmd: Command, _record: DbdServerConfig, words: list[str]) -> None:

@@ -17,6 +17,7 @@ from whimbrel.directives.tokens import getword
 from whimbrel.engine.expressions import evaluate_match, read_condition, reads_of
 from whimbrel.expr.errors import EvalError
 from whimbrel.expr.evaluation import EMPTY_MATCH
+from whimbrel.modules.support.reverse_dns import client_address
 from whimbrel.modules.support.substitution import Substitution, compiled
 from whimbrel.registry.module import CompiledHook, Hook, Module, Order, Reads, Scope
 from whimbrel.registry.phases import DECLINED, HEADER_PARSER, POST_READ_REQUEST, HookStatus
@@ -165,16 +166,11 @@ def _add_variables(cmd: Command, condition: Condition, text: str) -> None:
 
 
 # hooks --------------------------------------------------------------------------------------------
-def client_ip(r: Request) -> str:
-    """Return the address of the client, as corrected by mod_remoteip."""
-    return r.connection.useragent_ip or r.connection.client_ip
-
-
 Source = Callable[[Any], str | None]
 
 _SOURCES: dict[str, tuple[Source, Reads]] = {
-    "remote_addr": (client_ip, Reads.CLIENT),
-    "remote_host": (client_ip, Reads.CLIENT),
+    "remote_addr": (client_address, Reads.CLIENT),
+    "remote_host": (client_address, Reads.CLIENT),
     "server_addr": (lambda r: str(r.connection.local_ip), Reads.FIELDS),
     "request_uri": (lambda r: str(r.uri), Reads.HEAD),
     "request_method": (lambda r: str(r.method), Reads.FIELDS),
@@ -272,7 +268,9 @@ class _Step:
             or condition.test is not None
             else condition.attribute
         )
-        self.values = _Matched(self.matches) if (source is client_ip or self.header) and not quoting else None
+        self.values = (
+            _Matched(self.matches) if (source is client_address or self.header) and not quoting else None
+        )
 
     def set(self, env: dict[str, str], match: Match | bool | None) -> None:
         for name, value in self.variables:

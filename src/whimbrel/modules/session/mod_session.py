@@ -16,6 +16,7 @@ from whimbrel.base.lazy_dataclasses import dataclass, field
 from whimbrel.base.numbers import strtol
 from whimbrel.directives.spec import Versions
 from whimbrel.engine.output.filter import FilterType, OutputFilter, add_output_filter
+from whimbrel.engine.redirect_chain import client_request
 from whimbrel.http.semantics.headers import Headers
 from whimbrel.http.syntax.url import escape_form
 from whimbrel.modules.support.setters import add_text, set_flag, set_in_range, set_number, set_text
@@ -155,22 +156,15 @@ def _providers(r: Request, group: str) -> list[Any]:
     return [provider.value for module in modules for provider in module.providers if provider.group == group]
 
 
-def first_request(r: Request) -> Request:
-    """Return the client's own request, which holds the note for its redirects and sub-requests."""
-    while (before := r.main or r.prev) is not None:
-        r = before
-    return r
-
-
 def noted(r: Request, name: str) -> Session | None:
     """Return the session stored by `note`."""
-    session = cast(dict[str, Any], first_request(r).notes).get(name)
+    session = cast(dict[str, Any], client_request(r).notes).get(name)
     return session if isinstance(session, Session) else None
 
 
 def note(r: Request, name: str, session: Session) -> None:
     """Store the session for later loads in the same request."""
-    cast(dict[str, Any], first_request(r).notes)[name] = session
+    cast(dict[str, Any], client_request(r).notes)[name] = session
 
 
 def _wanted(r: Request, conf: SessionDirConfig) -> bool:

@@ -6,8 +6,6 @@ nobody in.
 
 from __future__ import annotations
 
-import sys
-
 from whimbrel.base.errors import MissingPackage, PostConfigError
 from whimbrel.base.file_reading import read_regular
 from whimbrel.base.latin1 import to_bytes, to_text
@@ -22,11 +20,12 @@ from whimbrel.modules.ldap.mod_ldap import is_installed
 from whimbrel.modules.support.auth.auth_api import AuthnProvider, AuthzProvider
 from whimbrel.modules.support.catalogue_checks import checked
 from whimbrel.modules.support.setters import set_flag, set_number, set_path, set_text, set_value
-from whimbrel.registry.module import Hook, Module, Provider, Scope
+from whimbrel.registry.module import Hook, Module, Provider, Scope, importer
 from whimbrel.registry.phases import AUTH_CHECKER
 
 SOURCE: Final = "mod_authnz_ldap.c"
 _PACKAGE: Final = "whimbrel.modules.aaa.mod_authnz_ldap"
+_imported = importer(_PACKAGE)
 _DIR_SETTERS: Final[dict[str, Setter]] = {
     "AuthLDAPURL": settings.set_url,
     "AuthLDAPBindDN": set_text("bind_dn"),
@@ -58,11 +57,6 @@ _SERVER_SETTERS: Final[dict[str, Setter]] = {
     "AuthLDAPCharsetConfig": set_path("charset_file"),
 }
 _WORDS: Final = ("ldap-user", "ldap-group", "ldap-dn", "ldap-attribute", "ldap-filter", "ldap-search")
-
-
-def _imported(file: str, name: str) -> Any:
-    __import__(f"{_PACKAGE}.{file}")
-    return getattr(sys.modules[f"{_PACKAGE}.{file}"], name)
 
 
 def make_ldap(scope: Scope) -> Any:

@@ -30,6 +30,7 @@ from whimbrel.modules.cache.store import (
     EntryWriter,
     StoreError,
 )
+from whimbrel.modules.dav.mod_dav_fs.new_files import write_all
 
 if TYPE_CHECKING:
     from whimbrel.engine.request import Request
@@ -267,7 +268,7 @@ class DiskWriter(EntryWriter):
                 self._facts.inode = found.st_ino
                 self._facts.device = found.st_dev
                 self._facts.has_body = True
-            _write_all(self._file, data)
+            write_all(self._file, data)
         except OSError as problem:
             self.abort()
             text = f"Error when writing cache file for URL {self._key}"
@@ -360,7 +361,7 @@ class DiskWriter(EntryWriter):
     def _filled(self, data: bytes) -> str:
         handle, path = self._make()
         try:
-            _write_all(handle, data)
+            write_all(handle, data)
         finally:
             os.close(handle)
         return path
@@ -414,12 +415,6 @@ def make_temporary(root: str) -> tuple[int, str]:
 def _vary(r: Request, fields: Headers) -> str | None:
     """Return the Vary field that variants are stored by; 2.2 overlooks that of a script."""
     return r.headers_out.get_list("Vary") if r.plan.dialect.cache_22 else fields.get_list("Vary")
-
-
-def _write_all(handle: int, data: bytes) -> None:
-    view = memoryview(data)
-    while view:
-        view = view[os.write(handle, view) :]
 
 
 class DiskStore(CacheStore):

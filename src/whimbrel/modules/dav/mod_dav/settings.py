@@ -6,6 +6,8 @@ from whimbrel.base.errors import ConfigError
 from whimbrel.base.lazy_dataclasses import dataclass, fields
 from whimbrel.base.static_typing import TYPE_CHECKING, Final
 from whimbrel.directives.command import Command
+from whimbrel.directives.spec import Setter
+from whimbrel.modules.support.setters import set_read
 from whimbrel.registry.settings import UNSET, setting
 
 if TYPE_CHECKING:
@@ -64,3 +66,15 @@ def set_provider(cmd: Command, conf: DavDirConfig, words: list[str]) -> None:
     if provider is None:
         raise ConfigError(f"Unknown DAV provider: {name}")
     conf.provider = provider
+
+
+def set_lock_database(name: str) -> Setter:
+    """Return the setter of the file of locks."""
+
+    def read(cmd: Command, word: str) -> str:
+        try:
+            return cmd.server_path(word)
+        except ConfigError:
+            raise ConfigError(f"Invalid {name} path {word}") from None
+
+    return set_read("lock_database", read)

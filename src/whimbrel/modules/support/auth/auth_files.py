@@ -11,9 +11,12 @@ from collections.abc import Callable, Iterator
 from stat import S_ISREG
 
 from whimbrel.base.dialect import Dialect
+from whimbrel.base.errors import ConfigError
 from whimbrel.base.file_reading import read_regular
 from whimbrel.base.latin1 import to_bytes, to_text
-from whimbrel.base.static_typing import TYPE_CHECKING, Final, Generic, TypeVar
+from whimbrel.base.static_typing import TYPE_CHECKING, Any, Final, Generic, TypeVar
+from whimbrel.directives.command import Command
+from whimbrel.directives.spec import Setter
 from whimbrel.directives.tokens import getword
 from whimbrel.engine.deps.files import StatSignature, is_settled_file, stat_signature
 from whimbrel.engine.log.error_log_line import LogLine
@@ -174,6 +177,17 @@ class Passwords:
     async def right(self, r: Request, user: str, password: str) -> bool:
         """Return True if *password* is that of *user*, who must have an entry."""
         return await self._verifier.verify(r, user, password, self.stored[user])
+
+
+def set_standard_file(read: Callable[[str, Dialect], AuthFile[Any]]) -> Setter:
+    """Return the setter of AuthUserFile or AuthGroupFile: a path, and perhaps ``standard``."""
+
+    def apply(cmd: Command, record: Any, words: list[str]) -> None:
+        if len(words) > 1 and words[1] != "standard":
+            raise ConfigError(f"Invalid auth file type: {words[1]}")
+        record.file = read(cmd.server_path(words[0]), cmd.dialect)
+
+    return apply
 
 
 def password_file(path: str, dialect: Dialect) -> AuthFile[Passwords]:
