@@ -136,7 +136,7 @@ SWITCH = "{name} must be one of: Off | On"
 
 
 def switch(field: str) -> Setter:
-    """Return the setter of On or Off into a field."""
+    """Return the setter of On or Off into a field, "" for none."""
     return set_choice(field, ON_OFF, SWITCH)
 
 
