@@ -11,7 +11,7 @@ from whimbrel.base.lazy_re import compile
 from whimbrel.base.static_typing import TYPE_CHECKING
 from whimbrel.directives.command import Command
 from whimbrel.engine.expressions import StringExpression, literal, read_string
-from whimbrel.engine.log.module_log import module_log
+from whimbrel.engine.log.error_log_line import module_log
 from whimbrel.expr.errors import EvalError
 from whimbrel.modules.aaa.mod_authn_core import find_provider
 from whimbrel.modules.support.auth.auth_api import (

@@ -21,7 +21,7 @@ from whimbrel.directives.command import Command
 from whimbrel.directives.spec import Versions
 from whimbrel.engine.expressions import StringExpression, read_string
 from whimbrel.engine.input.body import ready_body
-from whimbrel.engine.log.module_log import module_log
+from whimbrel.engine.log.error_log_line import module_log
 from whimbrel.engine.redirect_chain import client_request
 from whimbrel.expr.errors import EvalError
 from whimbrel.http.syntax.url import escape_uri

@@ -16,7 +16,7 @@ from whimbrel.directives.command import Command
 from whimbrel.directives.spec import Context, Versions
 from whimbrel.directives.tokens import getword
 from whimbrel.engine.expressions import read_string
-from whimbrel.engine.log.module_log import module_log
+from whimbrel.engine.log.error_log_line import module_log
 from whimbrel.modules.support.auth.auth_api import (
     AUTH_GENERAL_ERROR,
     AuthnCoreDirConfig,

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from whimbrel.base.lazy_dataclasses import dataclass
 from whimbrel.base.static_typing import TYPE_CHECKING
-from whimbrel.engine.log.module_log import module_log
+from whimbrel.engine.log.error_log_line import module_log
 from whimbrel.modules.support.auth.auth_api import (
     AUTH_DENIED,
     AUTH_GENERAL_ERROR,

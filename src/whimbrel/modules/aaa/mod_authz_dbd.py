@@ -12,7 +12,7 @@ from whimbrel.base.lazy_dataclasses import dataclass
 from whimbrel.base.numbers import split
 from whimbrel.directives.spec import Versions
 from whimbrel.engine.expressions import StringExpression
-from whimbrel.engine.log.module_log import module_log
+from whimbrel.engine.log.error_log_line import module_log
 from whimbrel.modules.aaa.mod_authz_core.providers import expanded, require_text
 from whimbrel.modules.database.dbd_drivers import DatabaseError
 from whimbrel.modules.database.mod_dbd import query, set_query

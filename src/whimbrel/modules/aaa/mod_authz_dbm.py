@@ -13,7 +13,7 @@ from whimbrel.base.lazy_dataclasses import dataclass
 from whimbrel.base.numbers import split
 from whimbrel.directives.spec import Versions
 from whimbrel.engine.expressions import StringExpression
-from whimbrel.engine.log.module_log import module_log
+from whimbrel.engine.log.error_log_line import module_log
 from whimbrel.engine.request import Request
 from whimbrel.modules.aaa.mod_authz_core.providers import expanded, require_text
 from whimbrel.modules.aaa.mod_authz_owner import GROUP_NOTE

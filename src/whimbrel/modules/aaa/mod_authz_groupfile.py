@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 from whimbrel.base.lazy_dataclasses import dataclass
 from whimbrel.directives.spec import Versions
 from whimbrel.engine.expressions import StringExpression
-from whimbrel.engine.log.module_log import module_log
+from whimbrel.engine.log.error_log_line import module_log
 from whimbrel.modules.aaa.mod_authz_core.providers import expanded, require_text, require_words
 from whimbrel.modules.aaa.mod_authz_owner import GROUP_NOTE
 from whimbrel.modules.core.access_22 import applying, requirements

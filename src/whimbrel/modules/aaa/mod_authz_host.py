@@ -14,7 +14,7 @@ from whimbrel.directives.command import Command
 from whimbrel.directives.spec import Versions
 from whimbrel.engine.explain.decisions import tracer_of
 from whimbrel.engine.expressions import StringExpression
-from whimbrel.engine.log.module_log import module_log
+from whimbrel.engine.log.error_log_line import module_log
 from whimbrel.modules.aaa.allow_deny import (
     AllowDenyDirConfig,
     allow_deny_setters,

@@ -12,13 +12,11 @@ import struct
 
 from whimbrel.base.latin1 import to_bytes
 from whimbrel.base.lazy_dataclasses import dataclass
-from whimbrel.base.static_typing import TYPE_CHECKING, Final
+from whimbrel.base.static_typing import Final
 from whimbrel.http.semantics.headers import Headers
 from whimbrel.modules.cache import cache_control
 from whimbrel.modules.cache.cache_control import CacheControl
-
-if TYPE_CHECKING:
-    from whimbrel.modules.cache.store import CacheInfo
+from whimbrel.modules.cache.store import CacheInfo
 
 VARY_FORMAT: Final = 5
 DISK_FORMAT: Final = 6

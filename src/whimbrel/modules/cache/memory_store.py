@@ -6,14 +6,12 @@ recently used entry, or by GDSF the one with the fewest hits for its size since 
 
 from __future__ import annotations
 
-from whimbrel.base.static_typing import TYPE_CHECKING, Final
+from whimbrel.base.static_typing import Final
 from whimbrel.engine.body import Part
+from whimbrel.engine.request import Request
+from whimbrel.http.semantics.headers import Headers
 from whimbrel.modules.cache.mem_cache_settings import MemCacheServerConfig
 from whimbrel.modules.cache.store import CacheEntry, CacheInfo, CacheStore, EntryWriter, StoreError
-
-if TYPE_CHECKING:
-    from whimbrel.engine.request import Request
-    from whimbrel.http.semantics.headers import Headers
 
 STATE: Final = "mem_cache"  # key in worker_state
 OVERHEAD: Final = 512  # bytes of an entry besides its body and fields

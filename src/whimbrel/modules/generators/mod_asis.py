@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 from whimbrel.base.errors import apr_error
 from whimbrel.base.file_reading import read_regular
 from whimbrel.base.latin1 import to_bytes, to_text
-from whimbrel.engine.log.module_log import module_log
+from whimbrel.engine.log.error_log_line import module_log
 from whimbrel.modules.support.cgi.script_head import SHOWN, ScriptHead
 from whimbrel.registry.module import CompiledHook, Hook, Module, Order, Reads, Scope
 from whimbrel.registry.phases import DECLINED, HANDLER, OK, HookStatus

@@ -13,7 +13,7 @@ from whimbrel.base.file_reading import read_regular
 from whimbrel.base.latin1 import to_bytes, to_text
 from whimbrel.base.lazy_dataclasses import dataclass, field
 from whimbrel.base.numbers import BLANKS, is_digits, split, strip
-from whimbrel.engine.log.module_log import module_log
+from whimbrel.engine.log.error_log_line import module_log
 from whimbrel.http.syntax.url import escape_html, escape_uri
 from whimbrel.modules.support.setters import set_text
 from whimbrel.registry.module import CompiledHook, Hook, Module, Order, Reads, Scope

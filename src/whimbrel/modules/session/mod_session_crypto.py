@@ -20,7 +20,7 @@ from whimbrel.base.programs import may_start_programs
 from whimbrel.directives.command import Command
 from whimbrel.directives.spec import Versions
 from whimbrel.directives.tokens import words as split_words
-from whimbrel.engine.log.module_log import module_log
+from whimbrel.engine.log.error_log_line import module_log
 from whimbrel.modules.session.mod_session import SessionCodec, SessionError
 from whimbrel.modules.session.session_cipher import CipherError, decrypt, encrypt
 from whimbrel.modules.support.programs_not_run import NOT_RUN, note_program

@@ -10,22 +10,17 @@ from __future__ import annotations
 import asyncio
 from abc import abstractmethod
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Any, Final
+from typing import Any, Final
 
-from whimbrel.backends.connection import RelayReader
+from whimbrel.backends.connection import BackendConnection, RelayReader
 from whimbrel.base.bounded_dict import BoundedDict
 from whimbrel.base.doorkeeper import Doorkeeper
-from whimbrel.engine.relay.cache import RelayOffer
-from whimbrel.engine.relay.relay import RELAYABLE, Relay
-
-if TYPE_CHECKING:
-    from whimbrel.backends.connection import BackendConnection
-    from whimbrel.engine.cache.entry import CachedResponse
-    from whimbrel.engine.relay.cache import RelayEntry
-    from whimbrel.engine.relay.relay import RelayClient
-    from whimbrel.engine.request import Request
-    from whimbrel.http.client.answer import AnswerReader
-    from whimbrel.http.syntax.head_shape import SplitHead
+from whimbrel.engine.cache.entry import CachedResponse
+from whimbrel.engine.relay.cache import RelayEntry, RelayOffer
+from whimbrel.engine.relay.relay import RELAYABLE, Relay, RelayClient
+from whimbrel.engine.request import Request
+from whimbrel.http.client.answer import AnswerReader
+from whimbrel.http.syntax.head_shape import SplitHead
 
 # seconds after which the general path passes on what has arrived of an answer
 REST_WAIT: Final = 0.005

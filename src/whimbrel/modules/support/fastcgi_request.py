@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from typing import TYPE_CHECKING, cast
+from typing import cast
 
 from whimbrel.backends.connection import BackendBody, BackendConnection
 from whimbrel.backends.fastcgi import (
@@ -18,15 +18,12 @@ from whimbrel.backends.fastcgi import (
 )
 from whimbrel.engine.body import PipedBytes
 from whimbrel.engine.input.body import level_of
-from whimbrel.http.client.answer import BackendError
+from whimbrel.engine.request import Request
+from whimbrel.http.client.answer import AnswerReader, BackendError, BackendMessage
 from whimbrel.http.http1.chunked import BodyError
 from whimbrel.modules.support.body_sender import BodyInput, BodySender
 from whimbrel.modules.support.cgi.script_head import ScriptHead
 from whimbrel.registry.phases import OK, HookStatus
-
-if TYPE_CHECKING:
-    from whimbrel.engine.request import Request
-    from whimbrel.http.client.answer import AnswerReader, BackendMessage
 
 
 class FastcgiRequest:

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from typing import TYPE_CHECKING, Any, Final
+from collections.abc import Awaitable, Callable
+from typing import Any, Final
 
 from whimbrel.base.numbers import BLANKS
 from whimbrel.config.core_config import CoreDirConfig, CoreServerConfig, merge_levels
 from whimbrel.engine.explain.decisions import OTHER_METHODS, Tracer, tracer_of
 from whimbrel.engine.log.error_log_line import enabled
+from whimbrel.engine.request import Request
 from whimbrel.modules.aaa.mod_authz_core.settings import AuthzCoreDirConfig, Rule, joined
 from whimbrel.modules.support.auth.auth_api import (
     DENIED,
@@ -23,11 +24,6 @@ from whimbrel.modules.support.auth.auth_api import (
 )
 from whimbrel.registry.module import CompiledHook, Reads, Scope
 from whimbrel.registry.phases import DECLINED, OK, HookStatus
-
-if TYPE_CHECKING:
-    from collections.abc import Awaitable
-
-    from whimbrel.engine.request import Request
 
 _WORDS: Final = {
     DENIED: "denied",

@@ -11,9 +11,11 @@ import os
 from whimbrel.base.errors import apr_error
 from whimbrel.base.latin1 import to_bytes
 from whimbrel.base.programs import may_start_programs
-from whimbrel.base.static_typing import TYPE_CHECKING, Final
+from whimbrel.base.static_typing import Final
 from whimbrel.engine.body import FileSegment, Part
+from whimbrel.engine.request import Request
 from whimbrel.http.client.answer import END_OF_FILE
+from whimbrel.http.semantics.headers import Headers
 from whimbrel.modules.cache import disk_format as disk
 from whimbrel.modules.cache.cache_control import vary_names
 from whimbrel.modules.cache.disk_format import DiskInfo, FormatError
@@ -31,10 +33,6 @@ from whimbrel.modules.cache.store import (
     StoreError,
 )
 from whimbrel.modules.dav.mod_dav_fs.new_files import write_all
-
-if TYPE_CHECKING:
-    from whimbrel.engine.request import Request
-    from whimbrel.http.semantics.headers import Headers
 
 MODULE: Final = "cache_disk"
 IN_MEMORY: Final = 64 * 1024  # bytes of a body that is read at once; a longer one is sent from its file

@@ -7,8 +7,10 @@ known are misses.
 from __future__ import annotations
 
 from whimbrel.base.latin1 import to_bytes
-from whimbrel.base.static_typing import TYPE_CHECKING, Final
+from whimbrel.base.static_typing import Final
 from whimbrel.engine.body import Part
+from whimbrel.engine.request import Request
+from whimbrel.http.semantics.headers import Headers
 from whimbrel.modules.cache import disk_format as disk
 from whimbrel.modules.cache.cache_control import vary_names
 from whimbrel.modules.cache.disk_format import DiskInfo, FormatError
@@ -22,10 +24,6 @@ from whimbrel.modules.cache.store import (
     EntryWriter,
     StoreError,
 )
-
-if TYPE_CHECKING:
-    from whimbrel.engine.request import Request
-    from whimbrel.http.semantics.headers import Headers
 
 MODULE: Final = "cache_socache"
 

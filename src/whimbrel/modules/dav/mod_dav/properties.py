@@ -8,9 +8,10 @@ from __future__ import annotations
 
 from collections.abc import Callable, Hashable
 from enum import IntEnum
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 from whimbrel.base.latin1 import to_bytes
+from whimbrel.engine.request import Request
 from whimbrel.engine.specialized.rules import Classify, classifier
 from whimbrel.http.syntax.url import escape_uri
 from whimbrel.modules.dav.mod_dav.errors import DavError
@@ -27,11 +28,8 @@ from whimbrel.modules.dav.mod_dav.provider import (
     PropertyTemplate,
     Resource,
 )
-
-if TYPE_CHECKING:
-    from whimbrel.engine.request import Request
-    from whimbrel.modules.dav.mod_dav.state import LockView
-    from whimbrel.modules.dav.mod_dav.xml_document import Document, XmlElement
+from whimbrel.modules.dav.mod_dav.state import LockView
+from whimbrel.modules.dav.mod_dav.xml_document import Document, XmlElement
 
 DAV_URI: Final = "DAV:"
 LIVE_URIS: Final = {"lp1": DAV_URI, "lp2": "http://apache.org/dav/props/"}

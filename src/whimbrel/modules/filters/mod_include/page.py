@@ -7,14 +7,17 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
-from typing import TYPE_CHECKING, Any, Final
+from typing import Any, Final
 
 from whimbrel.base.accounts import user_numbered
 from whimbrel.base.latin1 import to_bytes
 from whimbrel.base.numbers import is_digits, upper
+from whimbrel.base.regex import Match, Regex
 from whimbrel.config.core_config import OPT_INC_WITH_EXEC, CoreDirConfig
+from whimbrel.engine.body import Part
 from whimbrel.engine.coroutines import run_until_suspended
 from whimbrel.engine.env import uncover
+from whimbrel.engine.request import Request
 from whimbrel.expr.functions import entry
 from whimbrel.http.syntax.url import escape_shell, unescape_loose
 from whimbrel.modules.filters.mod_include.document import Element, Piece
@@ -22,11 +25,6 @@ from whimbrel.modules.filters.mod_include.formatting import formatted_time
 from whimbrel.modules.filters.mod_include.settings import IncludeDirConfig
 from whimbrel.modules.filters.mod_include.variables import LATER, LAZY, Clock, Variables
 from whimbrel.modules.support.cgi.environment import add_cgi_vars, add_common_vars, overlap
-
-if TYPE_CHECKING:
-    from whimbrel.base.regex import Match, Regex
-    from whimbrel.engine.body import Part
-    from whimbrel.engine.request import Request
 
 MAX_GATHERED: Final = 1 << 20  # bytes of a page that are gathered before it becomes a source
 NESTED: Final = "include-document"  # note of a sub-request whose document is included in its parent's

@@ -9,15 +9,13 @@ from __future__ import annotations
 import ctypes
 import os
 from collections.abc import Callable, Iterable
-from typing import TYPE_CHECKING, Any, Final, NamedTuple
+from typing import Any, Final, NamedTuple
 
 from whimbrel.modules.lua.mod_lua.arguments import GONE, LuaError
 from whimbrel.modules.lua.mod_lua.fields import TABLES
 from whimbrel.modules.lua.mod_lua.functions import METHODS, PLAIN
+from whimbrel.modules.lua.mod_lua.request_api import RequestApi
 from whimbrel.modules.lua.mod_lua.settings import LuaFunction
-
-if TYPE_CHECKING:
-    from whimbrel.modules.lua.mod_lua.request_api import RequestApi
 
 _LIBC: Final = ctypes.CDLL(None)
 LARGE: Final = 16 * 1024 * 1024  # bytes of a machine after which memory is returned to the kernel

@@ -3,17 +3,14 @@
 from __future__ import annotations
 
 import os
-from typing import TYPE_CHECKING, Any, Final
+from typing import Any, Final
 
 from whimbrel.base.latin1 import to_bytes
 from whimbrel.config.execute import root_relative
-from whimbrel.engine.request import worker_object
+from whimbrel.engine.request import Request, RequestEngine, worker_object
 from whimbrel.modules.lua.mod_lua.machine import LoadProblem, Machine
+from whimbrel.modules.lua.mod_lua.request_api import RequestApi
 from whimbrel.modules.lua.mod_lua.settings import LuaDirConfig, LuaFunction, LuaServerConfig
-
-if TYPE_CHECKING:
-    from whimbrel.engine.request import Request, RequestEngine
-    from whimbrel.modules.lua.mod_lua.request_api import RequestApi
 
 MAX_IDLE: Final = 64  # machines of one worker that wait for their next call, those of all scopes together
 MAX_IDLE_BYTES: Final = 64 * 1024 * 1024  # memory of these machines

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Final
 
 from whimbrel.config.core_config import OPT_SYM_LINKS, OPT_SYM_OWNER, CoreDirConfig
 from whimbrel.engine import identity
-from whimbrel.engine.log.module_log import module_log
+from whimbrel.engine.log.error_log_line import module_log
 from whimbrel.http.syntax.url import escape_uri
 from whimbrel.modules.mappers.mod_rewrite.compiled import RuleList, rule_list
 from whimbrel.modules.mappers.mod_rewrite.engine import (

@@ -3,20 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import TYPE_CHECKING
 
 from whimbrel.base.numbers import lower
+from whimbrel.config.configuration import Configuration
 from whimbrel.config.core_config import CoreServerConfig
 from whimbrel.config.model import Server
 from whimbrel.config.vhosts import matcher
 from whimbrel.modules.md.mod_md.challenges import ACME_TLS, TLS_ALPN_01
 from whimbrel.modules.md.mod_md.domains import NO_ADMIN, ManagedDomain, is_below, uri
 from whimbrel.modules.md.mod_md.manager import Manager
-from whimbrel.modules.md.mod_md.settings import RENEW_ALWAYS, REQUIRE_OFF, MdServerConfig
-
-if TYPE_CHECKING:
-    from whimbrel.config.configuration import Configuration
-    from whimbrel.modules.md.mod_md.settings import MdGlobalConfig
+from whimbrel.modules.md.mod_md.settings import RENEW_ALWAYS, REQUIRE_OFF, MdGlobalConfig, MdServerConfig
 
 Log = Callable[..., None]
 

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable
-from typing import TYPE_CHECKING, Any, Final
+from typing import Any, Final
 
 from whimbrel.base.lazy_dataclasses import replace
 from whimbrel.base.numbers import is_digits, lower, strtol, strtol_exact
 from whimbrel.base.programs import may_start_programs, report
 from whimbrel.config.core_config import CoreDirConfig, CoreServerConfig
 from whimbrel.engine.relay.relay import RELAYABLE
+from whimbrel.engine.request import Request
 from whimbrel.http.syntax.target import unsplit
 from whimbrel.modules.core.handler import HandlerNames
 from whimbrel.modules.http.methods import make_trace, options
@@ -31,9 +32,6 @@ from whimbrel.modules.support.stand_in_answer import stand_in_answer
 from whimbrel.registry.methods import NAMES
 from whimbrel.registry.module import CompiledHook, Reads, Scope
 from whimbrel.registry.phases import DECLINED, DONE, FORWARD_PROXY, OK, REVERSE_PROXY, HookStatus
-
-if TYPE_CHECKING:
-    from whimbrel.engine.request import Request
 
 _GET, _OPTIONS, _TRACE, _CONNECT = (NAMES.index(name) for name in ("GET", "OPTIONS", "TRACE", "CONNECT"))
 _MODULE: Final = "proxy"

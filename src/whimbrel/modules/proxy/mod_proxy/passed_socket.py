@@ -5,20 +5,17 @@ from __future__ import annotations
 import asyncio
 import os
 import socket
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 from whimbrel.base.errors import apr_error
 from whimbrel.base.latin1 import to_bytes
+from whimbrel.engine.connection import TakeoverEnd
 from whimbrel.engine.identity import server_tokens
 from whimbrel.http.client.answer import TIMEOUT
 from whimbrel.http.semantics.dates import format_http
 from whimbrel.modules.proxy.mod_proxy.scheme import ProxyCall
 from whimbrel.modules.proxy.mod_proxy.tunnels import PlainOrigin
 from whimbrel.registry.phases import DONE, HookStatus
-
-if TYPE_CHECKING:
-    from whimbrel.engine.connection import TakeoverEnd
-
 
 FLUSH: Final = 0.001  # seconds between looks at what the kernel has not taken
 

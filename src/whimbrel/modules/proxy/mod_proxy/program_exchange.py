@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Awaitable, Callable
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 from whimbrel.backends.connection import FOREVER, BackendBody, BackendConnection
 from whimbrel.backends.pool import PoolExhausted
@@ -17,6 +17,7 @@ from whimbrel.base.lazy_dataclasses import dataclass
 from whimbrel.base.numbers import decimal, is_digits
 from whimbrel.engine.body import Aborted
 from whimbrel.engine.live_source import FLUSH_WAIT
+from whimbrel.engine.request import Request
 from whimbrel.http.client.answer import TIMEOUT, BackendMessage
 from whimbrel.http.http1.chunked import BodyError
 from whimbrel.modules.proxy.mod_proxy.backend import (
@@ -35,9 +36,6 @@ from whimbrel.modules.proxy.mod_proxy.scheme import ProxyCall
 from whimbrel.modules.support.body_sender import BodyInput, BodySender
 from whimbrel.modules.support.cgi.script_head import ScriptHead
 from whimbrel.registry.phases import OK, HookStatus
-
-if TYPE_CHECKING:
-    from whimbrel.engine.request import Request
 
 _CHUNKED_REFUSED: Final = "AH01593"
 MAX_DIGITS: Final = 18  # of a length

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 from whimbrel.base.numbers import BLANKS, lower
+from whimbrel.engine.request import Request
 from whimbrel.modules.proxy.mod_proxy.canonical_url import ReverseMaps
 from whimbrel.modules.proxy.mod_proxy.model import (
     BALANCER_PREFIX,
@@ -15,9 +14,6 @@ from whimbrel.modules.proxy.mod_proxy.model import (
 from whimbrel.modules.proxy.mod_proxy.settings import ProxyAlias, ProxyServerConfig
 from whimbrel.modules.support.substitution import is_url
 from whimbrel.registry.phases import REVERSE_PROXY
-
-if TYPE_CHECKING:
-    from whimbrel.engine.request import Request
 
 
 def location_reverse_map(r: Request, maps: ReverseMaps, url: str) -> str:

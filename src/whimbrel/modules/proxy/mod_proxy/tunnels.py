@@ -5,13 +5,11 @@ from __future__ import annotations
 import asyncio
 from abc import ABC, abstractmethod
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Final, cast
+from typing import Final, cast
 
 from whimbrel.backends.tunnel import Tunnel
-
-if TYPE_CHECKING:
-    from whimbrel.engine.connection import TakeoverEnd
-    from whimbrel.engine.request import Request
+from whimbrel.engine.connection import TakeoverEnd
+from whimbrel.engine.request import Request
 
 NO_HALF_CLOSE: Final = "proxy-nohalfclose"  # variable: the end of one side's input ends the tunnel
 

@@ -2,18 +2,20 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from functools import partial
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from whimbrel.base.fnmatch import compile_fnmatch
 from whimbrel.base.lazy_dataclasses import replace
 from whimbrel.base.numbers import lower
+from whimbrel.config.model import Server
 from whimbrel.config.vhosts import matcher
 from whimbrel.engine.identity import scheme as own_scheme
-from whimbrel.engine.log.error_log_line import enabled
-from whimbrel.engine.log.module_log import module_log
+from whimbrel.engine.log.error_log_line import enabled, module_log
+from whimbrel.engine.request import Request
 from whimbrel.engine.walk.matching import regex_matches
-from whimbrel.http.syntax.target import default_port
+from whimbrel.http.syntax.target import UriParts, default_port
 from whimbrel.modules.proxy.mod_proxy.canonical_url import PREFIX, is_proxied
 from whimbrel.modules.proxy.mod_proxy.proxy_pass import MappedPath, interpolate, map_path
 from whimbrel.modules.proxy.mod_proxy.scheme import SCHEMES
@@ -26,13 +28,6 @@ from whimbrel.modules.proxy.mod_proxy.settings import (
 from whimbrel.registry.methods import NAMES
 from whimbrel.registry.module import CompiledHook, PathRules, Reads, Scope
 from whimbrel.registry.phases import DECLINED, DONE, FORWARD_PROXY, OK, REVERSE_PROXY, HookStatus
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
-
-    from whimbrel.config.model import Server
-    from whimbrel.engine.request import Request
-    from whimbrel.http.syntax.target import UriParts
 
 SERVER: str = "proxy-server"
 _CONNECT = NAMES.index("CONNECT")

@@ -6,8 +6,7 @@ from typing import Final
 
 from whimbrel.catalogue.log_sources import source_of
 from whimbrel.config.core_config import CoreServerConfig
-from whimbrel.engine.log.error_log_line import LogLine, enabled
-from whimbrel.engine.log.module_log import module_log
+from whimbrel.engine.log.error_log_line import LogLine, enabled, module_log
 from whimbrel.engine.request import Request
 
 MODULE: Final = "proxy_balancer"

@@ -2,13 +2,9 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
+from whimbrel.engine.request import Request
+from whimbrel.modules.proxy.mod_proxy_balancer.balancer import Balancer, BalancerMember
 from whimbrel.modules.proxy.mod_proxy_balancer.election import best_member, log_choice
-
-if TYPE_CHECKING:
-    from whimbrel.engine.request import Request
-    from whimbrel.modules.proxy.mod_proxy_balancer.balancer import Balancer, BalancerMember
 
 
 class _Rotation:

@@ -8,7 +8,7 @@ from whimbrel.backends.tunnel import Tunnel
 from whimbrel.base.errors import apr_error
 from whimbrel.base.latin1 import to_bytes
 from whimbrel.engine import identity
-from whimbrel.engine.log.module_log import module_log
+from whimbrel.engine.log.error_log_line import module_log
 from whimbrel.engine.request import Request
 from whimbrel.engine.runtime import Address
 from whimbrel.http.client.answer import TIMEOUT

@@ -12,7 +12,7 @@ from collections.abc import Callable
 from select import PIPE_BUF
 from stat import S_ISDIR
 from time import monotonic
-from typing import TYPE_CHECKING, Any, Final
+from typing import Any, Final
 
 from whimbrel.backends.script_lines import MAX_LINE, next_line
 from whimbrel.base.errors import apr_error
@@ -24,6 +24,7 @@ from whimbrel.engine.body import Aborted, PipedBytes, Source
 from whimbrel.engine.input.body import level_of
 from whimbrel.engine.log.error_log_line import LogLine
 from whimbrel.engine.output.filter import FilterType
+from whimbrel.engine.request import Request
 from whimbrel.http.http1.chunked import BodyError
 from whimbrel.http.semantics.headers import Headers
 from whimbrel.http.syntax.url import unescape_loose
@@ -32,12 +33,8 @@ from whimbrel.modules.support.cgi.program import Program, ProgramTimeout
 from whimbrel.modules.support.cgi.script_head import NphHead, ScriptHead
 from whimbrel.modules.support.cgi.script_log import ScriptLog
 from whimbrel.modules.support.stand_in_answer import stand_in_answer
-from whimbrel.registry.phases import DECLINED, OK, HookStatus
-
-if TYPE_CHECKING:
-    from whimbrel.engine.request import Request
-    from whimbrel.registry.module import Scope
-    from whimbrel.registry.phases import HookFn
+from whimbrel.registry.module import Scope
+from whimbrel.registry.phases import DECLINED, OK, HookFn, HookStatus
 
 HANDLERS: Final = ("cgi-script", "application/x-httpd-cgi")
 MAX_ARGUMENTS: Final = 4095

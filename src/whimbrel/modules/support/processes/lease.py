@@ -3,18 +3,15 @@
 from __future__ import annotations
 
 import asyncio
-from typing import TYPE_CHECKING, Any, Final
+from typing import Any, Final
 
 from whimbrel.backends.connection import BackendConnection, ConnectionOwner
 from whimbrel.backends.pool import ConnectionPool, PoolLimits
-from whimbrel.engine.request import worker_object
+from whimbrel.engine.request import RequestEngine, worker_object
+from whimbrel.engine.runtime import Runtime
 from whimbrel.modules.support.processes.manager import ProcessManager
 from whimbrel.modules.support.processes.program import DeathReason, ProgramClass
 from whimbrel.modules.support.processes.table import ProcessRecord
-
-if TYPE_CHECKING:
-    from whimbrel.engine.request import RequestEngine
-    from whimbrel.engine.runtime import Runtime
 
 _POOL: Final = "processes.connections"
 APPLY_TIMEOUT: Final = 64.0  # seconds in which a process must become free (mod_fcgid: 64 attempts)

@@ -3,18 +3,15 @@
 from __future__ import annotations
 
 import asyncio
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 from whimbrel.backends.connection import BackendConnection
 from whimbrel.engine.coroutines import Completion
-from whimbrel.engine.request import worker_object
+from whimbrel.engine.request import Request, RequestEngine, worker_object
 from whimbrel.modules.support.processes.manager import ProcessManager
 from whimbrel.modules.wsgi.mod_wsgi.connections import ProcessConnections
 from whimbrel.modules.wsgi.mod_wsgi.options import DaemonProcess
 from whimbrel.modules.wsgi.mod_wsgi.processes import WsgiPlace, WsgiPool
-
-if TYPE_CHECKING:
-    from whimbrel.engine.request import Request, RequestEngine
 
 MODULE: Final = "wsgi"
 POLL: Final = 0.01  # seconds between two attempts to connect

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 from whimbrel.base.numbers import lower
 from whimbrel.directives.tokens import words as split_words
+from whimbrel.engine.request import Request
 from whimbrel.modules.support.auth.auth_api import (
     AUTH_DENIED,
     AUTH_GENERAL_ERROR,
@@ -23,9 +24,6 @@ from whimbrel.modules.wsgi.mod_wsgi.calls import call, log_type_error
 from whimbrel.modules.wsgi.mod_wsgi.settings import WsgiDirConfig, WsgiScript
 from whimbrel.registry.module import CompiledHook, Reads, Scope
 from whimbrel.registry.phases import DECLINED, OK, HookStatus
-
-if TYPE_CHECKING:
-    from whimbrel.engine.request import Request
 
 MODULE: Final = "wsgi"
 READS: Final = Reads.HEAD | Reads.UNCACHEABLE
