@@ -402,7 +402,6 @@ class BackendBody(LiveSource):
         await self._connection.changed()
 
     def wake(self) -> None:
-        """See LiveSource."""
         self._connection.wake()
 
     def read_now(self) -> bytes | None:

@@ -226,7 +226,6 @@ class FastcgiReader(AnswerReader):
         self._is_closed = False  # standard output is
 
     def feed(self, data: bytes) -> None:
-        """See AnswerReader."""
         if self.done:
             self._end(self.rest + data)
             return
@@ -261,7 +260,6 @@ class FastcgiReader(AnswerReader):
             at += _HEADER.size
 
     def eof(self, cause: str = "") -> None:
-        """See AnswerReader."""
         cause = cause or END_OF_FILE
         if self.done:
             self.reusable = False

@@ -173,7 +173,6 @@ class ConnectionPool(ConnectionOwner):
             self._admit()
 
     def lost(self, connection: BackendConnection) -> None:
-        """Forget a closed connection."""
         if connection in self.idle:
             self.idle.remove(connection)
         self._freed()

@@ -58,7 +58,6 @@ class UwsgiReader(AnswerReader):
         self._head: ResponseHead | None = None  # incomplete
 
     def feed(self, data: bytes) -> None:
-        """See AnswerReader."""
         lines = self._lines
         if lines is None:
             self._add(data)
@@ -67,7 +66,6 @@ class UwsgiReader(AnswerReader):
         self._read(lines, ended=False)
 
     def eof(self, cause: str = "") -> None:
-        """See AnswerReader."""
         lines = self._lines
         if lines is not None:
             self._read(lines, ended=True)

@@ -91,7 +91,6 @@ class FlushingSource(Source):
     __slots__ = ()
 
     async def read(self) -> bytes | None:
-        """See Source."""
         while (data := await self.read_or_flush()) == b"":
             pass
         return data

@@ -39,7 +39,6 @@ class LiveSource(Source):
         """End the present `wait`."""
 
     async def read(self) -> bytes | None:
-        """See Source."""
         while (data := self.read_now()) == b"":
             await self.wait()
         return data

@@ -32,7 +32,6 @@ class CachedHeadResponse(Response):
         self.received_at = now
 
     def head(self, date: bytes) -> bytes:
-        """See Response.head."""
         return self._hit[0].template.serialize_head(self._connection.served, date, self._now)
 
     def on_sent(self, count: int, more: int = 0) -> None:

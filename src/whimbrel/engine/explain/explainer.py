@@ -337,7 +337,6 @@ class TracedHtaccess(HtaccessResolver):
     __slots__ = ()
 
     def layer(self, r: Request, directory: str, rules: HtaccessPolicy, probes: list[Probe]) -> Layer | None:
-        """As in HtaccessResolver."""
         try:
             return super().layer(r, directory, rules, probes)
         except HtaccessError as problem:

@@ -182,7 +182,6 @@ class GatheredSource(FlushingSource):
         return [self]
 
     async def read_or_flush(self) -> bytes | None:
-        """See Source."""
         first = b"".join(self._first)
         self._first.clear()
         if first:
@@ -212,7 +211,6 @@ class TransformedSource(GatheredSource):
 
     @property
     def has_ended(self) -> bool:
-        """Return True if the input has been read."""
         return self._source is None
 
     async def _next(self) -> bytes | None:

@@ -96,7 +96,6 @@ class MemoryEntry(CacheEntry):
         self.request_fields = stored.request_fields
 
     def body(self) -> list[Part]:
-        """Return the body."""
         return [self._stored.data] if self._stored.data else []
 
     def record(self, r: Request) -> bool:
@@ -104,7 +103,6 @@ class MemoryEntry(CacheEntry):
         return False
 
     async def update(self, r: Request, fields: Headers, request_fields: Headers) -> None:
-        """Store other fields."""
         if not self._cache.put(self.key, Stored(self.info, fields, request_fields, self._stored.data)):
             raise StoreError
 
@@ -113,7 +111,6 @@ class MemoryEntry(CacheEntry):
         self._cache.remove(self.key)
 
     async def remove(self, r: Request) -> None:
-        """Remove the entry."""
         self._cache.remove(self.key)
 
     def close(self) -> None:
@@ -137,7 +134,6 @@ class MemoryWriter(EntryWriter):
         self._size = 0
 
     def write(self, data: bytes) -> None:
-        """Append to the body."""
         self._size += len(data)
         if self._size > self._cache.conf.max_object:
             self.abort()
@@ -145,7 +141,6 @@ class MemoryWriter(EntryWriter):
         self._parts.append(data)
 
     async def commit(self, r: Request) -> None:
-        """Store the response."""
         length = r.headers_out.get("Content-Length")
         if self._size < self._cache.conf.min_object or length not in (None, str(self._size)):
             raise StoreError
@@ -174,7 +169,6 @@ class MemoryStore(CacheStore):
         return known
 
     async def open_entry(self, r: Request, key: str) -> CacheEntry | None:
-        """Return the entry of *key*."""
         cache = self._cache(r)
         stored = cache.get(key)
         return None if stored is None else MemoryEntry(cache, key, stored)

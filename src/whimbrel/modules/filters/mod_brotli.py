@@ -82,7 +82,6 @@ class Brotli(Transform):
         self.early = False
 
     def feed(self, data: bytes) -> bytes:
-        """Return the output that there is."""
         if self.early and self._request.header_only:
             self._output.discard()
             return b""
@@ -104,7 +103,6 @@ class Brotli(Transform):
         return out
 
     def finish(self) -> None:
-        """See Transform."""
         if not (self.early and self._request.header_only):
             self._rest = self._compressor.finish()
 

@@ -44,7 +44,6 @@ class DataUrl(Transform):
         return b""
 
     def end(self, data: bytes) -> bytes:
-        """Return the rest."""
         self.early = bool(data)
         return self.feed(data) + b2a_base64(self._rest, newline=False)
 

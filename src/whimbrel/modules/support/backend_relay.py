@@ -135,7 +135,6 @@ class BackendRelayExchange(RelayReader):
         self.cause: str | None = None
 
     def feed(self, data: bytes) -> None:
-        """See AnswerReader."""
         self.data += data
 
     @abstractmethod
@@ -165,7 +164,6 @@ class BackendRelayExchange(RelayReader):
         return self.connection.reader is not self
 
     def eof(self, cause: str = "") -> None:
-        """See AnswerReader."""
         self.cause = cause
 
     def set(self, _value: None) -> None:
@@ -175,11 +173,9 @@ class BackendRelayExchange(RelayReader):
             client.abandon_relay(self)
 
     def cancel(self) -> None:
-        """See RelayExchange."""
         self.set(None)
 
     def close(self) -> None:
-        """See RelayExchange."""
         self._client = None
         self.connection.close()
         self.connection.finish()

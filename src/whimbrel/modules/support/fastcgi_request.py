@@ -195,7 +195,6 @@ class FastcgiBody(BackendBody):
         return super().read_now()
 
     def failed(self, problem: BackendError) -> None:
-        """See BackendBody."""
         self._exchange.log_messages(problem.reasons)
 
     def _end(self) -> None:

@@ -127,9 +127,7 @@ class EchoProtocol(asyncio.Protocol, TimedConnection):
         self._is_draining = True
 
     def close_now(self) -> None:
-        """Close the connection."""
         self._close()
 
     def scoreboard_row(self) -> dict[str, Any]:
-        """Return the scoreboard row of the connection."""
         return connection_row(self._state, self._client, "", self._shown, self._server.name, 0)

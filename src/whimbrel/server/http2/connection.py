@@ -622,7 +622,6 @@ class Http2Connection(asyncio.Protocol, TimedConnection):
             self.transport.close()
 
     def scoreboard_row(self) -> dict[str, Any]:
-        """Return the scoreboard row of this connection."""
         last = next(reversed(self.streams.values()), None)
         head = last.head if last is not None else None
         if self.running:

@@ -62,7 +62,6 @@ class SocacheEntry(CacheEntry):
         )
 
     def body(self) -> list[Part]:
-        """Return the body."""
         return [self._body] if self._body else []
 
     def record(self, r: Request) -> bool:
@@ -82,7 +81,6 @@ class SocacheEntry(CacheEntry):
         await self.remove(r)
 
     async def remove(self, r: Request) -> None:
-        """Remove the entry."""
         await self._cache.remove(r, to_bytes(self.key))
 
     def close(self) -> None:
@@ -184,7 +182,6 @@ class SocacheStore(CacheStore):
     __slots__ = ()
 
     async def open_entry(self, r: Request, key: str) -> CacheEntry | None:
-        """Return the entry of *key*, or of its variant."""
         cache = object_cache(r)
         if cache is None:
             return None

@@ -54,7 +54,6 @@ class FcgidBody(FastcgiBody):
         self._has_paused = False
 
     def read_now(self) -> bytes | None:
-        """See BackendBody."""
         data = super().read_now()
         if data is None and not self._has_paused:
             self._has_paused = True
@@ -62,7 +61,6 @@ class FcgidBody(FastcgiBody):
         return data
 
     async def read(self) -> bytes | None:
-        """See BackendBody."""
         self._has_paused = True
         return await super().read()
 
@@ -71,15 +69,12 @@ class FcgidExchange(FastcgiRequest):
     """The exchange with mod_fcgid's log lines."""
 
     def head_reader(self) -> ScriptHead:
-        """See FastcgiRequest."""
         return ScriptHead(self.r, "core")
 
     def respond(self) -> None:
-        """See FastcgiRequest."""
         self.r.body.append(FcgidBody(self))
 
     def log_stderr(self, text: str) -> None:
-        """See FastcgiRequest."""
         for line in text.rstrip("\n").split("\n"):
             self.r.log("warn", f"mod_fcgid: stderr: {line}", module=MODULE)
 

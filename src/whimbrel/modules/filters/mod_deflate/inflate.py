@@ -49,7 +49,6 @@ class InflatedSource(GatheredSource):
 
     @property
     def has_ended(self) -> bool:
-        """Return True if the input has been read."""
         return self._done
 
     def drop(self) -> None:

@@ -129,7 +129,6 @@ class ProgramSource(Source):
         return await self.read()
 
     async def _read(self) -> bytes | None:
-        """See `read`."""
         data = await self._next()
         self._count += len(data)
         if not data:

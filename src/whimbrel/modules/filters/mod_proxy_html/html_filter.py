@@ -177,7 +177,6 @@ class HtmlSource(Source):
         return [out] if out else []
 
     async def read(self) -> bytes | None:
-        """Return the next bytes."""
         while self._source is not None and not self._held:
             await self._step(await self._source.read())
         return self._take()
@@ -192,7 +191,6 @@ class HtmlSource(Source):
         return self._take()
 
     def read_now(self) -> bytes | None:
-        """Return the bytes that are there."""
         data = self._take()
         return data if data is not None or self._source is None else b""
 

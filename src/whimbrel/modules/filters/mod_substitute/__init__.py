@@ -109,7 +109,6 @@ class Substituted(Transform):
         return b""
 
     def end(self, data: bytes) -> bytes:
-        """Return the rest."""
         if not self._held and 0 < len(data) < self._rules.limit:
             self.early = self.early or b"\n" in data
             return self._run(data)

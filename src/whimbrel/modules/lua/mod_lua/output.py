@@ -130,7 +130,6 @@ class ScriptSource(FlushingSource):
         self._abandon = abandon
 
     async def read_or_flush(self) -> bytes | None:
-        """See Source."""
         output = self._output
         while (data := self.read_now()) == b"" and not output.take_flush():
             await output.wait()
@@ -149,5 +148,4 @@ class ScriptSource(FlushingSource):
             self._abandon()
 
     async def aclose(self) -> None:
-        """See `drop`."""
         self.drop()

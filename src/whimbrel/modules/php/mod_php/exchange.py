@@ -151,7 +151,6 @@ class PhpRequest(FastcgiRequest):
     _is_unopened = False  # PHP could not open the script
 
     def make_reader(self) -> PhpReader:
-        """See FastcgiRequest."""
         return PhpReader(self.messages, keep=self.keep)
 
     async def _next_head(self) -> None:
@@ -174,7 +173,6 @@ class PhpRequest(FastcgiRequest):
         return status
 
     def head_reader(self) -> ScriptHead:
-        """See FastcgiRequest."""
         return PhpHead(self.r, self.messages.module, self.hidden)
 
     def respond(self) -> None:

@@ -103,7 +103,6 @@ class ExchangeBody(BackendBody):
             await self._connection.changed()
 
     def failed(self, problem: BackendError) -> None:
-        """Log why the answer ends early."""
         self._exchange.log_failure(problem)
 
     def drop(self) -> None:

@@ -35,14 +35,12 @@ class CpongReader(AnswerReader):
         self._server = server
 
     def feed(self, data: bytes) -> None:
-        """See AnswerReader."""
         self._data += data
         size = read_cpong(self._data, self._server)
         if size:
             self._end(self._data[size:])
 
     def eof(self, cause: str = "") -> None:
-        """See AnswerReader."""
         read_cpong(b"", self._server, ended=True)
 
 
@@ -80,7 +78,6 @@ class AjpExchange(ProgramExchange):
         self.begin(reader, head, keeps_open=keeps_open)
 
     def body_problem(self) -> BodyError | None:
-        """See ProgramExchange."""
         return self._problem
 
     async def begun(self) -> ResponseHead:

@@ -45,7 +45,6 @@ class OnePieceReader(FastcgiReader):
     received: bytes | None
 
     def feed(self, data: bytes) -> None:
-        """See AnswerReader."""
         self.received = data if self.received is None else b""
         super().feed(data)
 
@@ -64,7 +63,6 @@ class FcgiRelayExchange(ProxyRelayExchange):
     keeps: bool
 
     def receive(self, data: bytes) -> bool:
-        """See BackendRelayExchange."""
         found = output_key(data)
         reply = None if found is None else self.request.replies.get(found[0])
         if found is None or reply is None:
@@ -93,7 +91,6 @@ class FcgiRelay(ProxyRelay):
     def send(
         self, request: RelayEntry, head: SplitHead, client: RelayClient, now: float
     ) -> FcgiRelayExchange | None:
-        """See Relay.send."""
         port = b"%d" % client.connection.client_port
         if len(port) != self._digits or not self._state.is_usable:
             return None

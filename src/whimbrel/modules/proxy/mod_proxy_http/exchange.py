@@ -78,7 +78,6 @@ class ProxiedBody(BackendBody):
         return data
 
     def failed(self, problem: BackendError) -> None:
-        """Log why the answer ends early."""
         self._exchange.log(problem)
 
     def _end(self) -> None:

@@ -75,7 +75,6 @@ class HttpOnePieceReader(ResponseReader):
     _has_begun: bool
 
     def feed(self, data: bytes) -> None:
-        """See AnswerReader."""
         super().feed(data)
         if not self._has_begun:
             self._has_begun = True
@@ -99,7 +98,6 @@ class HttpRelayExchange(ProxyRelayExchange):
     dates: LastDate
 
     def receive(self, data: bytes) -> bool:
-        """See BackendRelayExchange."""
         request = self.request
         last = self.request.last
         if self.data:

@@ -214,7 +214,6 @@ class Http2Body(LiveSource):
         await self._exchange.stream.changed()
 
     def wake(self) -> None:
-        """See LiveSource."""
         self._exchange.stream.wake()
 
     def read_now(self) -> bytes | None:

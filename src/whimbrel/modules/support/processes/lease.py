@@ -84,7 +84,6 @@ class ProcessLease(ConnectionOwner):
         connection.close()
 
     def lost(self, connection: BackendConnection) -> None:
-        """See ConnectionOwner."""
         self._give_back(DeathReason.COMM_ERROR if connection.failure is not None else None)
 
     def _give_back(self, error: DeathReason | None) -> None:

@@ -62,11 +62,9 @@ class _PendingConnection(Completion["BackendConnection | None"]):
     """The wait of a request for a connection; a `QueuedRequest`."""
 
     def is_waiting(self) -> bool:
-        """See QueuedRequest."""
         return not self.done()
 
     def start(self, connection: BackendConnection | None) -> None:
-        """See QueuedRequest."""
         self.set(connection)
 
 

@@ -47,7 +47,6 @@ class WsgiHead(ScriptHead):
         self.r.log("error", f"{text}: {self.r.filename}", module=MODULE)
 
     def malformed(self, shown: str) -> HookStatus:
-        """See ScriptHead."""
         self.script_error(
             f"Malformed header '{shown}' found when reading script headers from daemon process "
             f"'{self._group}'"
@@ -56,14 +55,12 @@ class WsgiHead(ScriptHead):
         return 500
 
     def ended(self, unfinished: str = "") -> HookStatus:
-        """See ScriptHead."""
         words = "Truncated or oversized response headers received from daemon process"
         self.script_error(f"{words} '{self._group}'")
         self.r.status_line = None
         return 500
 
     def timed_out(self) -> HookStatus:
-        """See ScriptHead."""
         words = "Timeout when reading response headers from daemon process"
         self.script_error(f"{words} '{self._group}'")
         self.r.status_line = None
@@ -137,7 +134,6 @@ class WsgiBody(FastcgiBody):
         self._has_paused = False
 
     def read_now(self) -> bytes | None:
-        """See BackendBody."""
         data = super().read_now()
         if data is None and cast("WsgiReader", self._reader).outcome == CUT:
             raise Aborted("the application failed")
@@ -147,14 +143,12 @@ class WsgiBody(FastcgiBody):
         return data
 
     def failed(self, problem: BackendError) -> None:
-        """See BackendBody."""
         r = self._exchange.r
         cause = problem.reasons[-1].cause if problem.reasons else ""
         text = f"mod_wsgi (pid={r.engine.runtime.pid}): Failed to proxy response from daemon."
         r.log("error", text, module=MODULE, cause=cause)
 
     async def read(self) -> bytes | None:
-        """See BackendBody."""
         self._has_paused = True
         return await super().read()
 
@@ -192,7 +186,6 @@ class WsgiExchange(FastcgiRequest):
         self.reader = WsgiRelayReader(min(max_line or MAX_LINE, MAX_HEAD))
 
     def make_reader(self) -> WsgiReader:
-        """See FastcgiRequest."""
         return self.reader
 
     def _send_params(self, variables: Iterable[tuple[str, str]]) -> None:
@@ -240,11 +233,9 @@ class WsgiExchange(FastcgiRequest):
         return super()._read_head()
 
     def head_reader(self) -> WsgiHead:
-        """See FastcgiRequest."""
         return WsgiHead(self.r, self.group) if self.group else EmbeddedHead(self.r, self.group)
 
     def respond(self) -> None:
-        """See FastcgiRequest."""
         reader = cast("WsgiReader", self.connection.reader)
         length = self.r.headers_out.get("Content-Length")
         # a complete body of the announced length needs no source; an empty one has no chunks in embedded mode

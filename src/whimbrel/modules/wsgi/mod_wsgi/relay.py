@@ -70,7 +70,6 @@ class WsgiRelayReader(WsgiReader):
         self.streamed = b""
 
     def feed(self, data: bytes) -> None:
-        """See AnswerReader."""
         if self.received is None:
             self.received = data
             self.streamed = beginning_key(data) or b""
@@ -93,7 +92,6 @@ class WsgiRelayExchange(BackendRelayExchange):
     has_started: bool
 
     def is_waiting(self) -> bool:
-        """See QueuedRequest."""
         return self._client is not None
 
     def start(self, connection: BackendConnection | None) -> None:
@@ -107,13 +105,11 @@ class WsgiRelayExchange(BackendRelayExchange):
         connection.write_gathered()  # at once: it goes to a thread of its own
 
     def close(self) -> None:
-        """See RelayExchange."""
         if self.has_started:
             super().close()
         self._client = None
 
     def receive(self, data: bytes) -> bool:
-        """See BackendRelayExchange."""
         found = output_key(data)
         if found is None:
             return self._begins_stream(data)
@@ -171,7 +167,6 @@ class WsgiRelay(LearnedRelay):
     def send(
         self, request: RelayEntry, head: SplitHead, client: RelayClient, now: float
     ) -> WsgiRelayExchange | None:
-        """See Relay.send."""
         connection = self._pool.take()
         if connection is None and not self._pool.is_full():
             return None
