@@ -42,7 +42,7 @@ def register(configuration: Configuration) -> None:
     from whimbrel.modules.proxy.mod_proxy_balancer.balancer import BalancerMemory, random_nonce
     from whimbrel.modules.proxy.mod_proxy_balancer.hooks import BalancerRequests, BalancerScheme
     from whimbrel.modules.proxy.mod_proxy_balancer.manager_22 import NONCE
-    from whimbrel.modules.proxy.mod_proxy_balancer.methods import ByBusyness, ByRequests, ByTraffic
+    from whimbrel.modules.proxy.mod_proxy_balancer.methods import BY_NAME
     from whimbrel.modules.proxy.mod_proxy_balancer.status import section
 
     add = configuration.modules.register_provider
@@ -52,7 +52,7 @@ def register(configuration: Configuration) -> None:
     add("status", "proxy", section)
     if not configuration.dialect.messages_24:
         add(NONCE, "", random_nonce())
-        for method in (ByRequests(), ByTraffic(), ByBusyness()):
+        for method in BY_NAME.values():
             add("lbmethod", method.name, method)
 
 
