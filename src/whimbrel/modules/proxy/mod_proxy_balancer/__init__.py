@@ -53,7 +53,7 @@ def register(configuration: Configuration) -> None:
     if not configuration.dialect.messages_24:
         add(NONCE, "", random_nonce())
         for method in BY_NAME.values():
-            add("lbmethod", method.name, method)
+            add("lbmethod", method.name, method())
 
 
 MODULE: Final = Module(
