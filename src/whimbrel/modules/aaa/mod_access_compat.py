@@ -1,7 +1,4 @@
-"""mod_access_compat: Order, Allow, Deny and Satisfy in 2.4.
-
-Manual: mod/mod_access_compat.html.
-"""
+"""mod_access_compat: Order, Allow, Deny and Satisfy in 2.4."""
 
 from __future__ import annotations
 

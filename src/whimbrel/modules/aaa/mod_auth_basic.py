@@ -1,7 +1,4 @@
-"""mod_auth_basic: HTTP Basic authentication (RFC 7617).
-
-Manual: mod/mod_auth_basic.html.
-"""
+"""mod_auth_basic: HTTP Basic authentication (RFC 7617)."""
 
 from __future__ import annotations
 

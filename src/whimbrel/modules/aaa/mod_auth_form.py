@@ -1,8 +1,7 @@
 """mod_auth_form (2.4): logins by a form, stored in a session.
 
-Manual: mod/mod_auth_form.html.  A request is authenticated by its session or, if it is a POST of a login
-form, by the form.  A login sent to the page itself may carry the request that it interrupted: method, media
-type and body.
+A request is authenticated by its session or, if it is a POST of a login form, by the form. A login sent to
+the page itself may carry the request that it interrupted: method, media type and body.
 """
 
 from __future__ import annotations

@@ -1,7 +1,4 @@
-"""mod_authn_anon: anonymous users, who give one of a few names and any password.
-
-Manual: mod/mod_authn_anon.html.
-"""
+"""mod_authn_anon: anonymous users, who give one of a few names and any password."""
 
 from __future__ import annotations
 

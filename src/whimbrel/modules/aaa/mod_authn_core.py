@@ -1,7 +1,4 @@
-"""mod_authn_core: AuthType, AuthName and aliases of authentication providers (2.4).
-
-Manual: mod/mod_authn_core.html.
-"""
+"""mod_authn_core: AuthType, AuthName and aliases of authentication providers (2.4)."""
 
 from __future__ import annotations
 

@@ -1,7 +1,6 @@
 """mod_authn_dbd: users and passwords in a database.
 
-Manual: mod/mod_authn_dbd.html.  The first column of the first row is the password; the others are set in the
-environment as AUTHENTICATE_NAME.
+The first column of the first row is the password; the others are set in the environment as AUTHENTICATE_NAME.
 """
 
 from __future__ import annotations

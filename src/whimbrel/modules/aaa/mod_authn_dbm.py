@@ -1,7 +1,6 @@
 """mod_authn_dbm: users and passwords in a DBM file.
 
-Manual: mod/mod_authn_dbm.html.  The key is the user (for Digest ``user:realm``), the value the password and,
-after a colon, arbitrary text.
+The key is the user (for Digest ``user:realm``), the value the password and, after a colon, arbitrary text.
 """
 
 from __future__ import annotations

@@ -1,7 +1,4 @@
-"""mod_authn_file: users and passwords in a text file.
-
-Manual: mod/mod_authn_file.html.
-"""
+"""mod_authn_file: users and passwords in a text file."""
 
 from __future__ import annotations
 

@@ -1,7 +1,4 @@
-"""mod_authn_socache (2.4): cache of credentials that a slow provider found.
-
-Manual: mod/mod_authn_socache.html.
-"""
+"""mod_authn_socache (2.4): cache of credentials that a slow provider found."""
 
 from __future__ import annotations
 

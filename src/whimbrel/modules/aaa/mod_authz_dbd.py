@@ -1,7 +1,4 @@
-"""mod_authz_dbd: Require dbd-group, dbd-login and dbd-logout (2.4).
-
-Manual: mod/mod_authz_dbd.html.
-"""
+"""mod_authz_dbd: Require dbd-group, dbd-login and dbd-logout (2.4)."""
 
 from __future__ import annotations
 

@@ -1,7 +1,7 @@
 """mod_authz_dbm: Require dbm-group and dbm-file-group (2.4), Require group (2.2) by a DBM file of groups.
 
-Manual: mod/mod_authz_dbm.html.  The key is ``user:realm`` or the user.  The value is the comma-separated
-groups, or a whole entry of a file with passwords: ``password:groups[:anything]``.  Names are case-sensitive.
+The key is ``user:realm`` or the user. The value is the comma-separated groups, or a whole entry of a file
+with passwords: ``password:groups[:anything]``. Names are case-sensitive.
 """
 
 from __future__ import annotations

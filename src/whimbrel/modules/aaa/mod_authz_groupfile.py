@@ -1,6 +1,6 @@
 """mod_authz_groupfile: Require group and Require file-group by a text file of groups.
 
-Manual: mod/mod_authz_groupfile.html.  Group names are case-insensitive, user names are case-sensitive.
+Group names are case-insensitive, user names are case-sensitive.
 """
 
 from __future__ import annotations

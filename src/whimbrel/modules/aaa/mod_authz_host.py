@@ -1,6 +1,6 @@
 """mod_authz_host: access by address or host name.
 
-2.4: Require ip, host, forward-dns, local; 2.2: Order, Allow, Deny.  Manual: mod/mod_authz_host.html.
+2.4: Require ip, host, forward-dns, local; 2.2: Order, Allow, Deny.
 """
 
 from __future__ import annotations

@@ -1,7 +1,4 @@
-"""mod_authz_owner: Require file-owner, and the file's group for Require file-group.
-
-Manual: mod/mod_authz_owner.html.
-"""
+"""mod_authz_owner: Require file-owner, and the file's group for Require file-group."""
 
 from __future__ import annotations
 

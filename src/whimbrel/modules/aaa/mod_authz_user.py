@@ -1,7 +1,4 @@
-"""mod_authz_user: Require user and Require valid-user.
-
-Manual: mod/mod_authz_user.html.
-"""
+"""mod_authz_user: Require user and Require valid-user."""
 
 from __future__ import annotations
 

@@ -1,7 +1,4 @@
-"""mod_mem_cache (2.2): the store ``mem`` of mod_cache, in the memory of each worker.
-
-Manual of 2.2: mod/mod_mem_cache.html.
-"""
+"""mod_mem_cache (2.2): the store ``mem`` of mod_cache, in the memory of each worker."""
 
 from __future__ import annotations
 

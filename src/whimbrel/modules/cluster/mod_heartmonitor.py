@@ -1,7 +1,7 @@
 """mod_heartmonitor (2.4): collects the reports of servers, for mod_lbmethod_heartbeat.
 
 They arrive by multicast (HeartbeatListen) or by POST to the handler ``heartbeat``, and are kept in shared
-memory (HeartbeatMaxServers) or in the file of HeartbeatStorage. Manual: mod/mod_heartmonitor.html.
+memory (HeartbeatMaxServers) or in the file of HeartbeatStorage.
 """
 
 from __future__ import annotations

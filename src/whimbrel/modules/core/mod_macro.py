@@ -1,4 +1,4 @@
-"""mod_macro: <Macro>, Use, UndefMacro. Manual: mod/mod_macro.html.
+"""mod_macro: <Macro>, Use, UndefMacro.
 
 A macro's lines are stored as text; Use inserts them, with the arguments replaced, before the next line.
 """

@@ -1,7 +1,6 @@
 """mod_dbd: SQL databases for other modules.
 
-Manual: mod/mod_dbd.html.  Each query runs in a thread with its own connection; the pool's sizes are settings
-without effect.
+Each query runs in a thread with its own connection; the pool's sizes are settings without effect.
 """
 
 from __future__ import annotations

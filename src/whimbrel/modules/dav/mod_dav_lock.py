@@ -1,7 +1,7 @@
 """mod_dav_lock: a lock database for providers of other modules than mod_dav_fs.
 
 Such a provider finds the function of `PROVIDER` under the group ``dav-lock`` and the name ``generic``.  It
-names its resources by URL paths.  Manual: mod/mod_dav_lock.html.
+names its resources by URL paths.
 """
 
 from __future__ import annotations

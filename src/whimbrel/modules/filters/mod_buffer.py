@@ -1,7 +1,4 @@
-"""mod_buffer (2.4): the filter BUFFER joins small pieces of a response or a request body.
-
-Manual: mod/mod_buffer.html.
-"""
+"""mod_buffer (2.4): the filter BUFFER joins small pieces of a response or a request body."""
 
 from __future__ import annotations
 

@@ -1,7 +1,4 @@
-"""mod_data (2.4): the filter DATA turns a response into a URL of the scheme ``data`` (RFC 2397).
-
-Manual: mod/mod_data.html.
-"""
+"""mod_data (2.4): the filter DATA turns a response into a URL of the scheme ``data`` (RFC 2397)."""
 
 from __future__ import annotations
 

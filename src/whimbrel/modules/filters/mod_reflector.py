@@ -1,7 +1,4 @@
-"""mod_reflector (2.4): the handler ``reflector`` returns the body of a POST through the output filters.
-
-Manual: mod/mod_reflector.html.
-"""
+"""mod_reflector (2.4): the handler ``reflector`` returns the body of a POST through the output filters."""
 
 from __future__ import annotations
 

@@ -1,6 +1,6 @@
 """mod_request (2.4): retains request bodies, so that several readers can read them.
 
-A body longer than KeptBodySize is refused. Manual: mod/mod_request.html.
+A body longer than KeptBodySize is refused.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """mod_xml2enc: detects the charset of documents and converts them to UTF-8, for mod_proxy_html.
 
 The filter xml2enc changes the Content-Type and cuts the META element that it makes false. A charset that
-libxml2 knows is left to its parser; others are converted here. Manual: mod/mod_xml2enc.html.
+libxml2 knows is left to its parser; others are converted here.
 """
 
 from __future__ import annotations

@@ -1,7 +1,4 @@
-"""mod_asis: files that contain their own header fields.
-
-Manual: mod/mod_asis.html.
-"""
+"""mod_asis: files that contain their own header fields."""
 
 from __future__ import annotations
 

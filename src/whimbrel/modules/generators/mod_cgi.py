@@ -1,7 +1,4 @@
-"""mod_cgi: CGI programs.
-
-Manual: mod/mod_cgi.html.
-"""
+"""mod_cgi: CGI programs."""
 
 from __future__ import annotations
 

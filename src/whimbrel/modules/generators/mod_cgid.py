@@ -1,6 +1,6 @@
 """mod_cgid: CGI programs started by a separate process in httpd.
 
-Here it differs from mod_cgi in messages and names of directives only. Manual: mod/mod_cgid.html.
+Here it differs from mod_cgi in messages and names of directives only.
 """
 
 from __future__ import annotations

@@ -1,7 +1,4 @@
-"""mod_mime: media type, language, encoding, charset, handler and filters by file name extensions.
-
-Manual: mod/mod_mime.html.
-"""
+"""mod_mime: media type, language, encoding, charset, handler and filters by file name extensions."""
 
 from __future__ import annotations
 

@@ -1,7 +1,7 @@
 """mod_http2: settings of HTTP/2 connections; server/http2 implements the protocol.
 
 The server reads the `Http2ServerConfig` of a server from the provider ("http2", "settings"). Numbers of
-workers have no effect, since one event loop serves all streams. Manual: mod/mod_http2.html.
+workers have no effect, since one event loop serves all streams.
 """
 
 from __future__ import annotations

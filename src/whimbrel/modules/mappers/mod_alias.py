@@ -1,8 +1,7 @@
 """mod_alias: aliases and redirects.
 
-Manual: mod/mod_alias.html. Server-level redirects and aliases apply at URL translation, redirects first;
-those of sections and .htaccess files in the fix-up phase. A Redirect or Alias without URL path (2.4) takes an
-expression string.
+Server-level redirects and aliases apply at URL translation, redirects first; those of sections and .htaccess
+files in the fix-up phase. A Redirect or Alias without URL path (2.4) takes an expression string.
 """
 
 from __future__ import annotations

@@ -1,7 +1,4 @@
-"""mod_dir: index files, trailing slash redirects, FallbackResource.
-
-Manual: mod/mod_dir.html.
-"""
+"""mod_dir: index files, trailing slash redirects, FallbackResource."""
 
 from __future__ import annotations
 

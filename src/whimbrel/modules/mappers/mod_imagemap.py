@@ -1,7 +1,4 @@
-"""mod_imagemap: server-side image maps.
-
-Manual: mod/mod_imagemap.html. Points are in pixels from the top left corner.
-"""
+"""mod_imagemap: server-side image maps. Points are in pixels from the top left corner."""
 
 from __future__ import annotations
 

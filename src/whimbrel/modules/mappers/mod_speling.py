@@ -1,7 +1,4 @@
-"""mod_speling: corrects misspelled file names in URLs.
-
-Manual: mod/mod_speling.html.
-"""
+"""mod_speling: corrects misspelled file names in URLs."""
 
 from __future__ import annotations
 

@@ -1,7 +1,4 @@
-"""mod_userdir: maps /~name to a directory of a user.
-
-Manual: mod/mod_userdir.html.
-"""
+"""mod_userdir: maps /~name to a directory of a user."""
 
 from __future__ import annotations
 

@@ -1,7 +1,4 @@
-"""mod_vhost_alias: document roots and script directories built from the host's name or address.
-
-Manual: mod/mod_vhost_alias.html.
-"""
+"""mod_vhost_alias: document roots and script directories built from the host's name or address."""
 
 from __future__ import annotations
 

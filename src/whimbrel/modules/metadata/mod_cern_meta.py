@@ -1,7 +1,4 @@
-"""mod_cern_meta: response fields from a meta file of the CERN server (``.web/NAME.meta``).
-
-Manual: mod/mod_cern_meta.html.
-"""
+"""mod_cern_meta: response fields from a meta file of the CERN server (``.web/NAME.meta``)."""
 
 from __future__ import annotations
 

@@ -1,7 +1,7 @@
 """mod_mime_magic: media types by content, for files without a type by name.
 
-Manual: mod/mod_mime_magic.html.  Rules come from MimeMagicFile.  If none matches, a text may be recognized by
-its words; compressed data is decompressed and examined.
+Rules come from MimeMagicFile. If none matches, a text may be recognized by its words; compressed data is
+decompressed and examined.
 """
 
 from __future__ import annotations

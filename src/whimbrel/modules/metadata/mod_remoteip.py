@@ -1,6 +1,6 @@
 """mod_remoteip: the client's address as reported by trusted proxies.
 
-Manual: mod/mod_remoteip.html.  `Connection.useragent_ip` holds the address until the request is logged.
+`Connection.useragent_ip` holds the address until the request is logged.
 """
 
 from __future__ import annotations

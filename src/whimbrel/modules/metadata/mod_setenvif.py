@@ -1,7 +1,6 @@
 """mod_setenvif: environment variables set by conditions on the request.
 
-Manual: mod/mod_setenvif.html.  The server's own lines run in post_read_request, those of sections and
-.htaccess files in header_parser.
+The server's own lines run in post_read_request, those of sections and .htaccess files in header_parser.
 """
 
 from __future__ import annotations

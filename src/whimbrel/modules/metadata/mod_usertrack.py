@@ -1,7 +1,4 @@
-"""mod_usertrack: a cookie that identifies the visitor.
-
-Manual: mod/mod_usertrack.html.
-"""
+"""mod_usertrack: a cookie that identifies the visitor."""
 
 from __future__ import annotations
 

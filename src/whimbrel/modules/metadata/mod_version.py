@@ -1,4 +1,4 @@
-"""mod_version: <IfVersion>.  Manual: mod/mod_version.html."""
+"""mod_version: <IfVersion>."""
 
 from __future__ import annotations
 

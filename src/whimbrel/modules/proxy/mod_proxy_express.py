@@ -1,7 +1,7 @@
 """mod_proxy_express: mass reverse proxying; a DBM file maps host names to back ends.
 
-Manual: mod/mod_proxy_express.html. The directives are the server's, wherever they stand. Location
-fields of back ends pass unchanged: httpd adds a ProxyPassReverse for none of them.
+The directives are the server's, wherever they stand. Location fields of back ends pass unchanged: httpd adds
+a ProxyPassReverse for none of them.
 """
 
 from __future__ import annotations

@@ -1,9 +1,8 @@
 """mod_session (2.4): per-visitor values, loaded before the handler runs and saved before the response is
 sent.
 
-Manual: mod/mod_session.html.  Modules that register under "session_store" store sessions; those under
-"session_seal" encode their text.  The text is ``key=value&key=value``, escaped as forms are; the key
-``expiry`` is microseconds since the epoch.
+Modules that register under "session_store" store sessions; those under "session_seal" encode their text. The
+text is ``key=value&key=value``, escaped as forms are; the key ``expiry`` is microseconds since the epoch.
 """
 
 from __future__ import annotations

@@ -1,8 +1,7 @@
 """mod_session_crypto (2.4): sessions encrypted before they are stored, compatible with httpd's.
 
-Manual: mod/mod_session_crypto.html.  The first passphrase encrypts, each of them decrypts.  Needs the
-`cryptography` package (extra "session-crypto"); a configuration that enables encryption does not start
-without it.
+The first passphrase encrypts, each of them decrypts. Needs the `cryptography` package (extra "session-
+crypto"); a configuration that enables encryption does not start without it.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """mod_session_dbd (2.4): sessions stored in a database, under a random key in a cookie or under the user's
 name.
 
-Manual: mod/mod_session_dbd.html.  The statements are those that DBDPrepareSQL labels.
+The statements are those that DBDPrepareSQL labels.
 """
 
 from __future__ import annotations

@@ -1,7 +1,6 @@
 """mod_authnz_ldap: users of an LDAP directory, and Require lines about them.
 
-Manual: mod/mod_authnz_ldap.html. mod_ldap has the connections. A directory that does not respond lets
-nobody in.
+mod_ldap has the connections. A directory that does not respond lets nobody in.
 """
 
 from __future__ import annotations

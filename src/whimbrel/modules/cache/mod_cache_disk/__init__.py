@@ -1,7 +1,7 @@
 """mod_cache_disk (2.2: mod_disk_cache): the store ``disk`` of mod_cache.
 
 `store.py` reads and writes entries. Entries of both versions have the files of 2.4, whose header names its
-body. Manual: mod/mod_cache_disk.html.
+body.
 """
 
 from __future__ import annotations

@@ -1,7 +1,4 @@
-"""mod_cache_socache (2.4): the store ``socache`` of mod_cache, in a shared object cache.
-
-Manual: mod/mod_cache_socache.html.
-"""
+"""mod_cache_socache (2.4): the store ``socache`` of mod_cache, in a shared object cache."""
 
 from __future__ import annotations
 

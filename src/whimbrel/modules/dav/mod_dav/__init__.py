@@ -3,7 +3,7 @@
 Files: settings; handler (the table of methods), propfind, proppatch, properties, methods (PUT to MOVE),
 lock_methods, options; validation and if_header (conditions); locks (the lock database); xml_document,
 multistatus, errors, fields, uri; provider (what a repository implements).
-Manual: mod/mod_dav.html.  Must not import: server, cli.
+Must not import: server, cli.
 """
 
 from __future__ import annotations

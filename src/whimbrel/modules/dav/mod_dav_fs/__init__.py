@@ -2,7 +2,7 @@
 
 Files: file_resource, uploads (PUT), transfer (COPY, MOVE, DELETE), property_store (dead properties),
 new_files.
-Manual: mod/mod_dav_fs.html.  Must not import: server, cli.
+Must not import: server, cli.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """mod_filter: output filters whose providers are selected when a response begins.
 
 FilterDeclare, FilterProvider, FilterChain, FilterProtocol, FilterTrace; in 2.4 also AddOutputFilterByType.
-Manual: mod/mod_filter.html. Must not import: other modules.
+Must not import: other modules.
 """
 
 from __future__ import annotations

@@ -1,7 +1,4 @@
-"""mod_include: Server Side Includes, documents with elements that the server executes.
-
-Manual: mod/mod_include.html.
-"""
+"""mod_include: Server Side Includes, documents with elements that the server executes."""
 
 from __future__ import annotations
 

@@ -1,7 +1,7 @@
 """mod_substitute: the filter SUBSTITUTE replaces text in response bodies.
 
 Public: MODULE; files: patterns (one pattern), lines (httpd's rules, line by line), pages (many lines at
-once). Manual: mod/mod_substitute.html. Must not import: server, cli.
+once). Must not import: server, cli.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
 """mod_autoindex: listings of directories without an index file.
 
-Manual: mod/mod_autoindex.html. The handler is in `listing`.
+The handler is in `listing`.
 """
 
 from __future__ import annotations

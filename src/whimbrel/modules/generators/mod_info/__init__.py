@@ -1,6 +1,6 @@
 """mod_info: the configuration of the server as a page, handler server-info.
 
-page.py writes it. Manual: mod/mod_info.html.
+page.py writes it.
 """
 
 from __future__ import annotations

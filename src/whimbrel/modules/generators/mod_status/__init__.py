@@ -1,6 +1,6 @@
 """mod_status: the state of the workers, as a page and as ``key: value`` lines, and for Prometheus.
 
-Manual: mod/mod_status.html. `state` reads the runtime's scoreboard, `page` and `metrics` format it.
+`state` reads the runtime's scoreboard, `page` and `metrics` format it.
 """
 
 from __future__ import annotations

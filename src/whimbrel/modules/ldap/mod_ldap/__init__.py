@@ -1,6 +1,6 @@
 """mod_ldap: connections to LDAP directories and caches of their answers, for other modules; ``ldap-status``.
 
-`python-ldap` (extra "ldap") speaks the protocol, in threads of the worker. Manual: mod/mod_ldap.html.
+`python-ldap` (extra "ldap") speaks the protocol, in threads of the worker.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
 """mod_lua: functions in Lua as handlers, hooks, authorization providers and filters.
 
-`lupa` (extra "lua") is the interpreter; each call runs in a thread of the worker. Manual: mod/mod_lua.html.
+`lupa` (extra "lua") is the interpreter; each call runs in a thread of the worker.
 """
 
 from __future__ import annotations

@@ -1,7 +1,4 @@
-"""Type maps: files that list the variants of a resource.
-
-Manual: mod/mod_negotiation.html#typemaps.
-"""
+"""Type maps: files that list the variants of a resource. Manual: mod/mod_negotiation.html#typemaps."""
 
 from __future__ import annotations
 

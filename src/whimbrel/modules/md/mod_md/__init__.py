@@ -3,7 +3,6 @@
 The master installs staged certificates at each start and gives mod_ssl their files (`start`, `activation`);
 a thread of one worker renews (`driver`, `renewal`), all workers answer challenges from the store (`store`).
 Needs the packages `acme` and `cryptography` (extra "acme") where domains are defined.
-Manual: mod/mod_md.html.
 """
 
 from __future__ import annotations

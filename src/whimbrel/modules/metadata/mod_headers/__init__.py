@@ -1,9 +1,9 @@
 """mod_headers: modification of request and response fields.
 
 Public: MODULE; files: lines (parsing), actions (compiled lines).
-Manual: mod/mod_headers.html.  RequestHeader runs in the fix-up phase.  Header is an output filter.  It
-changes the table for all responses (``always``) and then, for ordinary responses, the one for successful ones
-(``onsuccess``, the default).  ``early`` lines of a server run as soon as the request has been read.
+RequestHeader runs in the fix-up phase. Header is an output filter. It changes the table for all responses
+(``always``) and then, for ordinary responses, the one for successful ones (``onsuccess``, the default).
+``early`` lines of a server run as soon as the request has been read.
 Must not import: server, cli.
 """
 

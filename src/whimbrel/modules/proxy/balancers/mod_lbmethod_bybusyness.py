@@ -1,7 +1,4 @@
-"""mod_lbmethod_bybusyness (2.4): the member with the fewest requests in hand.
-
-Manual: mod/mod_lbmethod_bybusyness.html.
-"""
+"""mod_lbmethod_bybusyness (2.4): the member with the fewest requests in hand."""
 
 from __future__ import annotations
 

@@ -1,7 +1,4 @@
-"""mod_lbmethod_byrequests (2.4): members get requests by their load factors.
-
-Manual: mod/mod_lbmethod_byrequests.html.
-"""
+"""mod_lbmethod_byrequests (2.4): members get requests by their load factors."""
 
 from __future__ import annotations
 

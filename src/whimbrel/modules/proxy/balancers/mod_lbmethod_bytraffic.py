@@ -1,7 +1,4 @@
-"""mod_lbmethod_bytraffic (2.4): the member with the least traffic for its load factor.
-
-Manual: mod/mod_lbmethod_bytraffic.html.
-"""
+"""mod_lbmethod_bytraffic (2.4): the member with the least traffic for its load factor."""
 
 from __future__ import annotations
 

@@ -1,7 +1,7 @@
 """mod_lbmethod_heartbeat (2.4): members by chance, in proportion to the idle workers that they report.
 
 The reports come from mod_heartmonitor: from its shared memory if it has any (HeartbeatMaxServers), else from
-the file of HeartbeatStorage. Manual: mod/mod_lbmethod_heartbeat.html.
+the file of HeartbeatStorage.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """mod_proxy_balancer: balancers of mod_proxy, and the handler balancer-manager.
 
 `balancer.py`: shared state; `election.py`, `sessions.py`: the choice of a member; `hooks.py`: what mod_proxy
-calls; `manager.py`: the handler; `persistence.py`: BalancerPersist. Manual: mod/mod_proxy_balancer.html.
+calls; `manager.py`: the handler; `persistence.py`: BalancerPersist.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""mod_proxy_fcgi: back ends that speak FastCGI. Manual: mod/mod_proxy_fcgi.html.
+"""mod_proxy_fcgi: back ends that speak FastCGI.
 
 Files: settings, canonical (URLs), environment, handler. Connections come from mod_proxy.
 Must not import: server, cli.

@@ -1,6 +1,6 @@
 """mod_proxy_hcheck (2.4): members of balancers are checked periodically; failing ones are not used.
 
-`checks.py` has the checks, which run in one worker. Manual: mod/mod_proxy_hcheck.html.
+`checks.py` has the checks, which run in one worker.
 """
 
 from __future__ import annotations

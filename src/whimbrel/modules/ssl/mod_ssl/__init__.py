@@ -2,7 +2,6 @@
 
 Settings, start-up checks, access checks and variables; `Connection.tls` has the facts of a client's session.
 Certificates are read by the package `cryptography` (extra "tls"), imported where TLS is used.
-Manual: mod/mod_ssl.html.
 """
 
 from __future__ import annotations
