@@ -12,11 +12,10 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Final, Protocol, cast
 
-from whimbrel.backends.reader import AnswerReader, BackendError
 from whimbrel.engine.body import Aborted
 from whimbrel.engine.coroutines import Completion
 from whimbrel.engine.live_source import LiveSource
-from whimbrel.http.client.answer import TIMEOUT
+from whimbrel.http.client.answer import TIMEOUT, AnswerReader, BackendError
 
 if TYPE_CHECKING:
     from whimbrel.engine.tls import BackendTlsParameters

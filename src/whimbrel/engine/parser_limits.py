@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from whimbrel.config.configuration import Configuration
 from whimbrel.config.core_config import CoreServerConfig
-from whimbrel.http.syntax.head import HeadLimits, ParserOptions
+from whimbrel.http.syntax.line_reader import HeadLimits, ParserOptions
 
 
 def head_limits(server: CoreServerConfig) -> HeadLimits:

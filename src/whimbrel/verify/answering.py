@@ -24,7 +24,8 @@ from whimbrel.engine.pipeline.error import error_document
 from whimbrel.engine.request import Request
 from whimbrel.engine.response import Response
 from whimbrel.engine.tls import PLAIN_NOTE, PLAIN_REQUEST
-from whimbrel.http.syntax.head import Head, InputState, read_head
+from whimbrel.http.syntax.head import Head, read_head
+from whimbrel.http.syntax.line_reader import InputState
 from whimbrel.verify.answer import Answer
 from whimbrel.verify.assumptions import USER_KEY
 from whimbrel.verify.probe import Probe, TlsFacts

@@ -30,8 +30,9 @@ from whimbrel.engine.specialized.budget import LearnedBudget
 from whimbrel.engine.specialized.directories import SpecializedResponses
 from whimbrel.engine.specialized.split_path import LineParts
 from whimbrel.engine.tls import TlsSession
-from whimbrel.http.syntax.head import Head, HeadLimits
+from whimbrel.http.syntax.head import Head
 from whimbrel.http.syntax.head_shape import NO_SHAPE, HeadShapes, Pieces, SplitHead, line_of
+from whimbrel.http.syntax.line_reader import HeadLimits
 
 MAX_BODY: Final = 512 * 1024
 MAX_WEIGHT: Final = 2 * MAX_BODY  # bytes of one response with what belongs to it

@@ -31,7 +31,7 @@ if TYPE_CHECKING:
     from whimbrel.engine.relay.relay import Relay
     from whimbrel.engine.request import Request
     from whimbrel.engine.response import Response
-    from whimbrel.http.syntax.head import HeadLimits
+    from whimbrel.http.syntax.line_reader import HeadLimits
 
 # bounds of the requests to one address of the server, by bytes and by key, of their heads, and of the answers
 # to each

@@ -20,7 +20,8 @@ from whimbrel.base.lazy_re import compile
 from whimbrel.base.numbers import decimal, upper
 from whimbrel.http.http1.response import invalid_field
 from whimbrel.http.semantics.headers import Headers, Pair
-from whimbrel.http.syntax.head import Head, HeadError, HeadLimits, LogMessage, ParserOptions, head_from_parts
+from whimbrel.http.syntax.head import Head, HeadError, head_from_parts
+from whimbrel.http.syntax.line_reader import HeadLimits, LogMessage, ParserOptions
 
 PREFACE: Final = b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n"
 VERSION: Final = (2, 0)
@@ -371,25 +372,3 @@ _known_fields = lru_cache(maxsize=256)(_fields_of)
 def goaway(last_stream: int, code: int, text: bytes = b"") -> bytes:
     """A GOAWAY frame."""
     return (8 + len(text)).to_bytes(3) + b"\x07\0\0\0\0\0" + last_stream.to_bytes(4) + code.to_bytes(4) + text
-
-
-__all__ = [
-    "ONE_HOP",
-    "PREFACE",
-    "ConnectionFault",
-    "HeadTooLong",
-    "MalformedRequest",
-    "RawField",
-    "LogMessage",
-    "ErrorCode",
-    "answer_fields",
-    "check_trailers",
-    "client_settings",
-    "goaway",
-    "is_field",
-    "promised_request",
-    "raw_head",
-    "read_request",
-    "refused_request",
-    "upgraded",
-]

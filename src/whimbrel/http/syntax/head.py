@@ -30,19 +30,6 @@ from whimbrel.http.syntax.line_reader import (
 from whimbrel.http.syntax.request_line import RequestLine, parse_request_line
 from whimbrel.http.syntax.target import UriParts
 
-__all__ = [
-    "InputState",
-    "Head",
-    "HeadError",
-    "HeadLimits",
-    "HeadReader",
-    "ParserOptions",
-    "LogMessage",
-    "head_from_parts",
-    "read_complete",
-    "read_head",
-]
-
 HeaderBlockCache = dict[
     bytes, tuple[dict[str, Pair], str, int | None] | None
 ]  # by their bytes, with host name and port; None: they came once

@@ -102,7 +102,7 @@ class Conversion:
 
     def convert(self, data: bytes) -> bytes:
         """Return the output for *data*; raise CharsetFailure."""
-        from whimbrel.modules.support.iconv import EILSEQ
+        from errno import EILSEQ
 
         waiting = len(self._rest)
         data = self._rest + data

@@ -7,7 +7,7 @@ system.
 from __future__ import annotations
 
 import ctypes
-from errno import E2BIG, EILSEQ, EINVAL
+from errno import E2BIG
 from functools import lru_cache
 from typing import Any, Final
 
@@ -97,6 +97,3 @@ def byte_table(target: str, source: str) -> bytes | None:
     """
     out, count, _ = Iconv(target, source).convert(_BYTES)
     return out if count == len(out) == len(_BYTES) else None
-
-
-__all__ = ["E2BIG", "EILSEQ", "EINVAL", "Iconv", "byte_table"]

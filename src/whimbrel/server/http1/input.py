@@ -12,8 +12,8 @@ from typing import TYPE_CHECKING, Final
 from whimbrel.engine.input.body import EARLY_BODY_NOTE, RequestBody, invalid_length_body
 from whimbrel.engine.output.headers import final_request
 from whimbrel.http.http1.chunked import BodyError, ChunkedBody, LengthBody
-from whimbrel.http.syntax.head import Head, HeadReader, InputState, read_complete
-from whimbrel.http.syntax.line_reader import LogMessage
+from whimbrel.http.syntax.head import Head, HeadReader, read_complete
+from whimbrel.http.syntax.line_reader import InputState, LogMessage
 from whimbrel.server.http1.state import BUSY, DISCARD, READY
 from whimbrel.server.worker.read_timeout import ReadDeadline, start
 from whimbrel.server.worker.state import FOREVER

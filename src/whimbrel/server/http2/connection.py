@@ -33,7 +33,6 @@ from whimbrel.http.http2.hpack import MAX_SENT_LIST, FieldBlock
 from whimbrel.http.http2.protocol import (
     ConnectionFault,
     ErrorCode,
-    LogMessage,
     MalformedRequest,
     check_trailers,
     client_settings,
@@ -42,6 +41,7 @@ from whimbrel.http.http2.protocol import (
 )
 from whimbrel.http.http2.websocket import KEY, is_extended_connect, read_extended
 from whimbrel.http.syntax.head import Head
+from whimbrel.http.syntax.line_reader import LogMessage
 from whimbrel.server.http2.cached_responses import CachedResponder
 from whimbrel.server.http2.push import Pusher
 from whimbrel.server.http2.security import is_suitable

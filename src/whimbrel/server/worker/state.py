@@ -19,7 +19,8 @@ from whimbrel.engine.cache.fd_cache import FdCache
 from whimbrel.engine.engine import Engine
 from whimbrel.engine.parser_limits import head_limits, head_rules
 from whimbrel.http.semantics.dates import format_http
-from whimbrel.http.syntax.head import HeaderBlockCache, HeadLimits, ParserOptions
+from whimbrel.http.syntax.head import HeaderBlockCache
+from whimbrel.http.syntax.line_reader import HeadLimits, ParserOptions
 
 if TYPE_CHECKING:
     from whimbrel.engine.relay.relay import DeferredWriter

@@ -7,7 +7,8 @@ import re
 import pytest
 
 from whimbrel.http.http1.chunked import BodyError, ChunkedBody, LengthBody
-from whimbrel.http.syntax.head import HeadLimits, ParserOptions, read_head
+from whimbrel.http.syntax.head import read_head
+from whimbrel.http.syntax.line_reader import HeadLimits, ParserOptions
 
 
 def parse(data, step, rules=None):

@@ -36,7 +36,6 @@ _KIND_CODES: Final = {
     "boolean": "AH01490",
 }
 MODULE_NAME: Final = "lua"
-__all__ = ["METHODS", "PLAIN", "TABLES", "RequestApi", "LuaError"]
 
 
 class RequestApi:

@@ -12,13 +12,12 @@ from typing import Final
 
 from whimbrel.backends.connection import FOREVER, BackendBody, BackendConnection
 from whimbrel.backends.pool import PoolExhausted
-from whimbrel.backends.reader import AnswerReader, BackendError, ResponseHead
 from whimbrel.base.lazy_dataclasses import dataclass
 from whimbrel.base.numbers import decimal, is_digits
 from whimbrel.engine.body import Aborted
 from whimbrel.engine.live_source import FLUSH_WAIT
 from whimbrel.engine.request import Request
-from whimbrel.http.client.answer import TIMEOUT, BackendMessage
+from whimbrel.http.client.answer import TIMEOUT, AnswerReader, BackendError, BackendMessage, ResponseHead
 from whimbrel.http.http1.chunked import BodyError
 from whimbrel.modules.proxy.mod_proxy.backend import (
     Route,

@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING, Final
 from whimbrel.backends.ajp import AjpRequest, body_message, cping
 from whimbrel.backends.ajp_reader import AjpReader, read_cpong
 from whimbrel.backends.connection import BackendConnection
-from whimbrel.backends.reader import AnswerReader, BackendError, BackendMessage, ResponseHead
 from whimbrel.engine import identity
 from whimbrel.engine.coroutines import yield_to_loop
+from whimbrel.http.client.answer import AnswerReader, BackendError, BackendMessage, ResponseHead
 from whimbrel.http.http1.chunked import BodyError
 from whimbrel.modules.proxy.mod_proxy.program_exchange import ProgramExchange
 from whimbrel.modules.support.reverse_dns import NAME_NOTE, client_address

@@ -135,6 +135,3 @@ def _begin(call: ProxyCall, origin: PlainOrigin, name: str) -> None:
 
     limit = float("inf") if old else r.plan.server_core.timeout
     begin_tunnel(r, origin, head, timeout=limit, is_half_closing=not old, closed=closed)
-
-
-__all__ = ["handle", "is_allowed", "split_target"]
