@@ -6,6 +6,7 @@ recently used entry, or by GDSF the one with the fewest hits for its size since 
 
 from __future__ import annotations
 
+from whimbrel.base.lazy_dataclasses import dataclass, field
 from whimbrel.base.static_typing import Final
 from whimbrel.engine.body import Part
 from whimbrel.engine.request import Request
@@ -117,21 +118,17 @@ class MemoryEntry(CacheEntry):
         """Release nothing."""
 
 
+@dataclass(slots=True, eq=False)
 class MemoryWriter(EntryWriter):
     """A response until it is complete.  Bound: MCacheMaxObjectSize."""
 
-    __slots__ = ("_cache", "_fields", "_info", "_key", "_parts", "_request_fields", "_size")
-
-    def __init__(
-        self, cache: MemoryCache, key: str, info: CacheInfo, fields: Headers, request_fields: Headers
-    ) -> None:
-        self._cache = cache
-        self._key = key
-        self._info = info
-        self._fields = fields
-        self._request_fields = request_fields
-        self._parts: list[bytes] = []
-        self._size = 0
+    _cache: MemoryCache
+    _key: str
+    _info: CacheInfo
+    _fields: Headers
+    _request_fields: Headers
+    _parts: list[bytes] = field(init=False, default_factory=list)
+    _size: int = field(init=False, default=0)
 
     def write(self, data: bytes) -> None:
         self._size += len(data)

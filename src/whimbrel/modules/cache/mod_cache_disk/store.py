@@ -10,6 +10,7 @@ import os
 
 from whimbrel.base.errors import apr_error
 from whimbrel.base.latin1 import to_bytes
+from whimbrel.base.lazy_dataclasses import dataclass, field
 from whimbrel.base.programs import may_start_programs
 from whimbrel.base.static_typing import Final
 from whimbrel.engine.body import FileSegment, Part
@@ -201,53 +202,27 @@ def remove_directories(r: Request, root: str, base: str) -> None:
         directory = directory.rpartition("/")[0]
 
 
+@dataclass(slots=True, eq=False)
 class DiskWriter(EntryWriter):
-    """Files of a response that is being stored.
+    """Files of a response that is being stored."""
 
-    Attributes:
-        pattern: name of temporary files, for the log.
-    """
+    _paths: DiskPaths
+    _key: str
+    _facts: DiskInfo
+    _fields: Headers
+    _request_fields: Headers
+    _vary: str | None
+    _maximum: int | None = None
+    _minimum: int = 0
+    _file: int = field(init=False, default=-1)
+    _data: str = field(init=False, default="")
+    _temporary: list[str] = field(init=False, default_factory=list)
+    size: int = field(init=False, default=0)
 
-    __slots__ = (
-        "_data",
-        "_facts",
-        "_fields",
-        "_file",
-        "_key",
-        "_maximum",
-        "_minimum",
-        "_paths",
-        "_request_fields",
-        "_temporary",
-        "_vary",
-        "pattern",
-        "size",
-    )
-
-    def __init__(
-        self,
-        paths: DiskPaths,
-        key: str,
-        facts: DiskInfo,
-        fields: Headers,
-        request_fields: Headers,
-        vary: str | None,
-        maximum: int | None = None,
-        minimum: int = 0,
-    ) -> None:
-        self._paths = paths
-        self._key = key
-        self._facts = facts
-        self._fields = fields
-        self._request_fields = request_fields
-        self._vary = vary
-        self._maximum = maximum
-        self._minimum = minimum
-        self._file = -1
-        self._data = ""
-        self._temporary: list[str] = []
-        self.pattern = f"{paths.root}/{disk.TEMPORARY}XXXXXX"
-        self.size = 0
+    @property
+    def pattern(self) -> str:
+        """Return the name of temporary files, for the log."""
+        return f"{self._paths.root}/{disk.TEMPORARY}XXXXXX"
 
     def _make(self) -> tuple[int, str]:
         """Return a new temporary file."""

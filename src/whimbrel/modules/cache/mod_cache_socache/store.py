@@ -7,6 +7,7 @@ known are misses.
 from __future__ import annotations
 
 from whimbrel.base.latin1 import to_bytes
+from whimbrel.base.lazy_dataclasses import dataclass, field
 from whimbrel.base.static_typing import Final
 from whimbrel.engine.body import Part
 from whimbrel.engine.request import Request
@@ -87,40 +88,19 @@ class SocacheEntry(CacheEntry):
         """Release nothing: the body is in memory."""
 
 
+@dataclass(slots=True, eq=False)
 class SocacheWriter(EntryWriter):
     """A response in memory until it is complete.  Bound: CacheSocacheMaxSize."""
 
-    __slots__ = (
-        "_body",
-        "_cache",
-        "_fields",
-        "_info",
-        "_is_head",
-        "_key",
-        "_limit",
-        "_request_fields",
-        "_size",
-    )
-
-    def __init__(
-        self,
-        cache: ObjectCache,
-        key: str,
-        info: CacheInfo,
-        fields: Headers,
-        request_fields: Headers,
-        is_head: bool,
-        limit: int = 0,
-    ) -> None:
-        self._cache = cache
-        self._key = key
-        self._info = info
-        self._fields = fields
-        self._request_fields = request_fields
-        self._is_head = is_head
-        self._limit = limit
-        self._size = 0
-        self._body: list[bytes] = []
+    _cache: ObjectCache
+    _key: str
+    _info: CacheInfo
+    _fields: Headers
+    _request_fields: Headers
+    _is_head: bool
+    _limit: int = 0
+    _size: int = field(init=False, default=0)
+    _body: list[bytes] = field(init=False, default_factory=list)
 
     def write(self, data: bytes) -> None:
         """Append to the body; that of a response to HEAD is only counted."""

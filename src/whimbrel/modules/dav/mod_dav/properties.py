@@ -11,6 +11,7 @@ from enum import IntEnum
 from typing import Final
 
 from whimbrel.base.latin1 import to_bytes
+from whimbrel.base.lazy_dataclasses import dataclass, field
 from whimbrel.engine.request import Request
 from whimbrel.engine.specialized.rules import Classify, classifier
 from whimbrel.http.syntax.url import escape_uri
@@ -167,23 +168,16 @@ class MediaTypes:
                 self._classes[group] = found
 
 
+@dataclass(slots=True, eq=False)
 class FormattedTexts:
     """Texts about files, from what *describe* writes about a template; *types* are None if none of the
     properties depends on the media type.
     """
 
-    __slots__ = ("_describe", "_by_type", "_template", "_types")
-
-    def __init__(
-        self,
-        template: PropertyTemplate | None,
-        describe: Callable[[PropertySource, MediaType], Described],
-        types: MediaTypes | None,
-    ) -> None:
-        self._template = template
-        self._describe = describe
-        self._types = types
-        self._by_type: dict[MediaType, FileText | None] = {}
+    _template: PropertyTemplate | None
+    _describe: Callable[[PropertySource, MediaType], Described]
+    _types: MediaTypes | None
+    _by_type: dict[MediaType, FileText | None] = field(init=False, default_factory=dict)
 
     def find(self, directory: str, name: str) -> FileText | None:
         """Return the function for one file; see MemberTexts."""
