@@ -122,15 +122,16 @@ async def _names(r: Request, directory: str, slices: Slices) -> list[str]:
 def _redirect(r: Request, path: str) -> HookStatus:
     target = escape_uri(path) + (f"?{r.args}" if r.args is not None else "")
     r.headers_out.set("Location", r.engine.construct_url(r, target))
-    referer = r.headers_in.get("Referer")
-    tail = f" from {referer}" if referer is not None else ""
-    r.log(
-        "info",
-        f"Fixed spelling: {r.uri} to {target}{tail}",
-        code="AH03224" if referer is not None else "AH03225",
-        module="speling",
-    )
+    _log(r, f"Fixed spelling: {r.uri} to {target}", "AH03224", "AH03225")
     return 301
+
+
+def _log(r: Request, text: str, code_from: str, code: str) -> None:
+    """Log a correction, with the page that has the link."""
+    referer = r.headers_in.get("Referer")
+    if referer is not None:
+        text += f" from {referer}"
+    r.log("info", text, code=code if referer is None else code_from, module="speling")
 
 
 def _choices(r: Request, before: str, similar: list[tuple[int, str]]) -> HookStatus:
@@ -159,13 +160,7 @@ def _choices(r: Request, before: str, similar: list[tuple[int, str]]) -> HookSta
         for (reason, _name), path in zip(similar, paths, strict=True)
     )
     r.env["VARIANTS"] = f"{r.env['VARIANTS']}, {variants}" if "VARIANTS" in r.env else variants
-    tail = f" from {referer}" if referer is not None else ""
-    r.log(
-        "info",
-        f"Spelling fix: {r.uri}: {len(similar)} candidates{tail}",
-        code="AH03226" if referer is not None else "AH03227",
-        module="speling",
-    )
+    _log(r, f"Spelling fix: {r.uri}: {len(similar)} candidates", "AH03226", "AH03227")
     return 300
 
 

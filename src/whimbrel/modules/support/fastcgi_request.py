@@ -205,6 +205,32 @@ class FastcgiBody(BackendBody):
         super()._end()
 
 
+class PausedBody(FastcgiBody):
+    """The body of an answer whose end is not known when the response head is made."""
+
+    __slots__ = ("_has_paused",)
+
+    def __init__(self, exchange: FastcgiRequest) -> None:
+        super().__init__(exchange)
+        self._has_paused = False
+
+    def read_now(self) -> bytes | None:
+        data = super().read_now()
+        if data is None:
+            self.check_end()
+            if not self._has_paused:
+                self._has_paused = True
+                return b""
+        return data
+
+    def check_end(self) -> None:
+        """Raise Aborted if the answer has not ended in good order."""
+
+    async def read(self) -> bytes | None:
+        self._has_paused = True
+        return await super().read()
+
+
 def log_refusal(r: Request, problem: BodyError) -> None:
     """Log why a request body cannot be read."""
     reason = problem.reason

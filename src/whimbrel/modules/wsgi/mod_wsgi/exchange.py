@@ -16,7 +16,7 @@ from whimbrel.http.client.answer import BackendError
 from whimbrel.http.semantics.status import status_line
 from whimbrel.modules.core.filters_by_type import set_content_type
 from whimbrel.modules.support.cgi.script_head import MAX_HEAD, ScriptHead, named_values, replace_values
-from whimbrel.modules.support.fastcgi_request import FastcgiBody, FastcgiRequest
+from whimbrel.modules.support.fastcgi_request import FastcgiRequest, PausedBody
 from whimbrel.modules.wsgi.mod_wsgi.records import (
     CUT,
     LEVELS,
@@ -124,33 +124,20 @@ class EmbeddedHead(WsgiHead):
         return OK
 
 
-class WsgiBody(FastcgiBody):
-    """The body of an answer; as in mod_wsgi, its end is not known when the response head is made."""
+class WsgiBody(PausedBody):
+    """The body of an answer."""
 
-    __slots__ = ("_has_paused",)
+    __slots__ = ()
 
-    def __init__(self, exchange: FastcgiRequest) -> None:
-        super().__init__(exchange)
-        self._has_paused = False
-
-    def read_now(self) -> bytes | None:
-        data = super().read_now()
-        if data is None and cast("WsgiReader", self._reader).outcome == CUT:
+    def check_end(self) -> None:
+        if cast("WsgiReader", self._reader).outcome == CUT:
             raise Aborted("the application failed")
-        if data is None and not self._has_paused:
-            self._has_paused = True
-            return b""
-        return data
 
     def failed(self, problem: BackendError) -> None:
         r = self._exchange.r
         cause = problem.reasons[-1].cause if problem.reasons else ""
         text = f"mod_wsgi (pid={r.engine.runtime.pid}): Failed to proxy response from daemon."
         r.log("error", text, module=MODULE, cause=cause)
-
-    async def read(self) -> bytes | None:
-        self._has_paused = True
-        return await super().read()
 
 
 class WsgiExchange(FastcgiRequest):
