@@ -252,9 +252,7 @@ class BackendConnection(asyncio.Protocol):
             self.close()
 
     def read_by(self, reader: AnswerReader, data: bytes, cause: str | None) -> None:
-        """Let *reader* read the answer in place of one that has taken *data* as it was; *cause*: see
-        `AnswerReader.eof`, None if the input has not ended.
-        """
+        """Let *reader* go on for one that took *data* as it was; *cause*: see `AnswerReader.eof`."""
         self.reader = reader
         self._relay = None
         if data:

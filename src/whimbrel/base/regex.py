@@ -203,10 +203,7 @@ def _pcre(pattern: str, ignore_case: bool, version22: bool) -> Any:
 
 
 def _is_anchored(pattern: str) -> bool:
-    """Return True if *pattern* begins with ``^`` and has no alternative outside of groups.
-
-    True is a hint about costs: a wrong one makes a search slower.
-    """
+    """Return True if *pattern* begins with ``^`` and has no alternative: a hint about costs."""
     if not pattern.startswith("^"):
         return False
     depth = 0

@@ -266,9 +266,7 @@ class _Proof:
 
 
 def _single(body: Any) -> tuple[str, Any] | None:
-    """Return the name and value of the item of one character that is all of *body*, which `re` repeats
-    without recursion; None where it is more.
-    """
+    """Return name and value of the one-character item that *body* is, which `re` repeats; or None."""
     if len(body) != 1:
         return None
     name = str(body[0][0])

@@ -27,9 +27,7 @@ ALL: Final = int(Context.OR_ALL)
 
 @dataclass(frozen=True, slots=True)
 class Override:
-    """The directives that a .htaccess file may have: class bits with the Nonfatal ones, the Options of
-    ``Options=``, the names of AllowOverrideList.
-    """
+    """What a .htaccess file may have: class bits, the Options of ``Options=``, AllowOverrideList."""
 
     bits: int
     options: int

@@ -198,10 +198,7 @@ def literal(text: str) -> StringExpression:
 
 
 def reads_of(names: frozenset[str]) -> Reads:
-    """Return what an expression depends on, as `Reads` of a hook.
-
-    An evaluation records what it read in the request: time, client, files.
-    """
+    """Return what an expression depends on, as `Reads`; an evaluation records what it read."""
     reads = Reads.HEAD
     if CLIENT in names:
         reads |= Reads.CLIENT

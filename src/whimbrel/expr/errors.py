@@ -12,9 +12,7 @@ class ExprError(Exception):
 
 
 class EvalError(Exception):
-    """An expression without a value for this request; *reason* is httpd's, after "Evaluation of expression
-    from FILE:LINE failed: ".
-    """
+    """An expression has no value; *reason*: httpd's, after "Evaluation of expression from ... failed"."""
 
     def __init__(self, reason: str) -> None:
         super().__init__(reason)

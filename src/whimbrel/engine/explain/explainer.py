@@ -164,9 +164,7 @@ def _satisfy(r: Request, detail: str) -> str:
 
 
 def _old_lines(r: Request) -> list[Decision]:
-    """Return the Require lines of 2.2, each with True if it applies to the request's method; every module
-    that knows the first word evaluates it.
-    """
+    """Return 2.2's Require lines, each with True if it applies to the request's method."""
     return [
         Decision(
             " ".join(("Require", line.name, *line.words)),

@@ -107,9 +107,7 @@ def normalize(
 
 
 def _without_dots(path: str, merge: bool) -> tuple[str, bool]:
-    """Remove dot segments; return the path, and True if it never went above its beginning.  With *merge*
-    empty segments are ignored.
-    """
+    """Remove dot segments; return the path, and True if it stayed below; *merge*: no empty ones."""
     root = "/" if path[:1] == "/" else ""
     segments: list[str] = []
     inside = True
@@ -127,9 +125,7 @@ def _without_dots(path: str, merge: bool) -> tuple[str, bool]:
 
 
 def getparents(path: str) -> str:
-    """Return 2.2's normal form: without dot segments, with empty segments.  ``/..`` removes the root's slash,
-    which makes the path invalid.
-    """
+    """Return 2.2's normal form, with empty segments; ``/..`` removes the root's slash: invalid."""
     if "." not in path:
         return path
     parts = path.split("/")

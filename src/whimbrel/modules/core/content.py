@@ -77,9 +77,7 @@ def set_handler(cmd: Command, conf: CoreDirConfig, words: list[str]) -> None:
 
 
 def add_filter_by_type(cmd: Command, conf: CoreDirConfig, words: list[str]) -> None:
-    """Set AddOutputFilterByType of 2.2: filters (separated by ``;``) of a media type, compared with case;
-    wildcards have no effect.
-    """
+    """Set AddOutputFilterByType of 2.2: filters between ``;`` of a type, exact, no wildcards."""
     names = words[0].split(";")
     if not names[0]:
         raise ConfigError("invalid filter name")

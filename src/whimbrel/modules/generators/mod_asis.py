@@ -23,10 +23,7 @@ _MAX_BYTES = 1 << 30
 
 
 def read_head(r: Request, data: bytes) -> bytes:
-    """Read the fields at the beginning of *data* into the response; return the rest.
-
-    Errors are logged and cause an empty response.
-    """
+    """Read the fields at *data*'s beginning; return the rest. An error empties the response."""
     head = ScriptHead(r, "asis")
     at = 0
     while at < len(data):

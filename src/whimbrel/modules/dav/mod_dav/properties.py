@@ -170,9 +170,7 @@ class MediaTypes:
 
 @dataclass(slots=True, eq=False)
 class FormattedTexts:
-    """Texts about files, from what *describe* writes about a template; *types* are None if none of the
-    properties depends on the media type.
-    """
+    """Texts about files as *describe* writes about a template; *types* None: no type matters."""
 
     _template: PropertyTemplate | None
     _describe: Callable[[PropertySource, MediaType], Described]

@@ -27,10 +27,7 @@ RUN = 32  # entries that are sorted in one step
 
 @dataclass(slots=True)
 class Entry:
-    """One line of a listing.
-
-    *size* and *modified* (microseconds) are -1 if unknown or hidden; *is_directory* is set with FoldersFirst.
-    """
+    """A line of a listing; *size*, *modified* (microseconds) -1: unknown; *is_directory*: first."""
 
     name: str
     parent: bool = False

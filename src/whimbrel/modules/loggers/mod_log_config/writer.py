@@ -360,10 +360,7 @@ class AccessLogger:
         return item.text(original, final)
 
     def freeze(self, r: Request, *, any_query: bool = False) -> CachedLine:
-        """Evaluate the parts that are constant for every use of a cached response.
-
-        *any_query*: the uses may have different request lines.
-        """
+        """Evaluate what is constant for all uses of a cached response; *any_query*: lines may differ."""
         original = first_request(r)
         final = last_request(r)
         texts = tuple(
