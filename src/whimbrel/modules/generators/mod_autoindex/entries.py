@@ -104,10 +104,6 @@ def html_title(path: str) -> str | None:
     return None if match is None else re.sub("[\r\n]", " ", match[1].lstrip("\r\n"))
 
 
-def _media(sub: Request) -> str | None:
-    return None if sub.content_type is None else strip(sub.content_type.partition(";")[0])
-
-
 def _shown(sub: Request, conf: AutoindexDirConfig) -> bool:
     if not (is_directory(sub.finfo) or is_file(sub.finfo)):
         return False
@@ -132,7 +128,7 @@ async def make_entry(
     if not options & (IndexOption.FANCY | IndexOption.TABLE):
         return entry
     entry.modified = sub.finfo.st_mtime_ns // 1000
-    kind = _media(sub)
+    kind = None if sub.content_type is None else strip(sub.content_type.partition(";")[0])
     encoding = ", ".join(sub.content_encodings) or None
     entry.icon = find_item(conf.icons, path, kind, encoding, is_dir)
     entry.alt = find_item(conf.alts, path, kind, encoding, is_dir)

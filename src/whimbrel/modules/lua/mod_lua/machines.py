@@ -7,7 +7,7 @@ from typing import Any, Final
 
 from whimbrel.base.latin1 import to_bytes
 from whimbrel.config.execute import root_relative
-from whimbrel.engine.request import Request, RequestEngine, worker_object
+from whimbrel.engine.request import Request, worker_object
 from whimbrel.modules.lua.mod_lua.machine import LoadProblem, Machine
 from whimbrel.modules.lua.mod_lua.request_api import RequestApi
 from whimbrel.modules.lua.mod_lua.settings import LuaDirConfig, LuaFunction, LuaServerConfig
@@ -55,11 +55,6 @@ class Machines:
                 del idle[oldest]
 
 
-def machines_of(engine: RequestEngine) -> Machines:
-    """Return the machines of this worker."""
-    return worker_object(engine, _MACHINES, Machines)
-
-
 def script_of(r: Request, function: LuaFunction) -> LuaFunction:
     """Return *function* with the absolute path of its file, relative to LuaRoot."""
     if function.text is not None:
@@ -77,7 +72,7 @@ class Lease:
     def __init__(self, r: Request, function: LuaFunction) -> None:
         conf: LuaDirConfig = r.dir_config(LuaDirConfig)
         self.function = function
-        self._machines = machines_of(r.engine)
+        self._machines = worker_object(r.engine, _MACHINES, Machines)
         self._paths = conf.package_path, conf.package_cpath
         self._code_cache = conf.code_cache
         self._version = r.engine.server_field(r)
