@@ -6,11 +6,13 @@ client that the handshake has not checked?  httpd: ssl_hook_ReadReq, ssl_hook_Ac
 
 from __future__ import annotations
 
-from typing import Any, Final
+from typing import TYPE_CHECKING, Any, Final
 
 from whimbrel.modules.ssl.mod_ssl.certificate_checks import Verification
 from whimbrel.modules.ssl.mod_ssl.settings import CRL_NONE, OFF, SslServerConfig
-from whimbrel.modules.ssl.mod_ssl.start import TlsServer
+
+if TYPE_CHECKING:
+    from whimbrel.modules.ssl.mod_ssl.start import TlsServer
 
 HOSTS: Final = "hosts"  # name of the provider of the group "ssl": hosts.Hosts
 # values of SSLVHostSNIPolicy

@@ -7,20 +7,18 @@ import ssl
 from copy import copy
 from hashlib import sha256
 from importlib.util import find_spec
-from typing import Any, Final
+from typing import TYPE_CHECKING, Any, Final
 
 from cryptography import x509
 
 from whimbrel.base.dialect import Dialect
 from whimbrel.base.errors import MissingPackage, StartError
 from whimbrel.base.latin1 import to_bytes
-from whimbrel.engine.tls import TlsContext
 from whimbrel.modules.ssl.mod_ssl import dh_groups
 from whimbrel.modules.ssl.mod_ssl.backend_contexts import load, set_protocols
 from whimbrel.modules.ssl.mod_ssl.certificate_checks import Verification
 from whimbrel.modules.ssl.mod_ssl.context_checks import files_of
 from whimbrel.modules.ssl.mod_ssl.key_files import certificates, read
-from whimbrel.modules.ssl.mod_ssl.openssl import OpenSslContext
 from whimbrel.modules.ssl.mod_ssl.sessions import note_name
 from whimbrel.modules.ssl.mod_ssl.settings import (
     CRL_CHAIN,
@@ -31,8 +29,12 @@ from whimbrel.modules.ssl.mod_ssl.settings import (
     VERIFY_NONE,
     SslServerConfig,
 )
-from whimbrel.modules.ssl.mod_ssl.start import TlsServer
 from whimbrel.modules.ssl.mod_ssl.start_messages import failure, refusal
+
+if TYPE_CHECKING:
+    from whimbrel.engine.tls import TlsContext
+    from whimbrel.modules.ssl.mod_ssl.openssl import OpenSslContext
+    from whimbrel.modules.ssl.mod_ssl.start import TlsServer
 
 _BEFORE_13: Final = frozenset(PROTOCOLS) - {"TLSv1.3"}
 TICKETS: Final = 1  # of a handshake of TLS 1.3: a second one is a tenth of its work, and few clients use it

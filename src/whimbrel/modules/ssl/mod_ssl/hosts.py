@@ -9,15 +9,13 @@ from __future__ import annotations
 import ssl
 from collections.abc import Callable
 from time import time
-from typing import Any, Final
+from typing import TYPE_CHECKING, Any, Final
 
 from whimbrel.base.lazy_dataclasses import dataclass, field
-from whimbrel.config.configuration import Configuration
 from whimbrel.config.core_config import CoreServerConfig
 from whimbrel.config.model import Server
 from whimbrel.engine.connection import Connection
 from whimbrel.engine.log.error_log_line import LogLine
-from whimbrel.engine.request import RequestEngine
 from whimbrel.engine.tls import TlsChoice, TlsContext, TlsObject, TlsSession
 from whimbrel.http.client.answer import END_OF_FILE
 from whimbrel.http.syntax.client_hello import TLS_1_2, ClientHello
@@ -28,7 +26,11 @@ from whimbrel.modules.ssl.mod_ssl.key_files import KeyPair
 from whimbrel.modules.ssl.mod_ssl.library_errors import library_line, library_text
 from whimbrel.modules.ssl.mod_ssl.sessions import LibrarySession, StandardSession
 from whimbrel.modules.ssl.mod_ssl.settings import ON, SslServerConfig
-from whimbrel.modules.ssl.mod_ssl.start import TlsServer
+
+if TYPE_CHECKING:
+    from whimbrel.config.configuration import Configuration
+    from whimbrel.engine.request import RequestEngine
+    from whimbrel.modules.ssl.mod_ssl.start import TlsServer
 
 HTTP1 = "http/1.1"
 HTTP2 = "h2"

@@ -12,7 +12,7 @@ import ssl
 import weakref
 from collections.abc import Callable
 from threading import get_ident
-from typing import Any, Final
+from typing import TYPE_CHECKING, Any, Final
 
 from cryptography import x509
 from cryptography.hazmat.primitives.serialization import Encoding
@@ -22,9 +22,11 @@ from OpenSSL._util import ffi, lib
 from whimbrel.base.latin1 import to_bytes
 from whimbrel.engine.log.error_log_line import LogLine
 from whimbrel.modules.ssl.mod_ssl.certificate_checks import Verification
-from whimbrel.modules.ssl.mod_ssl.client_status import ClientStatus
-from whimbrel.modules.ssl.mod_ssl.key_files import KeyPair
-from whimbrel.modules.ssl.mod_ssl.stapling import Stapling
+
+if TYPE_CHECKING:
+    from whimbrel.modules.ssl.mod_ssl.client_status import ClientStatus
+    from whimbrel.modules.ssl.mod_ssl.key_files import KeyPair
+    from whimbrel.modules.ssl.mod_ssl.stapling import Stapling
 
 OP_NO_RESUMPTION_ON_RENEGOTIATION: Final = 0x00010000
 CHUNK: Final = 64 * 1024

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
 from cryptography import x509
 from cryptography.hazmat.primitives.asymmetric.types import PrivateKeyTypes
@@ -25,7 +25,6 @@ from whimbrel.modules.ssl.mod_ssl.key_files import (
 )
 from whimbrel.modules.ssl.mod_ssl.pass_phrases import RETRIES, PassPhrases
 from whimbrel.modules.ssl.mod_ssl.settings import OFF
-from whimbrel.modules.ssl.mod_ssl.start import TlsServer
 from whimbrel.modules.ssl.mod_ssl.start_messages import (
     MISMATCH,
     NO_CERTIFICATE,
@@ -38,6 +37,9 @@ from whimbrel.modules.ssl.mod_ssl.start_messages import (
     failure,
     library_error,
 )
+
+if TYPE_CHECKING:
+    from whimbrel.modules.ssl.mod_ssl.start import TlsServer
 
 _NO_PHRASE: Final = "Init: Unable to read pass phrase [Hint: key introduced or changed before restart?]"
 _CA: Final = "server certificate is a CA certificate (BasicConstraints: CA == TRUE !?)"

@@ -7,17 +7,20 @@ twice at its first start.
 from __future__ import annotations
 
 from importlib.util import find_spec
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
 from whimbrel.base.errors import MissingPackage, StartError
 from whimbrel.base.lazy_dataclasses import dataclass, field
 from whimbrel.config.configuration import Configuration
 from whimbrel.config.model import Server, Stage
-from whimbrel.modules.ssl.mod_ssl.key_files import KeyPair
 from whimbrel.modules.ssl.mod_ssl.settings import OFF, ON, SslProxyDirConfig, SslServerConfig
-from whimbrel.modules.ssl.mod_ssl.stapling import Stapling
 from whimbrel.modules.ssl.mod_ssl.start_messages import MODULE, Line
 from whimbrel.registry.settings import UNSET, merge, with_defaults
+
+if TYPE_CHECKING:
+    from whimbrel.modules.ssl.mod_ssl.key_files import KeyPair
+    from whimbrel.modules.ssl.mod_ssl.stapling import Stapling
+    from whimbrel.modules.ssl.mod_ssl.start_messages import Line
 
 HTTP_PORT = 80
 HTTPS_PORT = 443

@@ -12,7 +12,7 @@ from collections.abc import Callable
 from select import PIPE_BUF
 from stat import S_ISDIR
 from time import monotonic
-from typing import Any, Final
+from typing import TYPE_CHECKING, Any, Final
 
 from whimbrel.backends.script_lines import MAX_LINE, next_line
 from whimbrel.base.errors import apr_error
@@ -31,10 +31,12 @@ from whimbrel.http.syntax.url import unescape_loose
 from whimbrel.modules.support.cgi.environment import add_cgi_vars, add_common_vars, environment
 from whimbrel.modules.support.cgi.program import Program, ProgramTimeout
 from whimbrel.modules.support.cgi.script_head import NphHead, ScriptHead
-from whimbrel.modules.support.cgi.script_log import ScriptLog
 from whimbrel.modules.support.stand_in_answer import stand_in_answer
 from whimbrel.registry.module import Scope
 from whimbrel.registry.phases import DECLINED, OK, HookFn, HookStatus
+
+if TYPE_CHECKING:
+    from whimbrel.modules.support.cgi.script_log import ScriptLog
 
 HANDLERS: Final = ("cgi-script", "application/x-httpd-cgi")
 MAX_ARGUMENTS: Final = 4095
