@@ -12,11 +12,7 @@ from whimbrel.engine.log.error_log_line import module_log
 from whimbrel.expr.errors import EvalError
 from whimbrel.modules.aaa.mod_authn_core import find_provider
 from whimbrel.modules.support.auth.auth_api import (
-    AUTH_DENIED,
-    AUTH_GENERAL_ERROR,
-    AUTH_GRANTED,
-    AUTH_USER_FOUND,
-    AUTH_USER_NOT_FOUND,
+    Authn,
     AuthnProvider,
     BoundAuthn,
     auth_name,
@@ -136,9 +132,9 @@ def make_authenticate(scope: Scope) -> CompiledHook:
             return 401
         r.user, password = given
         result = await _check_password(r, checks, settings.digest, realm, password)
-        if result == AUTH_GRANTED:
+        if result == Authn.GRANTED:
             return OK
-        if not settings.authoritative and result != AUTH_DENIED:
+        if not settings.authoritative and result != Authn.DENIED:
             return DECLINED
         return _refused(r, result, realm)
 
@@ -157,14 +153,14 @@ async def _check_password(
     """Return the authn_status of the first provider that has the user."""
     if not checks:
         _log(r, "error", "AH01616", "No Authn provider configured")
-        return AUTH_GENERAL_ERROR
-    result = AUTH_USER_NOT_FOUND
+        return Authn.GENERAL_ERROR
+    result = Authn.USER_NOT_FOUND
     user = r.user or ""
     for check in checks:
         result = await (
             _by_realm(r, check, user, realm, password) if digest else check.password(r, user, password)
         )
-        if result != AUTH_USER_NOT_FOUND:
+        if result != Authn.USER_NOT_FOUND:
             break
     return result
 
@@ -172,19 +168,21 @@ async def _check_password(
 async def _by_realm(r: Request, check: BoundAuthn, user: str, realm: str, password: str) -> int:
     """AuthBasicUseDigestAlgorithm: compare the provider's hash with MD5(user:realm:password)."""
     if check.realm_hash is None:
-        return AUTH_GENERAL_ERROR
+        return Authn.GENERAL_ERROR
     result, stored = await check.realm_hash(r, user, realm)
-    if result != AUTH_USER_FOUND:
+    if result != Authn.USER_FOUND:
         return result
     from hashlib import md5
 
-    return AUTH_GRANTED if md5(to_bytes(f"{user}:{realm}:{password}")).hexdigest() == stored else AUTH_DENIED
+    return (
+        Authn.GRANTED if md5(to_bytes(f"{user}:{realm}:{password}")).hexdigest() == stored else Authn.DENIED
+    )
 
 
 def _refused(r: Request, result: int, realm: str) -> HookStatus:
-    if result == AUTH_DENIED:
+    if result == Authn.DENIED:
         _log(r, "error", "AH01617", f'user {r.user}: authentication failure for "{r.uri}": Password Mismatch')
-    elif result == AUTH_USER_NOT_FOUND:
+    elif result == Authn.USER_NOT_FOUND:
         _log(r, "error", "AH01618", f"user {r.user} not found: {r.uri}")
     else:
         return 500

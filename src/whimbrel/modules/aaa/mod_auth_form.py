@@ -27,10 +27,7 @@ from whimbrel.http.syntax.url import escape_uri
 from whimbrel.modules.aaa.mod_authn_core import find_provider
 from whimbrel.modules.session import mod_session
 from whimbrel.modules.support.auth.auth_api import (
-    AUTH_DENIED,
-    AUTH_GENERAL_ERROR,
-    AUTH_GRANTED,
-    AUTH_USER_NOT_FOUND,
+    Authn,
     AuthnCoreDirConfig,
     AuthnProvider,
     BoundAuthn,
@@ -171,22 +168,22 @@ class FormAuthenticator:
         """Return OK if the providers accept user and password, else the status of the refusal."""
         if not login.is_complete:
             return 401
-        result = AUTH_USER_NOT_FOUND if self.checks else AUTH_GENERAL_ERROR
+        result = Authn.USER_NOT_FOUND if self.checks else Authn.GENERAL_ERROR
         if not self.checks:
             _log(r, "error", "AH01806", "no authn provider configured")
         for check in self.checks:
             result = await check.password(r, login.user, login.password)
-            if result != AUTH_USER_NOT_FOUND:
+            if result != Authn.USER_NOT_FOUND:
                 break
-        if result == AUTH_GRANTED:
+        if result == Authn.GRANTED:
             return OK
-        if not self.conf.authoritative and result != AUTH_DENIED:
+        if not self.conf.authoritative and result != Authn.DENIED:
             return DECLINED
-        if result == AUTH_DENIED:
+        if result == Authn.DENIED:
             line = f"user '{login.user}': authentication failure for \"{r.uri}\": password Mismatch"
             _log(r, "error", "AH01807", line)
             return 401
-        if result == AUTH_USER_NOT_FOUND:
+        if result == Authn.USER_NOT_FOUND:
             _log(r, "error", "AH01808", f"user '{login.user}' not found: {r.uri}")
             return 401
         return 500

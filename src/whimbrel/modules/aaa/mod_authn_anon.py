@@ -7,13 +7,7 @@ from typing import TYPE_CHECKING
 from whimbrel.base.errors import ConfigError
 from whimbrel.base.lazy_dataclasses import dataclass
 from whimbrel.directives.command import Command
-from whimbrel.modules.support.auth.auth_api import (
-    AUTH_DENIED,
-    AUTH_GRANTED,
-    AUTH_USER_NOT_FOUND,
-    AuthnProvider,
-    BoundAuthn,
-)
+from whimbrel.modules.support.auth.auth_api import Authn, AuthnProvider, BoundAuthn
 from whimbrel.modules.support.setters import set_flag
 from whimbrel.registry.module import Module, Provider, Reads, Scope
 from whimbrel.registry.settings import UNSET, setting
@@ -55,12 +49,12 @@ def make_anon(scope: Scope) -> BoundAuthn:
 
     async def password(r: Request, user: str, given: str) -> int:
         if not _known(settings, user):
-            return AUTH_USER_NOT_FOUND
+            return Authn.USER_NOT_FOUND
         if (settings.email and not given) or (settings.verify and not _is_address(given)):
-            return AUTH_DENIED
+            return Authn.DENIED
         if settings.log and r.initial:
             r.log("info", f"Anonymous: Passwd <{given}> Accepted", code="AH01672", module="authn_anon")
-        return AUTH_GRANTED
+        return Authn.GRANTED
 
     return BoundAuthn(password, None, Reads.HEAD)
 

@@ -15,7 +15,7 @@ from whimbrel.directives.tokens import getword
 from whimbrel.engine.expressions import read_string
 from whimbrel.engine.log.error_log_line import module_log
 from whimbrel.modules.support.auth.auth_api import (
-    AUTH_GENERAL_ERROR,
+    Authn,
     AuthnCoreDirConfig,
     AuthnProvider,
     BoundAuthn,
@@ -79,7 +79,7 @@ _ELSEWHERE: Final = {
 
 async def _unknown(r: Request, _user: str, _password: str) -> int:
     _log(r, "error", "", "AuthBasicProvider has no behaviour here")
-    return AUTH_GENERAL_ERROR
+    return Authn.GENERAL_ERROR
 
 
 def alias(cmd: Command, _record: object, words: list[str]) -> None:

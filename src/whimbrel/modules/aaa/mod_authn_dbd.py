@@ -11,16 +11,7 @@ from whimbrel.base.lazy_dataclasses import dataclass
 from whimbrel.engine.log.error_log_line import module_log
 from whimbrel.modules.database.dbd_drivers import DatabaseError
 from whimbrel.modules.database.mod_dbd import environment_name, query, set_query
-from whimbrel.modules.support.auth.auth_api import (
-    AUTH_DENIED,
-    AUTH_GENERAL_ERROR,
-    AUTH_GRANTED,
-    AUTH_USER_FOUND,
-    AUTH_USER_NOT_FOUND,
-    AuthnProvider,
-    BoundAuthn,
-    cache_sink,
-)
+from whimbrel.modules.support.auth.auth_api import Authn, AuthnProvider, BoundAuthn, cache_sink
 from whimbrel.modules.support.auth.auth_files import Verifier
 from whimbrel.registry.module import Module, Provider, Reads, Scope
 from whimbrel.registry.settings import setting
@@ -50,17 +41,17 @@ def make_dbd(scope: Scope) -> BoundAuthn:
         status, stored = await _lookup(
             r, settings.user, "AuthDBDUserPWQuery", ("AH01653", "AH01654", "AH01656"), user
         )
-        if status != AUTH_USER_FOUND:
+        if status != Authn.USER_FOUND:
             return status
         if store is not None:
             await store(r, user, "", stored)
-        return AUTH_GRANTED if await verifier.verify(r, user, given, stored) else AUTH_DENIED
+        return Authn.GRANTED if await verifier.verify(r, user, given, stored) else Authn.DENIED
 
     async def realm_hash(r: Request, user: str, realm: str) -> tuple[int, str]:
         status = await _lookup(
             r, settings.realm, "AuthDBDUserRealmQuery", ("AH01658", "AH01659", "AH01661"), user, realm
         )
-        if status[0] == AUTH_USER_FOUND:
+        if status[0] == Authn.USER_FOUND:
             if store is not None:
                 await store(r, user, realm, status[1])
         return status
@@ -73,7 +64,7 @@ async def _lookup(r: Request, statement: str, name: str, codes: Codes, *values: 
     who = ":".join(values)
     if not statement:
         _log(r, "error", codes[1], f"No {name} has been specified")
-        return AUTH_GENERAL_ERROR, ""
+        return Authn.GENERAL_ERROR, ""
     try:
         result = await query(r, statement, *values)
     except DatabaseError as problem:
@@ -81,13 +72,13 @@ async def _lookup(r: Request, statement: str, name: str, codes: Codes, *values: 
             _log(r, "error", codes[2], f"Query execution error looking up '{who}' in database [{problem}]")
         else:
             _log(r, "error", codes[0], f"Failed to acquire database connection to look up user '{who}'")
-        return AUTH_GENERAL_ERROR, ""
+        return Authn.GENERAL_ERROR, ""
     if result.rows:
         for column, value in list(zip(result.names, result.rows[0], strict=True))[1:]:
             if value is not None:
                 r.env[environment_name("AUTHENTICATE_", column)] = value
     stored = next((row[0] for row in result.rows if row[0] is not None), None)
-    return (AUTH_USER_NOT_FOUND, "") if stored is None else (AUTH_USER_FOUND, stored)
+    return (Authn.USER_NOT_FOUND, "") if stored is None else (Authn.USER_FOUND, stored)
 
 
 MODULE = Module(

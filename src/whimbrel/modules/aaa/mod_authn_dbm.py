@@ -8,16 +8,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from whimbrel.base.lazy_dataclasses import dataclass
-from whimbrel.modules.support.auth.auth_api import (
-    AUTH_DENIED,
-    AUTH_GENERAL_ERROR,
-    AUTH_GRANTED,
-    AUTH_USER_FOUND,
-    AUTH_USER_NOT_FOUND,
-    AuthnProvider,
-    BoundAuthn,
-    cache_sink,
-)
+from whimbrel.modules.support.auth.auth_api import Authn, AuthnProvider, BoundAuthn, cache_sink
 from whimbrel.modules.support.auth.auth_files import Unreadable
 from whimbrel.modules.support.dbm.open import DbmFile
 from whimbrel.modules.support.setters import set_path, set_text
@@ -49,21 +40,21 @@ def make_dbm(scope: Scope) -> BoundAuthn:
     async def password(r: Request, user: str, given: str) -> int:
         entries = _entries(r, file)
         if entries is None:
-            return AUTH_GENERAL_ERROR
+            return Authn.GENERAL_ERROR
         stored = entries.get(user)
         if stored is None:
-            return AUTH_USER_NOT_FOUND
+            return Authn.USER_NOT_FOUND
         stored = stored.partition(":")[0]
         if store is not None:
             await store(r, user, "", stored)
-        return AUTH_GRANTED if await file.verifier.verify(r, user, given, stored) else AUTH_DENIED
+        return Authn.GRANTED if await file.verifier.verify(r, user, given, stored) else Authn.DENIED
 
     async def realm_hash(r: Request, user: str, realm: str) -> tuple[int, str]:
         entries = _entries(r, file)
         if entries is None:
-            return AUTH_GENERAL_ERROR, ""
+            return Authn.GENERAL_ERROR, ""
         stored = entries.get(f"{user}:{realm}")
-        return (AUTH_USER_NOT_FOUND, "") if stored is None else (AUTH_USER_FOUND, stored.partition(":")[0])
+        return (Authn.USER_NOT_FOUND, "") if stored is None else (Authn.USER_FOUND, stored.partition(":")[0])
 
     return BoundAuthn(password, realm_hash)
 

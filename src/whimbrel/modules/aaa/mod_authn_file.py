@@ -5,16 +5,7 @@ from __future__ import annotations
 from whimbrel.base.lazy_dataclasses import dataclass
 from whimbrel.base.static_typing import TYPE_CHECKING
 from whimbrel.engine.log.error_log_line import module_log
-from whimbrel.modules.support.auth.auth_api import (
-    AUTH_DENIED,
-    AUTH_GENERAL_ERROR,
-    AUTH_GRANTED,
-    AUTH_USER_FOUND,
-    AUTH_USER_NOT_FOUND,
-    AuthnProvider,
-    BoundAuthn,
-    cache_sink,
-)
+from whimbrel.modules.support.auth.auth_api import Authn, AuthnProvider, BoundAuthn, cache_sink
 from whimbrel.modules.support.auth.auth_files import (
     AuthFile,
     Passwords,
@@ -46,23 +37,23 @@ def make_file(scope: Scope) -> BoundAuthn:
     async def password(r: Request, user: str, given: str) -> int:
         entries = _entries(r, file, ("AH01619", "AH01620"))
         if entries is None:
-            return AUTH_GENERAL_ERROR
+            return Authn.GENERAL_ERROR
         if user not in entries.stored:
-            return AUTH_USER_NOT_FOUND
+            return Authn.USER_NOT_FOUND
         if store is not None:
             await store(r, user, "", entries.stored[user])
-        return AUTH_GRANTED if await entries.right(r, user, given) else AUTH_DENIED
+        return Authn.GRANTED if await entries.right(r, user, given) else Authn.DENIED
 
     async def realm_hash(r: Request, user: str, realm: str) -> tuple[int, str]:
         entries = _entries(r, file, ("AH01621", "AH01622"))
         if entries is None:
-            return AUTH_GENERAL_ERROR, ""
+            return Authn.GENERAL_ERROR, ""
         found = entries.realms.get((user, realm))
         if found is None:
-            return AUTH_USER_NOT_FOUND, ""
+            return Authn.USER_NOT_FOUND, ""
         if store is not None:
             await store(r, user, realm, found)
-        return AUTH_USER_FOUND, found
+        return Authn.USER_FOUND, found
 
     return BoundAuthn(password, realm_hash, Reads.FIELDS | Reads.FILES)
 

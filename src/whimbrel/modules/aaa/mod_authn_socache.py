@@ -13,15 +13,7 @@ from whimbrel.directives.command import Command
 from whimbrel.directives.spec import Versions
 from whimbrel.engine.request import Request
 from whimbrel.modules.cache.object_cache import GROUP, prepare_kind, read_kind, worker_cache
-from whimbrel.modules.support.auth.auth_api import (
-    AUTH_DENIED,
-    AUTH_GRANTED,
-    AUTH_USER_FOUND,
-    AUTH_USER_NOT_FOUND,
-    AuthnProvider,
-    BoundAuthn,
-    CacheSink,
-)
+from whimbrel.modules.support.auth.auth_api import Authn, AuthnProvider, BoundAuthn, CacheSink
 from whimbrel.modules.support.auth.auth_files import Verifier
 from whimbrel.modules.support.setters import set_number, set_text
 from whimbrel.registry.module import Module, Provider, Reads, Scope
@@ -153,12 +145,12 @@ def make_cached(scope: Scope) -> BoundAuthn:
     async def password(r: Request, user: str, given: str) -> int:
         stored = await find(r, user, "", ("AH01684", "AH01685"))
         if stored is None:
-            return AUTH_USER_NOT_FOUND
-        return AUTH_GRANTED if await verifier.verify(r, user, given, stored) else AUTH_DENIED
+            return Authn.USER_NOT_FOUND
+        return Authn.GRANTED if await verifier.verify(r, user, given, stored) else Authn.DENIED
 
     async def realm_hash(r: Request, user: str, realm: str) -> tuple[int, str]:
         stored = await find(r, user, realm, ("AH01687", "AH01688"))
-        return (AUTH_USER_NOT_FOUND, "") if stored is None else (AUTH_USER_FOUND, stored)
+        return (Authn.USER_NOT_FOUND, "") if stored is None else (Authn.USER_FOUND, stored)
 
     return BoundAuthn(password, realm_hash, Reads.HEAD | Reads.UNCACHEABLE)
 

@@ -13,14 +13,7 @@ from whimbrel.engine.log.error_log_line import module_log
 from whimbrel.modules.aaa.mod_authz_core.providers import expanded, require_text
 from whimbrel.modules.database.dbd_drivers import DatabaseError
 from whimbrel.modules.database.mod_dbd import query, set_query
-from whimbrel.modules.support.auth.auth_api import (
-    DENIED,
-    DENIED_NO_USER,
-    GENERAL_ERROR,
-    GRANTED,
-    AuthzCheck,
-    AuthzProvider,
-)
+from whimbrel.modules.support.auth.auth_api import Authz, AuthzCheck, AuthzProvider
 from whimbrel.modules.support.setters import set_flag
 from whimbrel.registry.module import Module, Provider, Reads, Scope
 from whimbrel.registry.settings import setting
@@ -51,10 +44,10 @@ def make_group(scope: Scope, _args: str, names: StringExpression) -> AuthzCheck:
 
     async def check(r: Request) -> int:
         if r.user is None:
-            return DENIED_NO_USER
+            return Authz.DENIED_NO_USER
         if not settings.query:
             _log(r, "error", "AH01649", "No query configured for dbd-group!")
-            return GENERAL_ERROR
+            return Authz.GENERAL_ERROR
         try:
             result = await query(r, settings.query, r.user)
         except DatabaseError as problem:
@@ -64,10 +57,10 @@ def make_group(scope: Scope, _args: str, names: StringExpression) -> AuthzCheck:
                 _log(
                     r, "error", "AH02903", "No db handle available for dbd-query! Check your database access"
                 )
-            return GENERAL_ERROR
+            return Authz.GENERAL_ERROR
         text = expanded(r, names, _MODULE, "dbd-group", "AH02590")
         groups = {row[0] for row in result.rows}
-        return GRANTED if text is not None and groups.intersection(split(text)) else DENIED
+        return Authz.GRANTED if text is not None and groups.intersection(split(text)) else Authz.DENIED
 
     return AuthzCheck(check, _READS, waits=True)
 
@@ -80,15 +73,15 @@ def _session(action: str) -> Callable[[Scope, str, Any], AuthzCheck]:
 
         async def check(r: Request) -> int:
             if r.user is None:
-                return DENIED_NO_USER
+                return Authz.DENIED_NO_USER
             if not await _changed(r, settings, action):
-                return DENIED
+                return Authz.DENIED
             target = r.headers_in.get("Referer") if settings.referer else None
             target = target or await _redirect(r, settings, action)
             if target:
                 r.status = 302
                 r.err_headers_out.set("Location", target)
-            return GRANTED
+            return Authz.GRANTED
 
         return AuthzCheck(check, _READS, waits=True)
 

@@ -18,15 +18,7 @@ from whimbrel.engine.request import Request
 from whimbrel.modules.aaa.mod_authz_core.providers import expanded, require_text
 from whimbrel.modules.aaa.mod_authz_owner import GROUP_NOTE
 from whimbrel.modules.core.access_22 import applying, requirements
-from whimbrel.modules.support.auth.auth_api import (
-    DENIED,
-    DENIED_NO_USER,
-    GENERAL_ERROR,
-    GRANTED,
-    AuthzCheck,
-    AuthzProvider,
-    auth_name,
-)
+from whimbrel.modules.support.auth.auth_api import Authz, AuthzCheck, AuthzProvider, auth_name
 from whimbrel.modules.support.auth.auth_files import Unreadable
 from whimbrel.modules.support.dbm.open import DbmFile
 from whimbrel.modules.support.setters import set_flag, set_path, set_text
@@ -84,15 +76,15 @@ def _known(r: Request, file: DbmFile, realm: Realm, codes: tuple[str, str]) -> f
     """Return the user's groups, or the logged result; *codes*: no file set, no such user."""
     if not file.path:
         _log(r, "error", codes[0], "No group file was specified in the configuration")
-        return DENIED
+        return Authz.DENIED
     try:
         groups = _groups(r, file, realm)
     except Unreadable as problem:
         _unreadable(r, file, problem)
-        return GENERAL_ERROR
+        return Authz.GENERAL_ERROR
     if groups is None:
         _refused(r, _NOT_IN_FILE.format(file.path), codes[1])
-        return DENIED
+        return Authz.DENIED
     return groups
 
 
@@ -104,17 +96,17 @@ def make_group(scope: Scope, _args: str, names: StringExpression) -> AuthzCheck:
 
     def check(r: Request) -> int:
         if r.user is None:
-            return DENIED_NO_USER
+            return Authz.DENIED_NO_USER
         groups = _known(r, file, realm, ("AH01798", "AH01800"))
         if isinstance(groups, int):
             return groups
         text = expanded(r, names, _MODULE, "dbm-group", "AH02591")
         if text is None:
-            return DENIED
+            return Authz.DENIED
         if groups.intersection(split(text)):
-            return GRANTED
+            return Authz.GRANTED
         _refused(r, _NOT_MEMBER, "AH01801")
-        return DENIED
+        return Authz.DENIED
 
     return AuthzCheck(check, _READS | names.reads)
 
@@ -128,15 +120,15 @@ def make_file_group(scope: Scope, _args: str, _parsed: object) -> AuthzCheck:
 
     def check(r: Request) -> int:
         if r.user is None:
-            return DENIED_NO_USER
+            return Authz.DENIED_NO_USER
         groups = _known(r, file, realm, ("AH01802", "AH01804"))
         if isinstance(groups, int):
             return groups
         group = group_of(r) if group_of is not None else None
         if group is not None and group in groups:
-            return GRANTED
+            return Authz.GRANTED
         _refused(r, _NOT_MEMBER, "AH01805")
-        return DENIED
+        return Authz.DENIED
 
     return AuthzCheck(check, _READS)
 

@@ -14,7 +14,7 @@ from whimbrel.engine.log.error_log_line import module_log
 from whimbrel.modules.aaa.mod_authz_core.providers import expanded, require_text, require_words
 from whimbrel.modules.aaa.mod_authz_owner import GROUP_NOTE
 from whimbrel.modules.core.access_22 import applying, requirements
-from whimbrel.modules.support.auth.auth_api import DENIED, DENIED_NO_USER, GRANTED, AuthzCheck, AuthzProvider
+from whimbrel.modules.support.auth.auth_api import Authz, AuthzCheck, AuthzProvider
 from whimbrel.modules.support.auth.auth_files import (
     AuthFile,
     Groups,
@@ -67,7 +67,7 @@ def _in_no_group(
 ) -> int:
     """Refuse a user whose *groups* do not match; an unreadable file was logged before."""
     return (
-        DENIED
+        Authz.DENIED
         if file is None or groups is None
         else _denied(r, f"user doesn't appear in group file ({file.path}).", code, level)
     )
@@ -75,7 +75,7 @@ def _in_no_group(
 
 def _denied(r: Request, reason: str, code: str, level: str = "debug") -> int:
     _log(r, level, code, f"Authorization of user {r.user} to access {r.uri} failed, reason: {reason}")
-    return DENIED
+    return Authz.DENIED
 
 
 def make_group(scope: Scope, _args: str, names: StringExpression) -> AuthzCheck:
@@ -86,7 +86,7 @@ def make_group(scope: Scope, _args: str, names: StringExpression) -> AuthzCheck:
 
     def check(r: Request) -> int:
         if r.user is None:
-            return DENIED_NO_USER
+            return Authz.DENIED_NO_USER
         groups = _groups_of_user(r, file, ("AH01664", "AH01665"))
         if not groups:
             return _in_no_group(r, file, groups, "AH01666", "info")
@@ -94,10 +94,10 @@ def make_group(scope: Scope, _args: str, names: StringExpression) -> AuthzCheck:
         if wanted is None:
             text = expanded(r, names, "authz_groupfile", "group", "AH02592")
             if text is None:
-                return DENIED
+                return Authz.DENIED
             wanted = frozenset(w.lower() for w in require_words(text))
         return (
-            GRANTED
+            Authz.GRANTED
             if groups & wanted
             else _denied(r, "user is not part of the 'require'ed group(s).", "AH01667")
         )
@@ -112,15 +112,15 @@ def make_file_group(scope: Scope, _args: str, _parsed: object) -> AuthzCheck:
 
     def check(r: Request) -> int:
         if r.user is None:
-            return DENIED_NO_USER
+            return Authz.DENIED_NO_USER
         groups = _groups_of_user(r, file, ("AH01668", "AH01669"))
         if not groups:
             return _in_no_group(r, file, groups, "AH01670", "error")
         group = group_of(r) if group_of is not None else None
         if group is None:
-            return DENIED
+            return Authz.DENIED
         return (
-            GRANTED
+            Authz.GRANTED
             if group.lower() in groups
             else _denied(r, "user is not part of the 'require'ed file group.", "AH01671")
         )

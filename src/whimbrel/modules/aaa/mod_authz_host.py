@@ -23,7 +23,7 @@ from whimbrel.modules.aaa.allow_deny import (
 )
 from whimbrel.modules.aaa.mod_authz_core.providers import expanded, require_text, require_words
 from whimbrel.modules.core.access_22 import auth_required, satisfies
-from whimbrel.modules.support.auth.auth_api import DENIED, GRANTED, AuthzCheck, AuthzProvider
+from whimbrel.modules.support.auth.auth_api import Authz, AuthzCheck, AuthzProvider
 from whimbrel.modules.support.reverse_dns import client_address, compared_address, confirmed_name, in_domain
 from whimbrel.registry.module import CompiledHook, Hook, Module, Provider, Reads, Scope
 from whimbrel.registry.phases import ACCESS_CHECKER, OK, HookStatus
@@ -52,7 +52,7 @@ def parse_ip(_cmd: Command, args: str) -> Networks:
 
 def make_ip(_scope: Scope, _args: str, networks: Networks) -> AuthzCheck:
     """Require ip: grant clients in one of the networks."""
-    return AuthzCheck(lambda r: GRANTED if r.client_in(networks) else DENIED, Reads.FIELDS)
+    return AuthzCheck(lambda r: Authz.GRANTED if r.client_in(networks) else Authz.DENIED, Reads.FIELDS)
 
 
 def make_host(_scope: Scope, args: str, domains: StringExpression) -> AuthzCheck:
@@ -67,14 +67,16 @@ def make_host(_scope: Scope, args: str, domains: StringExpression) -> AuthzCheck
                 "AH01753",
                 f"access check of '{args}' to {r.uri} failed, reason: unable to get the remote host name",
             )
-            return DENIED
+            return Authz.DENIED
         text = expanded(r, domains, "authz_host", "host", "AH02593")
         if text is None:
-            return DENIED
+            return Authz.DENIED
         words, comment, _ = text.partition("#")
         if comment:
             _complain_of_comment(r, text, only=not words)
-        return GRANTED if any(in_domain(domain, name) for domain in require_words(words)) else DENIED
+        return (
+            Authz.GRANTED if any(in_domain(domain, name) for domain in require_words(words)) else Authz.DENIED
+        )
 
     return AuthzCheck(check, Reads.CLIENT | Reads.UNCACHEABLE | Reads.HEAD, waits=True)
 
@@ -107,8 +109,8 @@ def make_forward_dns(_scope: Scope, _args: str, names: StringExpression) -> Auth
             verdict = "yes" if matches else "no"
             _log(r, "debug", "AH03355", f"access check for {client_address(r)} as '{name}': {verdict}")
             if matches:
-                return GRANTED
-        return DENIED
+                return Authz.GRANTED
+        return Authz.DENIED
 
     return AuthzCheck(check, Reads.CLIENT | Reads.UNCACHEABLE | Reads.HEAD, waits=True)
 
@@ -120,7 +122,11 @@ def make_local(_scope: Scope, _args: str, _parsed: object) -> AuthzCheck:
     """Require local: grant loopback addresses, and clients whose address is the server's."""
 
     def check(r: Request) -> int:
-        return GRANTED if r.client_in(_LOOPBACK) or r.client_in(_the_same(r.connection.local_ip)) else DENIED
+        return (
+            Authz.GRANTED
+            if r.client_in(_LOOPBACK) or r.client_in(_the_same(r.connection.local_ip))
+            else Authz.DENIED
+        )
 
     return AuthzCheck(check, Reads.FIELDS)
 

@@ -9,7 +9,7 @@ from whimbrel.base.accounts import group_numbered, user_numbered
 from whimbrel.base.lazy_dataclasses import dataclass
 from whimbrel.directives.spec import Versions
 from whimbrel.modules.core.access_22 import Requirement, applying, requirements
-from whimbrel.modules.support.auth.auth_api import DENIED, DENIED_NO_USER, GRANTED, AuthzCheck, AuthzProvider
+from whimbrel.modules.support.auth.auth_api import Authz, AuthzCheck, AuthzProvider
 from whimbrel.modules.support.setters import set_flag
 from whimbrel.registry.module import CompiledHook, Hook, Module, Provider, Reads, Scope
 from whimbrel.registry.phases import AUTH_CHECKER, DECLINED, OK, HookStatus
@@ -71,15 +71,15 @@ def make_file_owner(_scope: Scope, _args: str, _parsed: object) -> AuthzCheck:
 
     def check(r: Request) -> int:
         if r.user is None:
-            return DENIED_NO_USER
+            return Authz.DENIED_NO_USER
         owner = _owner_and_group(r, False)
         if isinstance(owner, _Problem):
             _log(r, owner.text, owner.codes[0], owner.errno)
-            return DENIED
+            return Authz.DENIED
         if owner != r.user:
             _log(r, f"file owner {owner} does not match.", "AH01637")
-            return DENIED
-        return GRANTED
+            return Authz.DENIED
+        return Authz.GRANTED
 
     return AuthzCheck(check, Reads.HEAD | Reads.FILES)
 

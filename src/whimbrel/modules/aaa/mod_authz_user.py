@@ -8,7 +8,7 @@ from whimbrel.directives.spec import Versions
 from whimbrel.engine.expressions import StringExpression
 from whimbrel.modules.aaa.mod_authz_core.providers import expanded, require_text, require_words
 from whimbrel.modules.core.access_22 import applying, requirements
-from whimbrel.modules.support.auth.auth_api import DENIED, DENIED_NO_USER, GRANTED, AuthzCheck, AuthzProvider
+from whimbrel.modules.support.auth.auth_api import Authz, AuthzCheck, AuthzProvider
 from whimbrel.modules.support.setters import set_flag
 from whimbrel.registry.module import CompiledHook, Hook, Module, Provider, Reads, Scope
 from whimbrel.registry.phases import AUTH_CHECKER, DECLINED, OK, HookStatus
@@ -32,10 +32,10 @@ def make_user(_scope: Scope, _args: str, names: StringExpression) -> AuthzCheck:
 
         def check(r: Request) -> int:
             if r.user is None:
-                return DENIED_NO_USER
+                return Authz.DENIED_NO_USER
             text = expanded(r, names, "authz_user", "user", "AH02594")
             return (
-                GRANTED
+                Authz.GRANTED
                 if text is not None and r.user in require_words(text)
                 else _not_named(r, logged=text is not None)
             )
@@ -45,8 +45,8 @@ def make_user(_scope: Scope, _args: str, names: StringExpression) -> AuthzCheck:
 
     def is_known(r: Request) -> int:
         if r.user is None:
-            return DENIED_NO_USER
-        return GRANTED if r.user in known else _not_named(r)
+            return Authz.DENIED_NO_USER
+        return Authz.GRANTED if r.user in known else _not_named(r)
 
     return AuthzCheck(is_known)
 
@@ -60,12 +60,12 @@ def _not_named(r: Request, *, logged: bool = True) -> int:
             code="AH01663",
             module="authz_user",
         )
-    return DENIED
+    return Authz.DENIED
 
 
 def make_valid_user(_scope: Scope, _args: str, _parsed: object) -> AuthzCheck:
     """Require valid-user: grant every authenticated user."""
-    return AuthzCheck(lambda r: DENIED_NO_USER if r.user is None else GRANTED, Reads.FIELDS)
+    return AuthzCheck(lambda r: Authz.DENIED_NO_USER if r.user is None else Authz.GRANTED, Reads.FIELDS)
 
 
 def make_check22(scope: Scope) -> CompiledHook | None:
