@@ -395,27 +395,21 @@ class Engine:
     async def lookup_uri(
         self, r: Request, target: str, method: str = "GET", *, with_query: bool = False
     ) -> Request:
-        """See subrequest.lookup_uri."""
         return await subrequest.lookup_uri(r, target, method, with_query=with_query)
 
     async def lookup_file(self, r: Request, path: str) -> Request:
-        """See subrequest.lookup_file."""
         return await subrequest.lookup_file(r, path)
 
     async def lookup_entry(self, r: Request, name: str, *, with_query: bool = False) -> Request:
-        """See subrequest.lookup_dirent."""
         return await subrequest.lookup_dirent(r, name, with_query=with_query)
 
     async def run_sub(self, sub: Request) -> HookStatus:
-        """See subrequest.run_sub."""
         return await subrequest.run_sub(sub)
 
     def fast_redirect(self, sub: Request, r: Request, *, keeps_filters: bool = False) -> None:
-        """See subrequest.fast_redirect."""
         subrequest.fast_redirect(sub, r, keeps_filters=keeps_filters)
 
     async def internal_redirect(self, target: str, r: Request) -> HookStatus:
-        """See redirect.internal_redirect."""
         return await redirect.internal_redirect(r, target)
 
     # what the server calls itself -----------------------------------------------------------------

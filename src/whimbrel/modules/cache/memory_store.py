@@ -154,8 +154,6 @@ class MemoryWriter(EntryWriter):
 class MemoryStore(CacheStore):
     """The store of mod_mem_cache."""
 
-    __slots__ = ()
-
     def _cache(self, r: Request) -> MemoryCache:
         state = r.engine.worker_state
         conf = r.engine.main.config(MemCacheServerConfig)

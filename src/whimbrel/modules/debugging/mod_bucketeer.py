@@ -54,7 +54,6 @@ class Bucketeer(Transform):
 class BucketeerFilter(OutputFilter):
     """Output filter BUCKETEER."""
 
-    __slots__ = ()
     name = "BUCKETEER"
     type = FilterType.RESOURCE - 1
 

@@ -131,7 +131,6 @@ def set_notes(r: Request, read: int, produced: int) -> None:
 class BrotliCompress(OutputFilter):
     """Output filter BROTLI_COMPRESS."""
 
-    __slots__ = ()
     is_computed = True
     name = "BROTLI_COMPRESS"
     type = FilterType.CONTENT_SET

@@ -72,7 +72,6 @@ class BufferedOutput(Transform):
 class BufferOut(OutputFilter):
     """Output filter BUFFER: a response that fits into the buffer has a Content-Length."""
 
-    __slots__ = ()
     name = "BUFFER"
     type = FilterType.CONTENT_SET
 
@@ -106,7 +105,6 @@ class BufferedBody(FilteredBody):
 class BufferIn(InputFilter):
     """Input filter BUFFER."""
 
-    __slots__ = ()
     name = "BUFFER"
     type = FilterType.CONTENT_SET
 

@@ -181,7 +181,6 @@ class ReplacedBytes(Transform):
 class XlateOut(OutputFilter):
     """Output filter XLATEOUT."""
 
-    __slots__ = ()
     is_computed = True
     name = "XLATEOUT"
 
@@ -212,7 +211,6 @@ class XlateOut(OutputFilter):
 class XlateIn(InputFilter):
     """Input filter XLATEIN."""
 
-    __slots__ = ()
     name = "XLATEIN"
 
     def wrap(self, r: Request, body: RequestBody) -> RequestBody:

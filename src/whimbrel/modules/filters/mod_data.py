@@ -48,7 +48,6 @@ class DataUrl(Transform):
 class Data(OutputFilter):
     """Output filter DATA."""
 
-    __slots__ = ()
     name = "DATA"
 
     def begin(self, r: Request) -> Transform | None:

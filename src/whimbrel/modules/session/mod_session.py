@@ -316,7 +316,6 @@ def make_insert(scope: Scope) -> CompiledHook | None:
 class SessionOut(OutputFilter):
     """Output filter SESSION_OUT."""
 
-    __slots__ = ()
     name = "SESSION_OUT"
     type = FilterType.CONTENT_SET
 

@@ -66,7 +66,6 @@ class Relayer:
         return True
 
     def gather(self, connection: DeferredWriter) -> None:
-        """See RelayClient."""
         self.session.service.gathering.append(connection)
 
     def finish_relay(self, exchange: RelayExchange, response: bytes) -> None:

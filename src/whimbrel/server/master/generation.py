@@ -78,7 +78,6 @@ class Generation:
             self.logs.program_ended(pid)
 
     def fork(self, work: Callable[[], None], keep: Iterable[int], *, as_root: bool = False) -> int:
-        """See ProgramHost.fork."""
         from whimbrel.server.master.program_host import fork_program  # few configurations need it
 
         return fork_program(self, _stay_root if as_root else self.become_user, work, keep)

@@ -92,7 +92,6 @@ class ServerRuntime:
         return await _run(self._pool, work)
 
     async def check_password(self, check: PasswordCheck, password: str, stored: str) -> bool:
-        """See Runtime.check_password."""
         return await self.in_thread(lambda: check(password, stored))
 
     async def in_script_thread(
@@ -205,11 +204,9 @@ class ServerRuntime:
         return try_lock(self._locks.fileno(), 1, zlib.crc32(name.encode()))
 
     def segment(self, name: str) -> mmap:
-        """See Runtime.segment."""
         return self.segments[name]
 
     def program(self, name: str) -> Any:
-        """See Runtime.program."""
         return self.programs.get(name)
 
 

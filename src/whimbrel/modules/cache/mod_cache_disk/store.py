@@ -393,8 +393,6 @@ def _vary(r: Request, fields: Headers) -> str | None:
 class DiskStore(CacheStore):
     """The store of mod_cache_disk."""
 
-    __slots__ = ()
-
     def _paths(self, r: Request) -> DiskPaths:
         conf = r.server_conf(CacheDiskServerConfig)
         return DiskPaths(conf, is_22=r.plan.dialect.cache_22)

@@ -159,8 +159,6 @@ class SocacheWriter(EntryWriter):
 class SocacheStore(CacheStore):
     """The store of mod_cache_socache."""
 
-    __slots__ = ()
-
     async def open_entry(self, r: Request, key: str) -> CacheEntry | None:
         cache = object_cache(r)
         if cache is None:

@@ -176,7 +176,6 @@ class InflatedSource(GatheredSource):
 class Inflate(OutputFilter):
     """Output filter INFLATE."""
 
-    __slots__ = ()
     is_computed = True
     name = "INFLATE"
     type = FilterType.RESOURCE - 1

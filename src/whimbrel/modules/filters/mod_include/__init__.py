@@ -33,7 +33,6 @@ _PIECES: Final = "include documents"
 class Includes(OutputFilter):
     """Output filter INCLUDES."""
 
-    __slots__ = ()
     name = "INCLUDES"
 
     def insert(self, r: Request) -> None:

@@ -31,7 +31,6 @@ MIN_LENGTH: Final = 4  # bytes that the parser needs to begin; shorter documents
 class ProxyHtml(OutputFilter):
     """Output filter proxy-html."""
 
-    __slots__ = ()
     is_computed = True
     name = "proxy-html"
     protocol = FilterProtocol.CHANGE | FilterProtocol.CHANGE_LENGTH

@@ -128,7 +128,6 @@ class SedTransform(Transform):
 class SedOutput(OutputFilter):
     """Output filter Sed."""
 
-    __slots__ = ()
     is_computed = True
     name = "Sed"
 
@@ -181,7 +180,6 @@ class SedBody(FilteredBody):
 class SedInput(InputFilter):
     """Input filter Sed; sub-requests and redirects read the body unchanged."""
 
-    __slots__ = ()
     name = "Sed"
 
     def wrap(self, r: Request, body: RequestBody) -> RequestBody:

@@ -169,7 +169,6 @@ class Substituted(Transform):
 class Substitute(OutputFilter):
     """Output filter SUBSTITUTE."""
 
-    __slots__ = ()
     is_computed = True
     name = "SUBSTITUTE"
 

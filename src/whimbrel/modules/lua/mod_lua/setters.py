@@ -7,7 +7,6 @@ from typing import Any
 
 from whimbrel.base.errors import ConfigError
 from whimbrel.base.numbers import atoi, lower, strip
-from whimbrel.base.regex import RegexError
 from whimbrel.config.execute import root_relative, state_of
 from whimbrel.config.reader import reading
 from whimbrel.directives.command import Command
@@ -27,6 +26,7 @@ from whimbrel.modules.lua.mod_lua.settings import (
     MappedHandler,
 )
 from whimbrel.modules.support.setters import own
+from whimbrel.modules.support.substitution import compiled
 from whimbrel.registry.settings import UNSET
 
 
@@ -138,10 +138,7 @@ def set_inherit(_cmd: Command, conf: LuaDirConfig, words: list[str]) -> None:
 
 def add_mapped(cmd: Command, conf: LuaDirConfig, words: list[str]) -> None:
     """LuaMapHandler."""
-    try:
-        pattern = cmd.regex(words[0])
-    except RegexError:
-        raise ConfigError("Invalid regex pattern!") from None
+    pattern = compiled(cmd, words[0], "Invalid regex pattern!")
     name = words[2] if len(words) > 2 else "handle"
     declare(cmd)
     mapped = MappedHandler(pattern, LuaFunction(words[1], name))

@@ -7,7 +7,6 @@ import re
 from whimbrel.base.errors import ConfigError
 from whimbrel.base.lazy_re import compile
 from whimbrel.base.numbers import atoi, is_digits, lower, strtol
-from whimbrel.base.regex import RegexError
 from whimbrel.base.static_typing import Any
 from whimbrel.catalogue.checks.rules import unresolved
 from whimbrel.directives.command import Command
@@ -21,6 +20,7 @@ from whimbrel.modules.proxy.mod_proxy.excluded_hosts import (
 )
 from whimbrel.modules.proxy.mod_proxy.model import BUFFER_SIZE
 from whimbrel.modules.proxy.mod_proxy.settings import ProxyDirConfig, ProxyRemote, ProxyServerConfig
+from whimbrel.modules.support.substitution import compiled
 from whimbrel.registry.settings import UNSET
 
 _NUMERIC = compile(r"[0-9.]+|0[xX][0-9a-fA-F]+", re.ASCII)
@@ -43,10 +43,8 @@ def set_remote(by_regex: bool) -> Setter:
             raise ConfigError(f"{bad} (bad port number)")
         regex = None
         if by_regex:
-            try:
-                regex = cmd.regex(pattern)
-            except RegexError:
-                raise ConfigError("Regular expression for ProxyRemoteMatch could not be compiled.") from None
+            refusal = "Regular expression for ProxyRemoteMatch could not be compiled."
+            regex = compiled(cmd, pattern, refusal)
         elif ":" not in pattern:
             pattern = lower(pattern)
         credentials = arguments[2] if len(arguments) > 2 else ""

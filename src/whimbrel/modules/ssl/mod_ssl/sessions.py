@@ -36,15 +36,12 @@ class EndedTls:
         setattr(self, RESUMED_NAME, getattr(tls, RESUMED_NAME, ""))
 
     def version(self) -> str | None:
-        """See `ssl.SSLObject.version`."""
         return self._version
 
     def cipher(self) -> tuple[str, str, int] | None:
-        """See `ssl.SSLObject.cipher`."""
         return self._cipher
 
     def compression(self) -> str | None:
-        """See `ssl.SSLObject.compression`."""
         return self._compression
 
 
