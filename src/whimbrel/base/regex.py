@@ -100,10 +100,7 @@ def without_end(pattern: str) -> str:
 
 @lru_cache(maxsize=MAX_PATTERNS)
 def compile_regex(pattern: str, *, ignore_case: bool = False, version22: bool = False) -> Regex:
-    """Compile *pattern*; raise RegexError with PCRE's message.
-
-    *version22*: as in 2.2, `.` matches no newline, and `$` also matches before a final newline.
-    """
+    """Compile *pattern*; raise RegexError. *version22*: `.` is no newline, `$` before a final one."""
     if version22 and _NOT_IN_22.search(pattern):
         raise RegexError("unrecognized character after (?")
     if _plain(pattern) and (quick := _proven(pattern, ignore_case, version22)) is not None:
@@ -142,9 +139,7 @@ def _python_form(pattern: str, ignore_case: bool, version22: bool) -> tuple[str,
 
 
 def scannable(pattern: str, *, ignore_case: bool = False, version22: bool = False) -> Scan | None:
-    """Return *pattern* for a search of many lines at once; None if it has anchors, may match nothing, or is
-    beyond the subset on which `re` and PCRE agree.
-    """
+    """Return *pattern* for many lines at once; None with anchors, or where `re` and PCRE differ."""
     if not _plain(pattern):
         return None
     from whimbrel.base.regex_cost import scan_of

@@ -257,10 +257,7 @@ class LogSink:
 
 @dataclass(slots=True)
 class ServerSpec:
-    """The settings that the server processes need.
-
-    Paths are absolute; times are seconds; *user* and *group* are as written (``#33`` allowed), "" if unset.
-    """
+    """The settings of the processes: absolute paths, seconds; *user*, *group* as written, or ""."""
 
     root: str
     listeners: list[Listener] = field(default_factory=list)

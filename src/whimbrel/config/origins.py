@@ -54,10 +54,7 @@ def command_context(
 
 
 class RecordingContext(CommandContext):
-    """A walk through a tree that records the origin of each field that a directive changes.
-
-    Containers record nothing: each directive in them does so for itself.
-    """
+    """A walk that records the origin of fields; each directive in a container does so for itself."""
 
     _touched: dict[tuple[int, type[Any]], tuple[Holder, dict[str, Any]]] | None = None
 

@@ -32,10 +32,7 @@ MAX_GATHERED: Final = 256 * 1024
 
 
 async def run_output_filters(r: Request, *, after_head: bool = False) -> None:
-    """Run the output filters of *r* on `r.body`, in order.
-
-    *after_head* selects those behind httpd's header filter; they see a body whose framing is decided.
-    """
+    """Run the filters of *r* on `r.body`; *after_head*: those behind httpd's header filter."""
     for each in r.output_filters:
         if (each.type > FilterType.PROTOCOL) is after_head:
             await _run(r, each)
@@ -150,9 +147,7 @@ class GatheredSource(FlushingSource):
 
     @abstractmethod
     async def _next(self) -> bytes | None:
-        """Return the next bytes of the output, b"" for a flush, None at the end; set `_has_flush` if a flush
-        follows the bytes. Raise `_failure` if it is set.
-        """
+        """Return the next bytes, b"" for a flush, None at the end; `_has_flush`: one follows. May raise."""
 
     async def gather(self, count: int) -> list[Part]:
         """Read until *count* bytes of output, its end, or a flush are there; return the body: bytes at the

@@ -124,10 +124,7 @@ def _only_line(head: bytes, name: bytes, value: bytes) -> bytes:
 
 
 class PathTemplate:
-    """A page that names its path: *head* is what follows Date in it, with marks, as *body* has.
-
-    *sample* is the response that both are made of.
-    """
+    """A page that names its path: *head* after Date and *body*, with marks; made of *sample*."""
 
     __slots__ = ("_body", "_head", "_sample")
 

@@ -42,10 +42,7 @@ _PRINT: Final = re.compile(r"%[-+ #0]*+\d*+(?:\.\d++)?[lh]*+([sdiouxXc%])")
 
 @dataclass(slots=True)
 class Rule:
-    """One line of a magic file.
-
-    *kind* is "" if it could not be parsed: such a rule never matches.  *relation* ``x`` always matches.
-    """
+    """A line of a magic file; *kind* "" is not parsed and never matches, *relation* ``x`` always."""
 
     level: int = 0
     offset: int = 0

@@ -42,9 +42,7 @@ class Relayer:
         return hit is not None and self._send(hit)
 
     def relay_filled(self, data: bytes) -> bool:
-        """Send the request whose head is *data* to its back end, if one with the same relevant fields came
-        before; return False if that is not possible.
-        """
+        """Relay the request if one with the same relevant fields came before; False if impossible."""
         table = self.table
         hit = table.find(self.connection, data, self.session.listener.limits)
         return hit is not None and self._send(hit)

@@ -24,10 +24,7 @@ Key = tuple[str, int]
 def bind_all(
     listeners: Iterable[Listener], cached: Mapping[Key, _socket.socket], backlog: int, dialect: Dialect
 ) -> dict[Key, _socket.socket]:
-    """Return the sockets for *listeners*, reusing those of *cached*.
-
-    Raises StartError with httpd's messages after it has closed the sockets that it bound.
-    """
+    """Return *listeners*' sockets, *cached* ones reused; StartError, after closing the new ones."""
     out: dict[Key, _socket.socket] = {}
     try:
         for listener in listeners:

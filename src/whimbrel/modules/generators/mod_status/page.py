@@ -28,10 +28,7 @@ from whimbrel.modules.generators.mod_status.state import (
 
 
 class Names:
-    """Properties of the server that are the same for all responses to one request.
-
-    `cached` is a text of the last second, with the facts that it was built of.
-    """
+    """Properties of the server for all responses; `cached`: a text of the last second, its facts."""
 
     __slots__ = ("_facts", "_text", "address", "product", "server", "signature")
 

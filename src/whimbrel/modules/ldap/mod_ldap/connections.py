@@ -187,10 +187,7 @@ class LdapConnection:
             call(handle.start_tls_s)
 
     def operate(self, what: str, operation: Callable[[Any], T]) -> T:
-        """Return *operation* of the open connection, again on a new one where it is lost; raises Failed.
-
-        *what* begins the reason: ``ldap_compare_s()``.
-        """
+        """Return *operation* on the connection, or a new one if lost; raises Failed, named by *what*."""
         target = self.target
         attempt = 0
         while True:

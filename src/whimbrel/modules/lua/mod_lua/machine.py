@@ -216,10 +216,7 @@ class Machine:
             raise LoadProblem(text_of(problem), has_run=True)
 
     def function(self, function: LuaFunction) -> Any:
-        """Return the global function, None if there is none.
-
-        Of an inline section without a name it is what the text returned or failed with: httpd calls that.
-        """
+        """Return a global function or None; of an inline section without name what its text returned."""
         if not function.name:
             self._variables.r = self._request
             return self._left

@@ -59,10 +59,7 @@ class Variant:
 
 
 class Negotiation:
-    """One negotiation: the variants and the client's preferences.
-
-    *size_of* returns the size of a variant's file; *exact*: *priority* is compared with case.
-    """
+    """The variants and the client's preferences; *size_of*: a variant's file; *exact*: with case."""
 
     def __init__(
         self,

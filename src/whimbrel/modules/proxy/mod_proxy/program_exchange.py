@@ -62,10 +62,7 @@ class ProgramScheme:
 
 
 class ExchangeBody(BackendBody):
-    """The body of an answer that is not complete with its head.
-
-    A client is sent *length* bytes, or the response is aborted; None for a body of any length.
-    """
+    """The rest of an answer's body: *length* bytes, or the response is aborted; None for any."""
 
     __slots__ = ("_draining", "_exchange", "_left")
 
