@@ -15,7 +15,6 @@ from typing import TYPE_CHECKING, Final
 from whimbrel.base.errors import ConfigError
 from whimbrel.base.latin1 import to_bytes, to_text
 from whimbrel.base.lazy_dataclasses import dataclass
-from whimbrel.catalogue.checks.numbers import strtol
 from whimbrel.directives.command import Command
 from whimbrel.directives.spec import Versions
 from whimbrel.engine.expressions import StringExpression, read_string
@@ -35,7 +34,7 @@ from whimbrel.modules.support.auth.auth_api import (
     auth_type,
 )
 from whimbrel.modules.support.form_data import FormTooLarge, read_form
-from whimbrel.modules.support.setters import add_values, set_flag, set_text
+from whimbrel.modules.support.setters import add_values, set_flag, set_size, set_text
 from whimbrel.registry.module import CompiledHook, Hook, Module, Order, Reads, Scope
 from whimbrel.registry.phases import CHECK_USER_ID, DECLINED, HANDLER, OK, HookStatus
 from whimbrel.registry.settings import setting
@@ -403,14 +402,6 @@ def make_redirect(scope: Scope) -> CompiledHook:
 
 
 # directives ---------------------------------------------------------------------------------------
-def set_size(_cmd: Command, record: AuthFormDirConfig, words: list[str]) -> None:
-    """AuthFormSize BYTES."""
-    value, _, cut = strtol(words[0])
-    if cut or value < 0:
-        raise ConfigError("AuthCookieFormSize must be a size in bytes, or zero.")
-    record.size = value
-
-
 def set_place(field: str, what: str) -> Callable[[Command, AuthFormDirConfig, list[str]], None]:
     """Return the setter of a string expression."""
 
@@ -444,7 +435,7 @@ MODULE = Module(
         "AuthFormMethod": set_name("method"),
         "AuthFormMimetype": set_name("mimetype"),
         "AuthFormBody": set_name("body"),
-        "AuthFormSize": set_size,
+        "AuthFormSize": set_size("size", 0, "AuthCookieFormSize must be a size in bytes, or zero."),
         "AuthFormLoginRequiredLocation": set_place("required", "login required"),
         "AuthFormLoginSuccessLocation": set_place("success", "login success"),
         "AuthFormLogoutLocation": set_place("logout", "logout required"),

@@ -14,6 +14,8 @@ from whimbrel.base.lazy_dataclasses import fields
 from whimbrel.base.lazy_re import compile
 from whimbrel.base.numbers import atoi, strtol
 from whimbrel.base.static_typing import Any, Final
+from whimbrel.catalogue.checks.numbers import LONG_MAX
+from whimbrel.catalogue.checks.numbers import strtol as strtol_checked
 from whimbrel.catalogue.context_rules import CONTEXT_GROUPS, Places
 from whimbrel.directives.command import Command
 from whimbrel.directives.spec import Setter
@@ -211,5 +213,19 @@ def set_in_range(name: str, low: int, high: int | None, message: str) -> Setter:
             raise ConfigError(message.replace("{name}", cmd.name).replace("{word}", words[0]))
         if name:
             setattr(record, name, value)
+
+    return apply
+
+
+def set_size(name: str, low: int, message: str, high: int = LONG_MAX, *, whole: bool = False) -> Setter:
+    """Return the setter of a number of bytes (apr_strtoff), 0 for a word without digits; *message* refuses
+    numbers out of range; *whole*: nothing may follow the digits.
+    """
+
+    def apply(_cmd: Command, record: object, words: list[str]) -> None:
+        value, rest, is_cut = strtol_checked(words[0])
+        if is_cut or not low <= value <= high or (whole and rest):
+            raise ConfigError(message)
+        setattr(record, name, value)
 
     return apply

@@ -6,10 +6,10 @@ from whimbrel.base.errors import ConfigError
 from whimbrel.base.lazy_dataclasses import dataclass
 from whimbrel.base.numbers import atoi
 from whimbrel.base.static_typing import Final
+from whimbrel.catalogue.checks.numbers import LONG_MAX
 from whimbrel.directives.command import Command
 from whimbrel.directives.spec import Setter
-from whimbrel.modules.cache.numbers import set_size
-from whimbrel.modules.support.setters import replaced
+from whimbrel.modules.support.setters import replaced, set_size
 from whimbrel.registry.settings import UNSET, setting
 
 MAX_LETTERS: Final = 20  # characters of an entry's name that its directories may have
@@ -72,7 +72,7 @@ _MESSAGE: Final = "{} argument must be a non-negative integer representing the {
 
 def _sizes(*rows: tuple[str, str, str]) -> dict[str, Setter]:
     """Return setters of sizes by directive; each row is directive, field, what the message calls it."""
-    return {name: set_size(field, 0, _MESSAGE.format(name, what)) for name, field, what in rows}
+    return {name: set_size(field, 0, _MESSAGE.format(name, what), LONG_MAX - 1) for name, field, what in rows}
 
 
 SIZE_SETTERS: Final = _sizes(
