@@ -20,7 +20,7 @@ from whimbrel.modules.support.auth.auth_api import environment
 from whimbrel.modules.support.reverse_dns import confirmed_name, in_domain
 from whimbrel.registry.module import Reads
 from whimbrel.registry.phases import HookStatus
-from whimbrel.registry.settings import UNSET, setting
+from whimbrel.registry.settings import UNSET, Unmerged, setting
 
 R = TypeVar("R")
 METHODS: Final = 64
@@ -47,7 +47,7 @@ class Entry:
 
 
 @dataclass(slots=True)
-class AllowDenyDirConfig:
+class AllowDenyDirConfig(Unmerged):
     """Per-directory settings; *order* and *satisfy* by method number."""
 
     order: dict[int, str] = setting(make=dict)
@@ -55,10 +55,6 @@ class AllowDenyDirConfig:
     denies: list[Entry] = setting(make=list)
     satisfy: dict[int, str] = setting(make=dict)
     order_places: dict[int, SourceLocation | None] = setting(make=dict)
-
-    def merge_onto(self, base: AllowDenyDirConfig) -> AllowDenyDirConfig:
-        """Return this record alone: httpd does not merge it."""
-        return self
 
 
 def by_method(cmd: Command, known: Any, value: R) -> dict[int, R]:

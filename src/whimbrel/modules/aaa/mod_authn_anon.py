@@ -10,14 +10,14 @@ from whimbrel.directives.command import Command
 from whimbrel.modules.support.auth.auth_api import Authn, AuthnProvider, BoundAuthn
 from whimbrel.modules.support.setters import set_flag
 from whimbrel.registry.module import Module, Provider, Reads, Scope
-from whimbrel.registry.settings import UNSET, setting
+from whimbrel.registry.settings import UNSET, Unmerged, setting
 
 if TYPE_CHECKING:
     from whimbrel.engine.request import Request
 
 
 @dataclass(slots=True)
-class AnonDirConfig:
+class AnonDirConfig(Unmerged):
     """Per-directory settings, which httpd does not merge: one that is set resets the others."""
 
     users: frozenset[str] = setting(frozenset())  # in lower case
@@ -26,10 +26,6 @@ class AnonDirConfig:
     email: bool = setting(True)
     log: bool = setting(True)
     verify: bool = setting(False)
-
-    def merge_onto(self, base: AnonDirConfig) -> AnonDirConfig:
-        """Return this record alone."""
-        return self
 
 
 def add_user(_cmd: Command, record: AnonDirConfig, words: list[str]) -> None:

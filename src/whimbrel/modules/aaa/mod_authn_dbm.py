@@ -13,22 +13,18 @@ from whimbrel.modules.support.auth.auth_files import Unreadable
 from whimbrel.modules.support.dbm.open import DbmFile
 from whimbrel.modules.support.setters import set_path, set_text
 from whimbrel.registry.module import Module, Provider, Scope
-from whimbrel.registry.settings import setting
+from whimbrel.registry.settings import Unmerged, setting
 
 if TYPE_CHECKING:
     from whimbrel.engine.request import Request
 
 
 @dataclass(slots=True)
-class AuthnDbmDirConfig:
+class AuthnDbmDirConfig(Unmerged):
     """Per-directory settings, which httpd does not merge."""
 
     path: str = setting("")
     kind: str = setting("default")
-
-    def merge_onto(self, base: AuthnDbmDirConfig) -> AuthnDbmDirConfig:
-        """Return this record alone."""
-        return self
 
 
 def make_dbm(scope: Scope) -> BoundAuthn:

@@ -24,7 +24,7 @@ from whimbrel.modules.support.dbm.open import DbmFile
 from whimbrel.modules.support.setters import set_flag, set_path, set_text
 from whimbrel.registry.module import CompiledHook, Hook, Module, Provider, Reads, Scope
 from whimbrel.registry.phases import AUTH_CHECKER, DECLINED, OK, HookStatus
-from whimbrel.registry.settings import setting
+from whimbrel.registry.settings import Unmerged, setting
 
 _MODULE = "authz_dbm"
 _log = module_log(_MODULE)
@@ -35,16 +35,12 @@ Realm = Callable[[Request], str | None]
 
 
 @dataclass(slots=True)
-class AuthzDbmDirConfig:
+class AuthzDbmDirConfig(Unmerged):
     """Per-directory settings, which httpd does not merge."""
 
     path: str = setting("")
     kind: str = setting("default")
     authoritative: bool = setting(True)  # 2.2
-
-    def merge_onto(self, base: AuthzDbmDirConfig) -> AuthzDbmDirConfig:
-        """Return this record alone."""
-        return self
 
 
 def groups_of(value: str) -> frozenset[str]:

@@ -25,7 +25,7 @@ from whimbrel.modules.support.auth.auth_files import (
 from whimbrel.modules.support.setters import set_flag
 from whimbrel.registry.module import CompiledHook, Hook, Module, Provider, Reads, Scope
 from whimbrel.registry.phases import AUTH_CHECKER, DECLINED, OK, HookStatus
-from whimbrel.registry.settings import setting
+from whimbrel.registry.settings import Unmerged, setting
 
 if TYPE_CHECKING:
     from whimbrel.engine.request import Request
@@ -37,15 +37,11 @@ _READS = Reads.HEAD | Reads.FILES
 
 
 @dataclass(slots=True)
-class AuthzGroupFileDirConfig:
+class AuthzGroupFileDirConfig(Unmerged):
     """Per-directory settings, which httpd does not merge."""
 
     file: AuthFile[Groups] | None = setting(None)
     authoritative: bool = setting(True)  # 2.2
-
-    def merge_onto(self, base: AuthzGroupFileDirConfig) -> AuthzGroupFileDirConfig:
-        """Return this record alone."""
-        return self
 
 
 def _groups_of_user(

@@ -24,9 +24,9 @@ from whimbrel.modules.support.codings import (
     is_accepted,
     set_note,
 )
-from whimbrel.modules.support.setters import replaced, set_choice, set_in_range
+from whimbrel.modules.support.setters import set_choice, set_in_range
 from whimbrel.registry.module import CompletedConfig, Module, Provider
-from whimbrel.registry.settings import setting
+from whimbrel.registry.settings import ReplacedAsWhole, setting
 
 if TYPE_CHECKING:
     from whimbrel.engine.output.filter import Begun
@@ -39,7 +39,7 @@ NOT_MODIFIED = 304
 
 
 @dataclass(slots=True)
-class BrotliServerConfig:
+class BrotliServerConfig(ReplacedAsWhole):
     """Per-server settings.
 
     Attributes:
@@ -56,11 +56,6 @@ class BrotliServerConfig:
     input_note: str = setting("")
     output_note: str = setting("")
     ratio_note: str = setting("")
-
-    def merge_onto(self, base: BrotliServerConfig) -> BrotliServerConfig:
-        """Return the merged record."""
-        merged: BrotliServerConfig = replaced(base, self)
-        return merged
 
 
 class Brotli(Transform):

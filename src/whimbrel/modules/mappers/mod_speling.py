@@ -9,10 +9,10 @@ from whimbrel.base.lazy_dataclasses import dataclass
 from whimbrel.base.numbers import lower
 from whimbrel.engine.time_slices import Slices, names_in
 from whimbrel.http.syntax.url import escape_html, escape_uri
-from whimbrel.modules.support.setters import replaced, set_flag
+from whimbrel.modules.support.setters import set_flag
 from whimbrel.registry.module import CompiledHook, Hook, Module, Order, Reads, Scope
 from whimbrel.registry.phases import DECLINED, FIXUPS, OK, HookStatus
-from whimbrel.registry.settings import setting
+from whimbrel.registry.settings import ReplacedAsWhole, setting
 
 if TYPE_CHECKING:
     from whimbrel.engine.request import Request
@@ -30,17 +30,12 @@ MISCAPITALIZED, TRANSPOSED, MISSING, EXTRA, MISTYPED, BASENAME = range(1, 7)
 
 
 @dataclass(slots=True)
-class SpelingDirConfig:
+class SpelingDirConfig(ReplacedAsWhole):
     """Per-directory settings."""
 
     active: bool = setting(False)
     case_only: bool = setting(False)
     basename: bool = setting(True)
-
-    def merge_onto(self, base: SpelingDirConfig) -> SpelingDirConfig:
-        """httpd has no merge: a section with any of the directives takes nothing from outer ones."""
-        merged: SpelingDirConfig = replaced(base, self)
-        return merged
 
 
 def distance(requested: str, there: str) -> int:

@@ -16,7 +16,7 @@ from whimbrel.modules.support.reverse_dns import NAME_NOTE, client_address
 from whimbrel.modules.support.setters import set_choice, set_flag, set_text
 from whimbrel.registry.module import CompiledHook, Hook, Module, Order, Scope
 from whimbrel.registry.phases import DECLINED, FIXUPS, OK, HookStatus
-from whimbrel.registry.settings import setting
+from whimbrel.registry.settings import Unmerged, setting
 
 if TYPE_CHECKING:
     from whimbrel.engine.request import Request
@@ -30,7 +30,7 @@ _STYLES = {"netscape": NETSCAPE, "cookie": COOKIE, "rfc2109": COOKIE, "cookie2":
 
 
 @dataclass(slots=True)
-class UsertrackDirConfig:
+class UsertrackDirConfig(Unmerged):
     """Per-directory settings; a section's record replaces an outer section's as a whole."""
 
     active: bool = setting(False)
@@ -40,10 +40,6 @@ class UsertrackDirConfig:
     samesite: str = setting("")
     secure: bool = setting(False)
     http_only: bool = setting(False)
-
-    def merge_onto(self, _base: UsertrackDirConfig) -> UsertrackDirConfig:
-        """Return this record alone."""
-        return self
 
 
 @dataclass(slots=True)

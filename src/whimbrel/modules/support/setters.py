@@ -10,7 +10,6 @@ import re
 from collections.abc import Callable, Iterable
 
 from whimbrel.base.errors import ConfigError
-from whimbrel.base.lazy_dataclasses import fields
 from whimbrel.base.lazy_re import compile
 from whimbrel.base.numbers import atoi, strtol
 from whimbrel.base.static_typing import Any, Final
@@ -19,7 +18,6 @@ from whimbrel.catalogue.checks.numbers import strtol as strtol_checked
 from whimbrel.catalogue.context_rules import CONTEXT_GROUPS, Places
 from whimbrel.directives.command import Command
 from whimbrel.directives.spec import Setter
-from whimbrel.registry.settings import UNSET
 
 ON_OFF: Final = {"on": True, "off": False}
 
@@ -195,11 +193,6 @@ def timeout(text: str, default_unit: str = "s") -> int | None:
     factor = _MICROSECONDS.get(unit[0] if unit[0] in "sh" else unit[:2])
     value = strtol(match[1] or "0")[0] * factor if text and factor else 1 << 63
     return value if 0 <= value < 1 << 63 else None
-
-
-def replaced(base: Any, over: Any) -> Any:
-    """Return *over* if a field of it is set, else *base*: a record without merge function in httpd."""
-    return over if any(getattr(over, each.name) is not UNSET for each in fields(over)) else base
 
 
 def set_in_range(name: str, low: int, high: int | None, message: str) -> Setter:

@@ -14,14 +14,14 @@ from whimbrel.modules.aaa.mod_auth_digest.clients import Clients
 from whimbrel.modules.aaa.mod_authn_core import find_provider
 from whimbrel.modules.support.auth.auth_api import AuthnProvider
 from whimbrel.modules.support.setters import add_text, refused, set_flag
-from whimbrel.registry.settings import UNSET, setting
+from whimbrel.registry.settings import UNSET, Unmerged, setting
 
 _MIN_SHMEM: Final = {True: 168, False: 88}  # bytes of one client, in 2.2 and in 2.4
 _UNITS: Final = {"": 1, "B": 1, "K": 1024, "M": 1024 * 1024}
 
 
 @dataclass(slots=True)
-class AuthDigestDirConfig:
+class AuthDigestDirConfig(Unmerged):
     """Per-directory settings, not merged; *lifetime* in seconds: 0 one-time nonces, negative no end."""
 
     providers: list[AuthnProvider] = setting(make=list)
@@ -30,10 +30,6 @@ class AuthDigestDirConfig:
     count: bool = setting(False)
     algorithm: str = setting("MD5")
     domain: list[str] = setting(make=list)
-
-    def merge_onto(self, base: AuthDigestDirConfig) -> AuthDigestDirConfig:
-        """Return this record alone."""
-        return self
 
 
 @dataclass(slots=True)

@@ -15,7 +15,7 @@ from whimbrel.modules.aaa.mod_authnz_ldap.url import LdapUrl, parse
 from whimbrel.modules.ldap.mod_ldap import is_installed
 from whimbrel.modules.ldap.mod_ldap.settings import SECURE
 from whimbrel.modules.support.substitution import Substitution
-from whimbrel.registry.settings import UNSET, setting
+from whimbrel.registry.settings import UNSET, Unmerged, setting
 
 GROUP_ATTRIBUTES = ("member", "uniqueMember")
 GROUP_CLASSES = ("groupOfNames", "groupOfUniqueNames")
@@ -23,7 +23,7 @@ _MAX_NAMES = 10
 
 
 @dataclass(slots=True)
-class AuthnzLdapDirConfig:
+class AuthnzLdapDirConfig(Unmerged):
     """Per-directory settings."""
 
     url: LdapUrl | None = setting(None)
@@ -46,10 +46,6 @@ class AuthnzLdapDirConfig:
     searches_as_user: bool = setting(False)
     compares_as_user: bool = setting(False)
     authoritative: bool = setting(True)  # 2.2
-
-    def merge_onto(self, base: AuthnzLdapDirConfig) -> AuthnzLdapDirConfig:
-        """Return this record alone."""
-        return self
 
 
 @dataclass(slots=True)

@@ -9,25 +9,20 @@ from whimbrel.base.static_typing import Final
 from whimbrel.catalogue.checks.numbers import LONG_MAX
 from whimbrel.directives.command import Command
 from whimbrel.directives.spec import Setter
-from whimbrel.modules.support.setters import replaced, set_size
-from whimbrel.registry.settings import UNSET, setting
+from whimbrel.modules.support.setters import set_size
+from whimbrel.registry.settings import UNSET, ReplacedAsWhole, setting
 
 MAX_LETTERS: Final = 20  # characters of an entry's name that its directories may have
 DEFAULT_LENGTH: Final = 2
 
 
 @dataclass(slots=True)
-class CacheDiskServerConfig:
+class CacheDiskServerConfig(ReplacedAsWhole):
     """Per-server settings; a virtual host that sets one has no others of the main server."""
 
     root: str = setting("")
     levels: int = setting(0)  # 0: the default of the version
     length: int = setting(DEFAULT_LENGTH)
-
-    def merge_onto(self, base: CacheDiskServerConfig) -> CacheDiskServerConfig:
-        """Return this record if the host sets anything in it."""
-        merged: CacheDiskServerConfig = replaced(base, self)
-        return merged
 
 
 @dataclass(slots=True)

@@ -7,8 +7,8 @@ from whimbrel.base.lazy_dataclasses import dataclass
 from whimbrel.base.static_typing import Final
 from whimbrel.directives.command import Command
 from whimbrel.directives.spec import Setter
-from whimbrel.modules.support.setters import replaced, set_choice, set_flag, set_text
-from whimbrel.registry.settings import setting
+from whimbrel.modules.support.setters import set_choice, set_flag, set_text
+from whimbrel.registry.settings import ReplacedAsWhole, setting
 
 OFF = 0
 ON = 1
@@ -30,16 +30,11 @@ class IncludeDirConfig:
 
 
 @dataclass(slots=True)
-class IncludeServerConfig:
+class IncludeServerConfig(ReplacedAsWhole):
     """Per-server settings: start tag and end tag of an element."""
 
     start: str = setting("<!--#")
     end: str = setting("-->")
-
-    def merge_onto(self, base: IncludeServerConfig) -> IncludeServerConfig:
-        """httpd has no merge: a host with one of the tags takes none of the main server."""
-        merged: IncludeServerConfig = replaced(base, self)
-        return merged
 
 
 def _set_tag(name: str) -> Setter:
