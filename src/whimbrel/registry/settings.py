@@ -149,7 +149,7 @@ class Unmerged:
         return self
 
 
-class ReplacedAsWhole:
+class ReplacedRecord:
     """Base of records without a merge function in httpd: one with a field that a directive has set counts."""
 
     __slots__ = ()

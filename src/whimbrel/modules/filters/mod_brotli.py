@@ -26,7 +26,7 @@ from whimbrel.modules.support.codings import (
 )
 from whimbrel.modules.support.setters import set_choice, set_in_range
 from whimbrel.registry.module import CompletedConfig, Module, Provider
-from whimbrel.registry.settings import ReplacedAsWhole, setting
+from whimbrel.registry.settings import ReplacedRecord, setting
 
 if TYPE_CHECKING:
     from whimbrel.engine.output.filter import Begun
@@ -39,7 +39,7 @@ NOT_MODIFIED = 304
 
 
 @dataclass(slots=True)
-class BrotliServerConfig(ReplacedAsWhole):
+class BrotliServerConfig(ReplacedRecord):
     """Per-server settings.
 
     Attributes:

@@ -81,7 +81,7 @@ MODULE = Module(
     dir_config=RequestDirConfig,
     dir_setters={
         "KeptBodySize": set_size(
-            "keep", 0, "KeptBodySize must be a valid size in bytes, or zero.", whole=True
+            "keep", 0, "KeptBodySize must be a valid size in bytes, or zero.", must_end=True
         ),
     },
     hooks=(Hook(INSERT_FILTER, make_keep, Order.LAST),),

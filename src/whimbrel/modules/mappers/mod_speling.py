@@ -12,7 +12,7 @@ from whimbrel.http.syntax.url import escape_html, escape_uri
 from whimbrel.modules.support.setters import set_flag
 from whimbrel.registry.module import CompiledHook, Hook, Module, Order, Reads, Scope
 from whimbrel.registry.phases import DECLINED, FIXUPS, OK, HookStatus
-from whimbrel.registry.settings import ReplacedAsWhole, setting
+from whimbrel.registry.settings import ReplacedRecord, setting
 
 if TYPE_CHECKING:
     from whimbrel.engine.request import Request
@@ -30,7 +30,7 @@ MISCAPITALIZED, TRANSPOSED, MISSING, EXTRA, MISTYPED, BASENAME = range(1, 7)
 
 
 @dataclass(slots=True)
-class SpelingDirConfig(ReplacedAsWhole):
+class SpelingDirConfig(ReplacedRecord):
     """Per-directory settings."""
 
     active: bool = setting(False)

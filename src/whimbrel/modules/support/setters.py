@@ -210,14 +210,14 @@ def set_in_range(name: str, low: int, high: int | None, message: str) -> Setter:
     return apply
 
 
-def set_size(name: str, low: int, message: str, high: int = LONG_MAX, *, whole: bool = False) -> Setter:
+def set_size(name: str, low: int, message: str, high: int = LONG_MAX, *, must_end: bool = False) -> Setter:
     """Return the setter of a number of bytes (apr_strtoff), 0 for a word without digits; *message* refuses
-    numbers out of range; *whole*: nothing may follow the digits.
+    numbers out of range; *must_end*: nothing may follow the digits.
     """
 
     def apply(_cmd: Command, record: object, words: list[str]) -> None:
         value, rest, is_cut = strtol_checked(words[0])
-        if is_cut or not low <= value <= high or (whole and rest):
+        if is_cut or not low <= value <= high or (must_end and rest):
             raise ConfigError(message)
         setattr(record, name, value)
 

@@ -10,14 +10,14 @@ from whimbrel.catalogue.checks.numbers import LONG_MAX
 from whimbrel.directives.command import Command
 from whimbrel.directives.spec import Setter
 from whimbrel.modules.support.setters import set_size
-from whimbrel.registry.settings import UNSET, ReplacedAsWhole, setting
+from whimbrel.registry.settings import UNSET, ReplacedRecord, setting
 
 MAX_LETTERS: Final = 20  # characters of an entry's name that its directories may have
 DEFAULT_LENGTH: Final = 2
 
 
 @dataclass(slots=True)
-class CacheDiskServerConfig(ReplacedAsWhole):
+class CacheDiskServerConfig(ReplacedRecord):
     """Per-server settings; a virtual host that sets one has no others of the main server."""
 
     root: str = setting("")

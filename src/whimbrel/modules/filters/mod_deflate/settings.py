@@ -15,11 +15,11 @@ from whimbrel.directives.command import Command
 from whimbrel.directives.spec import Setter
 from whimbrel.modules.support.codings import ADD_SUFFIX, ETAG_MODES, set_note
 from whimbrel.modules.support.setters import set_choice, set_in_range
-from whimbrel.registry.settings import ReplacedAsWhole, setting
+from whimbrel.registry.settings import ReplacedRecord, setting
 
 
 @dataclass(slots=True)
-class DeflateServerConfig(ReplacedAsWhole):
+class DeflateServerConfig(ReplacedRecord):
     """Per-server settings.
 
     Attributes:
@@ -41,7 +41,7 @@ class DeflateServerConfig(ReplacedAsWhole):
 
 
 @dataclass(slots=True)
-class DeflateDirConfig(ReplacedAsWhole):
+class DeflateDirConfig(ReplacedRecord):
     """Per-directory settings: limits of inflation.
 
     Attributes:

@@ -8,7 +8,7 @@ from whimbrel.base.static_typing import Final
 from whimbrel.directives.command import Command
 from whimbrel.directives.spec import Setter
 from whimbrel.modules.support.setters import set_choice, set_flag, set_text
-from whimbrel.registry.settings import ReplacedAsWhole, setting
+from whimbrel.registry.settings import ReplacedRecord, setting
 
 OFF = 0
 ON = 1
@@ -30,7 +30,7 @@ class IncludeDirConfig:
 
 
 @dataclass(slots=True)
-class IncludeServerConfig(ReplacedAsWhole):
+class IncludeServerConfig(ReplacedRecord):
     """Per-server settings: start tag and end tag of an element."""
 
     start: str = setting("<!--#")
