@@ -15,9 +15,9 @@ from tests.support.origin import Origin, Received
 
 pytest.importorskip("h2", reason="the optional package h2 is not installed")
 
-from h2.config import H2Configuration
-from h2.connection import H2Connection
 from h2.events import DataReceived, ResponseReceived, StreamEnded, StreamReset
+
+from tests.support.lenient_http2 import lenient_client
 
 pytestmark = pytest.mark.skipif(not APACHE.present, reason="no /etc/apache2 to copy")
 CONF = "Protocols h2c http/1.1\nProxyPass /app/ http://127.0.0.1:{port}/\n"
@@ -40,10 +40,7 @@ class Peer:
 
     def __init__(self, server: StockServer) -> None:
         self._wire = socket.create_connection(("127.0.0.1", server.port), timeout=10)
-        lenient = dict.fromkeys(
-            ("validate_outbound_headers", "normalize_outbound_headers", "validate_inbound_headers"), False
-        )
-        self._h2 = H2Connection(H2Configuration(header_encoding="latin-1", **lenient))
+        self._h2 = lenient_client()
         self._h2.initiate_connection()
         self.heads: dict[int, dict[str, str]] = {}
         self.bodies: dict[int, bytes] = {}

@@ -8,6 +8,7 @@ import os
 import re
 import shutil
 import signal
+import socket
 import stat
 import tempfile
 import time
@@ -105,7 +106,7 @@ class ManagedProcess:
         """Wait for *condition*."""
         end = time.monotonic() + seconds
         while not condition():
-            assert time.monotonic() < end, f"{self.program.name}: {self.log()[-3000:]}"
+            assert time.monotonic() < end, f"{self.program.name}: {self.process.output}{self.log()[-3000:]}"
             time.sleep(0.05)
 
     def log(self) -> str:
@@ -161,6 +162,17 @@ def normal(value: Any, process: ManagedProcess) -> Any:
     return _HEX.sub("HEX", _DATE.sub("DATE", text))
 
 
+def _is_free(port: int) -> bool:
+    """Return True if a server can listen on the port: another program may have taken it meanwhile."""
+    with socket.socket() as probe:
+        probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        try:
+            probe.bind(("127.0.0.1", port))
+        except OSError:
+            return False
+    return True
+
+
 class Authorities:
     """An authority for each program and its settings, which the tests of a module use one after the other;
     a context manager.  Each of them has an account of its own.
@@ -177,9 +189,9 @@ class Authorities:
         self._stack.close()
 
     def of(self, program: Program, settings: Mapping[str, Any]) -> tuple[Pebble, int, int]:
-        """Return a running authority, and the ports at which it validates."""
+        """Return a running authority, and the ports at which it validates, which are free."""
         key = f"{program.name} {settings}"
-        if key not in self._running:
+        while key not in self._running or not all(map(_is_free, self._running[key][1:])):
             ports = free_ports(2)
             folder = Path(self._stack.enter_context(tempfile.TemporaryDirectory(prefix="pebble-")))
             folder.chmod(0o755)  # servers read its certificate as another user

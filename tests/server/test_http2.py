@@ -16,8 +16,6 @@ import pytest
 
 pytest.importorskip("h2", reason="the optional package h2 is not installed")
 
-from h2.config import H2Configuration
-from h2.connection import H2Connection
 from h2.events import (
     ConnectionTerminated,
     DataReceived,
@@ -28,6 +26,7 @@ from h2.events import (
     StreamReset,
 )
 from tests.server.conftest import ServerProcess, everything, programs, unstarted_server
+from tests.support.lenient_http2 import lenient_client
 
 PREFACE = b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n"
 CONF = """\
@@ -54,14 +53,7 @@ class Peer:
 
     def __init__(self, server: ServerProcess, *, begin: bool = True) -> None:
         self.socket = server.connect()
-        self.wire = H2Connection(
-            H2Configuration(
-                header_encoding="latin-1",
-                validate_outbound_headers=False,
-                normalize_outbound_headers=False,
-                validate_inbound_headers=False,
-            )
-        )
+        self.wire = lenient_client()
         self.events: list[Event] = []
         self.closed = False
         if begin:

@@ -12,9 +12,8 @@ from tests.server.conftest import ServerProcess, lines, within
 
 pytest.importorskip("h2", reason="the optional package h2 is not installed")
 
-from h2.config import H2Configuration
-from h2.connection import H2Connection
 from h2.events import DataReceived, Event, RemoteSettingsChanged, ResponseReceived, StreamEnded, StreamReset
+from tests.support.lenient_http2 import lenient_client
 
 from whimbrel.base.product import VERSION
 
@@ -108,14 +107,7 @@ class Client:
     def __init__(self, server: ServerProcess) -> None:
         self.wire = server.connect()
         self.wire.settimeout(10)
-        self.h2 = H2Connection(
-            H2Configuration(
-                header_encoding="latin-1",
-                validate_outbound_headers=False,
-                normalize_outbound_headers=False,
-                validate_inbound_headers=False,
-            )
-        )
+        self.h2 = lenient_client()
         self.events: list[Event] = []
         self.acknowledges = True
         self.h2.initiate_connection()
