@@ -8,7 +8,7 @@ from typing import Final
 import pytest
 from tests.unit.expr.stand_in import StandIn, record
 
-from whimbrel.access.file_conditions import file_condition, is_file_condition, covers_outer, quoted
+from whimbrel.access.file_conditions import covers_outer, file_condition, is_file_condition, quoted
 from whimbrel.access.sections import RequestSection
 from whimbrel.base.regex import compile_regex
 from whimbrel.config.model import SectionKind

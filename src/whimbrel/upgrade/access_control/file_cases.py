@@ -11,7 +11,7 @@ from collections.abc import Iterable, Iterator
 from typing import Final
 
 from whimbrel.access.decision import AccessVerdict
-from whimbrel.access.file_conditions import file_condition, covers_outer
+from whimbrel.access.file_conditions import covers_outer, file_condition
 from whimbrel.base.lazy_dataclasses import replace
 from whimbrel.upgrade.access_control.chain_decisions import ChainDecisions
 from whimbrel.upgrade.access_control.proposals import Proposals
