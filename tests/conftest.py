@@ -1,14 +1,16 @@
 """What holds for every test: engines may start programs, as in a server; doubles of own functions accept the
-calls of the original alone; the garbage collector leaves alone what earlier tests keep; a private key is
-checked once.
+calls of the original alone; the garbage collector leaves alone what earlier tests keep; no thread goes on
+working; a private key is checked once.
 """
 
 from __future__ import annotations
 
 import gc
 import os
+import signal
 import tempfile
-from collections.abc import Iterator
+import threading
+from collections.abc import Generator, Iterator
 from functools import cache
 from importlib.util import find_spec
 from pathlib import Path
@@ -17,6 +19,7 @@ from typing import Any
 import pytest
 
 from tests.support import doubles
+from tests.support.busy_threads import BusyThreads
 from tests.support.samples import SEED, seed_of_the_run
 from whimbrel.base.programs import permit_programs
 
@@ -26,6 +29,15 @@ FEW_OBJECTS = 50_000
 TOGETHER = "tests/meta/"
 """Tests of one worker: each worker that runs one of them would read all files of the repository."""
 
+_THREADS = BusyThreads()
+
+gc.disable()  # until all tests are collected, whose objects stay
+if (
+    signal.getsignal(signal.SIGINT) is signal.SIG_IGN
+    and threading.current_thread() is threading.main_thread()
+):
+    # a shell starts what runs in the background so, and programs that tests start would inherit it
+    signal.signal(signal.SIGINT, signal.default_int_handler)
 permit_programs()
 doubles.install()
 seed_of_the_run()  # workers inherit it: they agree even at midnight
@@ -64,20 +76,24 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
 
 def pytest_collection_finish() -> None:
     gc.freeze()
+    gc.enable()
     gc.set_threshold(200_000, 20, 100)  # the usual 700 objects cost a tenth of the time
 
 
-def pytest_runtest_teardown(item: pytest.Item, nextitem: pytest.Item | None) -> None:
-    """Freeze what is left after a module.
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_teardown(item: pytest.Item, nextitem: pytest.Item | None) -> Generator[None, None, None]:
+    """Freeze what is left after a module; no thread of it may use the processor.
 
     Recorded cases, configurations and engines stay in caches: millions of objects by the end. A collection
     that visits them takes seconds, and it comes at any moment of a later test.
     """
+    yield
     if nextitem is None or nextitem.path != item.path:
         youngest, *older = gc.get_count()
         if youngest > FEW_OBJECTS or any(older):
             gc.collect()
             gc.freeze()
+        assert not (found := _THREADS.found()), f"threads that are left use the processor: {found}"
 
 
 @pytest.fixture(scope="session", autouse=True)

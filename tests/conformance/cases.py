@@ -14,13 +14,14 @@ from pathlib import Path
 from typing import TypeVar
 
 from tests.conformance.case import Case, Record, Version, case_of, has_version
+from tests.support.samples import amount
 
 DIRECTORY = Path(__file__).resolve().parent
 PACKED = DIRECTORY / "cases"
 EXEMPTIONS = DIRECTORY / "EXCEPTIONS.tsv"
 FLOORS = DIRECTORY / "FLOORS.tsv"
 PACKED_SUFFIX = ".jsonl.xz"
-REQUESTS = int(os.environ.get("WHIMBREL_REQUESTS", "60"))
+REQUESTS = int(os.environ.get("WHIMBREL_REQUESTS", amount(40, 60)))
 """Requests of a thinned case."""
 LONG_CASE = 200
 """Requests of a case that is thinned, at least."""

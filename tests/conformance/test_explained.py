@@ -19,7 +19,7 @@ from tests.support.samples import amount
 
 STATEFUL = ("modules-dav",)  # locks and files of earlier requests decide
 CASES = int(os.environ.get("WHIMBREL_CASES", amount(1, 2)))
-DELETED = int(os.environ.get("WHIMBREL_DELETED", amount(10, 25)))
+DELETED = int(os.environ.get("WHIMBREL_DELETED", amount(6, 25)))
 """Lines to delete; `make explained` deletes 200."""
 
 

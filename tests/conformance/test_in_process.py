@@ -1,7 +1,7 @@
 """Recorded cases of the families with a floor, asked of the engine in this process.
 
-WHIMBREL_CASES=N asks N of each family instead of 3, WHIMBREL_REQUESTS=N sends N requests of a case of access
-control instead of 60; `make conformance` sends all requests of all cases.
+WHIMBREL_CASES=N asks N of each family instead of 2, WHIMBREL_REQUESTS=N sends N requests of a case of access
+control instead of 40; `make conformance` sends all requests of all cases.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from tests.conformance.report import tally, total
 from tests.support.samples import amount
 from whimbrel.engine.engine import GENERAL_PATH
 
-CASES = int(os.environ.get("WHIMBREL_CASES", amount(3, 15)))
+CASES = int(os.environ.get("WHIMBREL_CASES", amount(2, 15)))
 GENERAL_CASES = max(CASES // 5, 1)
 SLOW = {"modules-cache": 4}
 """Families whose requests start a program each: that part of the cases is asked."""

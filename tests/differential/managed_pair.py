@@ -12,10 +12,10 @@ import stat
 import tempfile
 import time
 from collections import Counter
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager, nullcontext
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import ExitStack, contextmanager
 from pathlib import Path
-from typing import Any
+from typing import Any, Self
 
 from tests.differential.servers import Program, ProgramProcess
 from tests.support.pebble import Pebble, pebble
@@ -70,6 +70,7 @@ class ManagedProcess:
 
     def __init__(self, program: Program, run: Path, ca: Pebble, http_port: int, https: int) -> None:
         self.program, self.run, self.ca, self.http, self.https = program, run, ca, http_port, https
+        self._begin = ca.log.stat().st_size if ca.log.exists() else 0
         self.process = ProgramProcess(program, run, run / "site.conf", run, http_port)
 
     def configure(self, text: str, *hosts: tuple[str, ...]) -> None:
@@ -118,7 +119,7 @@ class ManagedProcess:
 
     def requests(self) -> Counter[str]:
         """Return the requests that the authority has received, without the names of resources."""
-        log = (self.ca.ca_file.parent / "pebble.log").read_text("latin-1")
+        log = self.ca.log.read_bytes()[self._begin :].decode("latin-1")
         return Counter(f"{method} {'/'.join(path.split('/')[:2])}" for method, path in _REQUEST.findall(log))
 
     def get(self, path: str) -> tuple[int, bytes]:
@@ -160,25 +161,49 @@ def normal(value: Any, process: ManagedProcess) -> Any:
     return _HEX.sub("HEX", _DATE.sub("DATE", text))
 
 
+class Authorities:
+    """An authority for each program and its settings, which the tests of a module use one after the other;
+    a context manager.  Each of them has an account of its own.
+    """
+
+    def __init__(self) -> None:
+        self._running: dict[str, tuple[Pebble, int, int]] = {}
+        self._stack = ExitStack()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_problem: object) -> None:
+        self._stack.close()
+
+    def of(self, program: Program, settings: Mapping[str, Any]) -> tuple[Pebble, int, int]:
+        """Return a running authority, and the ports at which it validates."""
+        key = f"{program.name} {settings}"
+        if key not in self._running:
+            ports = free_ports(2)
+            folder = Path(self._stack.enter_context(tempfile.TemporaryDirectory(prefix="pebble-")))
+            folder.chmod(0o755)  # servers read its certificate as another user
+            ca = self._stack.enter_context(pebble(folder, *ports, 0, **settings))
+            self._running[key] = (ca, ports[0], ports[1])
+        return self._running[key]
+
+
 @contextmanager
 def managed(
-    program: Program, rejected: int = 0, *, has_authority: bool = True, **settings: Any
+    program: Program, authorities: Authorities, *, has_authority: bool = True, **settings: Any
 ) -> Iterator[ManagedProcess]:
-    """Run an authority for *program*, which the caller configures and starts."""
+    """Yield a process of *program*, which the caller configures and starts, with its authority."""
     base = Path(tempfile.mkdtemp(prefix="managed-"))
     base.chmod(0o755)
-    http_port, https = free_ports(2)
     try:
-        (base / "ca").mkdir()
         (base / "run/htdocs").mkdir(parents=True)
-        none = nullcontext(Pebble("https://127.0.0.1:1/dir", 0, base / "ca/none.pem"))
-        authority = pebble(base / "ca", http_port, https, rejected, **settings) if has_authority else none
-        with authority as ca:
-            process = ManagedProcess(program, base / "run", ca, http_port, https)
-            try:
-                yield process
-            finally:
-                if hasattr(process.process, "process"):
-                    process.process.__exit__()
+        none = Pebble("https://127.0.0.1:1/dir", 0, base / "none.pem")
+        places = authorities.of(program, settings) if has_authority else (none, *free_ports(2))
+        process = ManagedProcess(program, base / "run", *places)
+        try:
+            yield process
+        finally:
+            if hasattr(process.process, "process"):
+                process.process.__exit__()
     finally:
         shutil.rmtree(base, ignore_errors=True)

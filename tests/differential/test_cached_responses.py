@@ -20,7 +20,7 @@ from tests.support.fakes import TaskLoop
 from tests.support.samples import amount
 from whimbrel.base.dialect import DIALECTS, V24, Dialect
 
-SEEDS = int(os.environ.get("WHIMBREL_KEPT_SEEDS", amount(5, 14)))
+SEEDS = int(os.environ.get("WHIMBREL_KEPT_SEEDS", amount(3, 14)))
 FIRST = int(os.environ.get("WHIMBREL_KEPT_FIRST", "0"))
 REQUESTS = 200
 FOUND = {"query": 1, "lists": 2, "values": 154, "fields": 1, "count": 5}

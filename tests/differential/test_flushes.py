@@ -105,9 +105,10 @@ class Drip:
                 wire, _ = self._listener.accept()
                 wire.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
                 with wire, suppress(OSError):
-                    while b"\r\n\r\n" not in wire.recv(65536):
-                        pass
-                    self._play(wire)
+                    while data := wire.recv(65536):
+                        if b"\r\n\r\n" in data:
+                            self._play(wire)
+                            break
 
     def __enter__(self) -> Drip:
         return self

@@ -18,7 +18,7 @@ from tests.support.sed_scripts import DOCUMENTS, INSERTED, sed_scripts
 
 SLOW: Final = ("s/x*/-/",)
 """httpd takes a second to fail: it replaces the empty match at one place until memory ends."""
-SLOW_NAMES: Final = 2
+SLOW_NAMES: Final = amount(1, 2)
 SUBSTITUTIONS: Final = (
     ("s/o/0/",),
     ("s/^a/X/",),

@@ -10,16 +10,17 @@ import os
 import re
 import threading
 from collections import Counter
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from typing import Any
 
 import pytest
 
 pytest.importorskip("cryptography", reason="the optional package cryptography is not installed")
 
-from tests.differential.managed_pair import ManagedProcess, managed, normal
+from tests.differential.managed_pair import Authorities, ManagedProcess, managed, normal
 from tests.differential.servers import APACHE, WHIMBREL, Program
 from tests.support.pebble import MISSING
+from tests.support.samples import some
 
 pytestmark = pytest.mark.skipif(bool(MISSING) or not APACHE.present, reason=MISSING or "apache2 is missing")
 
@@ -31,14 +32,20 @@ LEVELS = ("emerg", "error", "warn", "notice")
 Play = Callable[[ManagedProcess], Any]
 
 
-def both(play: Play, **settings: Any) -> list[tuple[Any, ManagedProcess]]:
+@pytest.fixture(scope="module")
+def authorities() -> Iterator[Authorities]:
+    with Authorities() as found:
+        yield found
+
+
+def both(authorities: Authorities, play: Play, **settings: Any) -> list[tuple[Any, ManagedProcess]]:
     """Return what *play* returns for apache2 and for Whimbrel, side by side."""
     found: dict[Program, tuple[Any, ManagedProcess]] = {}
     problems: list[BaseException] = []
 
     def run(program: Program) -> None:
         try:
-            with managed(program, **settings) as process:
+            with managed(program, authorities, **settings) as process:
                 found[program] = play(process), process
         except BaseException as problem:
             problems.append(problem)
@@ -53,9 +60,9 @@ def both(play: Play, **settings: Any) -> list[tuple[Any, ManagedProcess]]:
     return [found[APACHE], found[WHIMBREL]]
 
 
-def check_same(play: Play, **settings: Any) -> Any:
+def check_same(authorities: Authorities, play: Play, **settings: Any) -> Any:
     """Return what *play* returns for both programs."""
-    (apache, _), (whimbrel, _) = both(play, **settings)
+    (apache, _), (whimbrel, _) = both(authorities, play, **settings)
     assert whimbrel == apache
     return whimbrel
 
@@ -109,7 +116,7 @@ def modes(process: ManagedProcess, *groups: str) -> dict[str, str]:
     return {path: mode for path, mode in process.store().items() if path.startswith(groups)}
 
 
-def test_one_account_serves_all_domains() -> None:
+def test_one_account_serves_all_domains(authorities: Authorities) -> None:
     def play(process: ManagedProcess) -> Any:
         text = "MDomain a.test\n<MDomainSet b.test>\nMDContactEmail other@example.org\n</MDomainSet>\n"
         process.configure(text, ("a.test",), ("b.test", "www.b.test"))
@@ -126,49 +133,51 @@ def test_one_account_serves_all_domains() -> None:
         store = modes(process, "accounts/", "domains/")
         return before, after, requests(process), codes(process), account, store
 
-    found = check_same(play)
+    found = check_same(authorities, play)
     assert found[2]["POST /sign-me-up"] == 1 and found[2]["POST /my-account"] == 1
     assert found[1]["managed-domains"][0]["ca"]["account"] == found[1]["managed-domains"][1]["ca"]["account"]
     if os.getuid() == 0:
         assert {mode for path, mode in found[5].items() if path.endswith("account.json")} == {"-rw-r--r-- 0"}
 
 
-def test_polls_are_not_more_than_those_of_apache2() -> None:
+def test_polls_are_not_more_than_those_of_apache2(authorities: Authorities) -> None:
     def play(process: ManagedProcess) -> Any:
         process.configure("MDomain a.test\nMDCAChallenges http-01\n", *HOST)
         process.start()
         renewed(process)
         return process.requests()
 
-    (apache, _), (whimbrel, _) = both(play)
+    (apache, _), (whimbrel, _) = both(authorities, play)
     assert whimbrel["POST /my-order"] <= apache["POST /my-order"] + 1
     assert whimbrel["POST /authZ"] <= apache["POST /authZ"] + 2
 
 
 @pytest.mark.parametrize(
     ("text", "settings"),
-    [
-        ("MDNotifyCmd /nowhere\n", {}),
-        ("MDNotifyCmd /bin/false\n", {}),
-        ("MDHttpProxy http://localhost:1\n", {}),
-        ("MDPortMap http:99 https:99\n", {}),
-        ("MDCAChallenges dns-01\nMDChallengeDns01 /bin/false\n", {}),
-        ("MDProfile unknown\nMDProfileMandatory on\n", {}),
-        ("", {"httpPort": 1, "tlsPort": 1}),
-    ],
-    ids=["command", "notify", "proxy", "ports", "dns", "profile", "challenge"],
+    some(
+        [
+            pytest.param("MDNotifyCmd /nowhere\n", {}, id="command"),
+            pytest.param("MDNotifyCmd /bin/false\n", {}, id="notify"),
+            pytest.param("MDHttpProxy http://localhost:1\n", {}, id="proxy"),
+            pytest.param("MDPortMap http:99 https:99\n", {}, id="ports"),
+            pytest.param("MDCAChallenges dns-01\nMDChallengeDns01 /bin/false\n", {}, id="dns"),
+            pytest.param("MDProfile unknown\nMDProfileMandatory on\n", {}, id="profile"),
+            pytest.param("", {"httpPort": 1, "tlsPort": 1}, id="challenge"),
+        ],
+        3,
+    ),
 )
-def test_failures(text: str, settings: dict[str, Any]) -> None:
+def test_failures(authorities: Authorities, text: str, settings: dict[str, Any]) -> None:
     def play(process: ManagedProcess) -> Any:
         process.configure(f"MDomain a.test\n{text}", *HOST)
         slow_retries(process)
         process.start()
         return failed(process), requests(process), codes(process)
 
-    check_same(play, **settings)
+    check_same(authorities, play, **settings)
 
 
-def test_a_message_command_that_fails_prevents_renewals() -> None:
+def test_a_message_command_that_fails_prevents_renewals(authorities: Authorities) -> None:
     def play(process: ManagedProcess) -> Any:
         process.configure("MDomain a.test\nMDMessageCmd /bin/false\n", *HOST)
         process.start()
@@ -176,11 +185,11 @@ def test_a_message_command_that_fails_prevents_renewals() -> None:
         process.wait_for(lambda: "renewal" in process.status("/md-status/a.test"))
         return process.status("/md-status/a.test"), requests(process), codes(process)
 
-    found = check_same(play)
+    found = check_same(authorities, play)
     assert found[0]["renewal"]["last"]["problem"] == "urn:org:apache:httpd:log:AH10109:"
 
 
-def test_a_failed_notification_is_repeated_after_a_pause() -> None:
+def test_a_failed_notification_is_repeated_after_a_pause(authorities: Authorities) -> None:
     def play(process: ManagedProcess) -> Any:
         process.configure("MDomain a.test\nMDNotifyCmd /bin/false\n", *HOST)
         process.start()
@@ -189,7 +198,7 @@ def test_a_failed_notification_is_repeated_after_a_pause() -> None:
         seconds = [float(line.split()[3].rpartition(":")[2]) for line in lines[:3]]
         return [round((later - first) % 60) for first, later in zip(seconds, seconds[1:], strict=False)]
 
-    assert check_same(play) == [1, 1]
+    assert check_same(authorities, play) == [1, 1]
 
 
 @pytest.mark.parametrize(
@@ -205,7 +214,7 @@ def test_a_failed_notification_is_repeated_after_a_pause() -> None:
         ("MDHttpProxy http://h:0\n", ()),
     ],
 )
-def test_starts(text: str, hosts: tuple[tuple[str, ...], ...]) -> None:
+def test_starts(authorities: Authorities, text: str, hosts: tuple[tuple[str, ...], ...]) -> None:
     def play(process: ManagedProcess) -> Any:
         process.configure(f"MDRenewMode manual\n{text}", *hosts)
         process.start()
@@ -213,10 +222,10 @@ def test_starts(text: str, hosts: tuple[tuple[str, ...], ...]) -> None:
             return process.status(), set(codes(process))
         return process.process.output.replace(str(process.run), "RUN"), set(codes(process))
 
-    check_same(play, has_authority=False)
+    check_same(authorities, play, has_authority=False)
 
 
-def test_damaged_staging_is_obtained_again() -> None:
+def test_damaged_staging_is_obtained_again(authorities: Authorities) -> None:
     def play(process: ManagedProcess) -> Any:
         process.configure("MDomain a.test\n", *HOST)
         process.start()
@@ -226,15 +235,23 @@ def test_damaged_staging_is_obtained_again() -> None:
         renewed(process, 2)
         return requests(process), codes(process)
 
-    check_same(play)
+    check_same(authorities, play)
 
 
 @pytest.mark.parametrize(
     ("binding", "certificates"),
-    [("kid-1 {key}", 1), ("{run}/eab.json", 1), ("", 0), ("kid-2 {key}", 0), ("kid-1 d3Jvbmc", 0)],
-    ids=["line", "file", "none", "unknown", "wrong"],
+    some(
+        [
+            pytest.param("kid-1 {key}", 1, id="line"),
+            pytest.param("{run}/eab.json", 1, id="file"),
+            pytest.param("", 0, id="none"),
+            pytest.param("kid-2 {key}", 0, id="unknown"),
+            pytest.param("kid-1 d3Jvbmc", 0, id="wrong"),
+        ],
+        2,
+    ),
 )
-def test_external_account_bindings(binding: str, certificates: int) -> None:
+def test_external_account_bindings(authorities: Authorities, binding: str, certificates: int) -> None:
     def play(process: ManagedProcess) -> Any:
         (process.run / "eab.json").write_text(json.dumps({"kid": "kid-1", "hmac": MAC_KEY}))
         (process.run / "eab.json").chmod(0o644)
@@ -251,11 +268,13 @@ def test_external_account_bindings(binding: str, certificates: int) -> None:
         return status["eab"], status["ca"], stored, requests(process), codes(process), accounts
 
     bound = {"externalAccountBindingRequired": True, "externalAccountMACKeys": {"kid-1": MAC_KEY}}
-    check_same(play, **bound)
+    check_same(authorities, play, **bound)
 
 
-@pytest.mark.parametrize("setting", ["on", "off"])
-def test_an_authority_without_renewal_information_is_asked_alike(setting: str) -> None:
+@pytest.mark.parametrize("setting", some(["on", "off"], 1))
+def test_an_authority_without_renewal_information_is_asked_alike(
+    authorities: Authorities, setting: str
+) -> None:
     def play(process: ManagedProcess) -> Any:
         process.configure(f"MDCheckInterval 1s\nMDRenewViaARI {setting}\nMDomain a.test\n", *HOST)
         process.start()
@@ -268,4 +287,4 @@ def test_an_authority_without_renewal_information_is_asked_alike(setting: str) -
         more = set(process.requests() - before)
         return process.status("/md-status/a.test"), asked, more, codes(process)
 
-    assert check_same(play)[2] == ({"GET /dir"} if setting == "on" else set())
+    assert check_same(authorities, play)[2] == ({"GET /dir"} if setting == "on" else set())

@@ -25,12 +25,12 @@ from whimbrel.engine.prepared import prepared_cache
 from whimbrel.engine.prepared.prepared_cache import PreparedCache
 from whimbrel.engine.request import Request
 
-SEEDS = int(os.environ.get("WHIMBREL_PREPARED_SEEDS", amount(4, 8)))
+SEEDS = int(os.environ.get("WHIMBREL_PREPARED_SEEDS", amount(2, 8)))
 FIRST = int(os.environ.get("WHIMBREL_PREPARED_FIRST", "0"))
 REQUESTS = 250
 FOUND = {"query": 1, "lists": 2, "values": 12, "fields": 1}
 """Seeds whose requests show what is not noted: searches begin there, else at 0."""
-CHANGES = amount(8, 20)  # kinds of changes on disk
+CHANGES = amount(5, 20)  # kinds of changes on disk
 
 
 @pytest.fixture

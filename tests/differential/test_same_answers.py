@@ -25,7 +25,7 @@ from tests.differential.strategies import requests, sites
 from tests.differential.time_limit import TimeLimit, bounded
 from tests.support.samples import amount
 
-EXAMPLES = amount(12, 30)
+EXAMPLES = amount(8, 30)
 
 
 def check_same(first: Program, second: Program, site: GeneratedSite, questions: list[Request]) -> None:

@@ -1,6 +1,7 @@
 """CGI scripts: both servers frame and answer the same outputs alike, and go on with the next request alike.
 
-A fifth of the requests is sent, all with WHIMBREL_DIFF_SECONDS set to 60 or more.
+A part of the requests is sent, with outputs and forms of all kinds; all with WHIMBREL_DIFF_SECONDS set to 60
+or more.
 """
 
 from __future__ import annotations
@@ -12,6 +13,7 @@ import pytest
 
 from tests.differential.raw_exchange import both, differences
 from tests.differential.script_outputs import documents, requests
+from tests.support.samples import amount
 
 CONF = """LoadModule {module}_module %MODULES%/mod_{module}.so
 <Directory "%ROOT%">
@@ -22,7 +24,8 @@ CONF = """LoadModule {module}_module %MODULES%/mod_{module}.so
 KeepAliveTimeout 400ms
 Timeout 5
 """
-EVERY = 1 if int(os.environ.get("WHIMBREL_DIFF_SECONDS", "0")) >= 60 else 5
+EVERY = 1 if int(os.environ.get("WHIMBREL_DIFF_SECONDS", "0")) >= 60 else amount(13, 3)
+"""No divisor of it divides the number of forms: they take turns."""
 _CHUNKS = re.compile(r"\r\n\r\n((?:[0-9a-f]+\r\n[^\r]*\r\n)+)0\r\n\r\n")
 _CHUNK = re.compile(r"[0-9a-f]+\r\n([^\r]*)\r\n")
 # The length of this page is that of the page and of the output that it replaces: httpd counts both.

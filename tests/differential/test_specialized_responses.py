@@ -21,7 +21,7 @@ from whimbrel.modules.http import mod_mime
 from whimbrel.modules.mappers import mod_alias
 from whimbrel.registry.module import PathRules
 
-SEEDS = int(os.environ.get("WHIMBREL_SPECIALIZED_SEEDS", amount(15, 30)))
+SEEDS = int(os.environ.get("WHIMBREL_SPECIALIZED_SEEDS", amount(8, 30)))
 FIRST = first_seed("WHIMBREL_SPECIALIZED_FIRST", SEEDS)
 VERSIONS = ("2.4", "2.4", "2.4", "2.2")
 OPEN = '<Directory "@">\nAllowOverride None\nOptions FollowSymLinks\nRequire all granted\n</Directory>'

@@ -18,6 +18,7 @@ import pytest
 
 from tests.differential.servers import APACHE, WHIMBREL
 from tests.differential.stock_site import StockServer, write_documents
+from tests.support.thread_server import ThreadServer
 
 pytestmark = pytest.mark.skipif(not APACHE.present, reason="apache2 is not installed")
 SCHEMES = ("http", "scgi", "uwsgi", "fcgi", "ajp")
@@ -26,34 +27,24 @@ BODIES = {"none": 0, "short": 5, "long": 20_000_000}
 PROXY_TIMEOUT = 1
 
 
-class Stalling:
+class Stalling(ThreadServer):
     """A back end that reads or writes a little, and then neither reads nor writes; a context manager."""
 
     def __init__(self, stage: str) -> None:
         self.stage = stage
         self._ended = threading.Event()
-        self._listener = socket.socket()
-        self._listener.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 65_536)
-        self._listener.bind(("127.0.0.1", 0))
-        self._listener.listen(100)
-        self.port = int(self._listener.getsockname()[1])
+        listener = socket.socket()
+        listener.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 65_536)
+        listener.bind(("127.0.0.1", 0))
+        listener.listen(100)
+        super().__init__(listener)
 
-    def __enter__(self) -> Stalling:
-        threading.Thread(target=self._accept, daemon=True).start()
-        return self
-
-    def __exit__(self, *_problem: object) -> None:
+    def stop(self) -> None:
+        """Let all connections end."""
         self._ended.set()
-        self._listener.shutdown(socket.SHUT_RDWR)
-        self._listener.close()
+        super().stop()
 
-    def _accept(self) -> None:
-        with contextlib.suppress(OSError):
-            while True:
-                connection = self._listener.accept()[0]
-                threading.Thread(target=self._stall, args=(connection,), daemon=True).start()
-
-    def _stall(self, connection: socket.socket) -> None:
+    def _serve(self, connection: socket.socket) -> None:
         with connection, contextlib.suppress(OSError):
             count, wanted = 0, {"nothing": 0, "part": 500_000}.get(self.stage, 1)
             while count < wanted and (data := connection.recv(65_536)):

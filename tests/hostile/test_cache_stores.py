@@ -92,6 +92,7 @@ def wait_for_hit(server: ServerProcess, path: str) -> None:
     end = time.monotonic() + 10
     while ask(server, path)[1] != "HIT":
         assert time.monotonic() < end
+        time.sleep(0.02)
 
 
 @contextmanager

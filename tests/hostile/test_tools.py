@@ -58,7 +58,7 @@ def test_a_tree_at_the_limits_gets_an_answer(name: str, tmp_path: Path) -> None:
 
 
 NESTED = {
-    "deep requirements": lambda root: nested(root, "RequireAll", amount(30_000, 100_000)),
+    "deep requirements": lambda root: nested(root, "RequireAll", amount(10_000, 100_000)),
     "deepest conditions": BOUNDS["deepest conditions"],
 }
 

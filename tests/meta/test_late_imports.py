@@ -23,11 +23,8 @@ TABLES = {
     "cli/utility_table.py": "run, of each utility",
     "cli/verify.py": "render, of each format",
     "modules/__init__.py": "the Module, whose type is stated",
-    "modules/aaa/mod_authnz_ldap/__init__.py": "names of _imported",
-    "modules/md/mod_md/__init__.py": "names of _imported",
-    "modules/ssl/mod_ssl/__init__.py": "names of _imported",
     "modules/support/dbm/open.py": "a module of the standard library",
-    "registry/module.py": "the maker, whose type is stated",
+    "registry/module.py": "the maker, whose type is stated; names of _imported",
     "server/master/preload.py": "nothing",
     "upgrade/rules/__init__.py": "RULE, whose type is stated",
 }

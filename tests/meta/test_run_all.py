@@ -20,6 +20,12 @@ ALWAYS = "def test_it():\n    assert False\n"
 PASSES = "def test_it():\n    assert True\n"
 
 
+@pytest.fixture(autouse=True)
+def _without_plugins(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The import of those that are installed takes most of the time of a run."""
+    monkeypatch.setenv("PYTEST_DISABLE_PLUGIN_AUTOLOAD", "1")
+
+
 @pytest.mark.parametrize(
     ("texts", "expected"),
     [

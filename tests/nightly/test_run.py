@@ -14,6 +14,7 @@ from tests.nightly import samples
 from tests.nightly.page import Page, Row
 from tests.nightly.parts import PARTS, Command, Part, fuzz, measure
 from tests.nightly.run import figures_of, main, run
+from tests.support.samples import FULL, pairs, some
 
 
 def program(code: str) -> Command:
@@ -117,6 +118,19 @@ def test_what_make_test_samples_is_found() -> None:
     names = samples.sampled()
     assert {"tests/conformance/test_in_process.py", "tests/upgrade/test_marks.py"} <= set(names)
     assert all((samples.ROOT / name).is_file() for name in names)
+
+
+def test_samples_have_each_value(monkeypatch: pytest.MonkeyPatch) -> None:
+    kinds, places = "abcdefg", "xyz"
+    monkeypatch.delenv(FULL, raising=False)
+    assert some(kinds, 3) == ["a", "c", "e"] and some("ab", 3) == ["a", "b"]
+    few = pairs(kinds, places)
+    assert (
+        len(few) == 7 and {kind for kind, _ in few} == {*kinds} and {place for _, place in few} == {*places}
+    )
+    monkeypatch.setenv(FULL, "1")
+    assert some(kinds, 3) == [*kinds]
+    assert len(set(pairs(kinds, places))) == 21
 
 
 def test_sampled_tests_run_with_all_amounts_until_the_time_is_over(

@@ -16,6 +16,7 @@ import pytest
 from typer.testing import CliRunner
 
 from tests.meta.tree import ROOT
+from tests.support.samples import some
 from whimbrel.cli import main
 
 yaml = pytest.importorskip("yaml", reason="no PyYAML here: the files of the CI kit are not read")
@@ -86,7 +87,7 @@ def test_what_the_action_passes_on_exists() -> None:
         assert "${{" not in one.get("run", "")
 
 
-@pytest.mark.parametrize(("text", "status"), [(BAD, 1), (GOOD, 0)])
+@pytest.mark.parametrize(("text", "status"), some([(BAD, 1), (GOOD, 0)], 1))
 def test_the_script_of_gitlab(tmp_path: Path, programs: Path, text: str, status: int) -> None:
     job = loaded("packaging/ci/gitlab.yml")["whimbrel"]
     (tmp_path / "a.conf").write_text(text)

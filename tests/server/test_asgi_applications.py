@@ -229,6 +229,7 @@ def test_a_killed_process_is_replaced(server: ServerProcess) -> None:
         reply = server.get("/live")
         if reply.startswith(b"HTTP/1.1 201 ") and shown(reply)["pid"] != pid:
             break
+        time.sleep(0.05)
     else:
         pytest.fail("not replaced")
     assert f"mod_wsgi (pid={pid}): Process 'live' has died, deregister and restart it." in server.errors()

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Coroutine, Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from time import monotonic
 
@@ -12,7 +12,7 @@ import pytest
 pytest.importorskip("pygls", reason="the extra lsp is not installed")
 
 from lsprotocol import types
-from tests.support.editor import Editor, editor
+from tests.support.editor import Editor, Work, running_editor
 
 OLD = """\
 <Directory "/srv">
@@ -22,17 +22,11 @@ MaxClients 150
 """
 
 
-Work = Callable[[Editor], Coroutine[None, None, None]]
-
-
 @pytest.fixture(scope="module")
 def run() -> Iterator[Callable[[Work], None]]:
     """Return a runner of work with one server, which has no folder of a workspace."""
-    with asyncio.Runner() as runner:
-        context = editor()
-        client = runner.run(context.__aenter__())
-        yield lambda work: runner.run(work(client))
-        runner.run(context.__aexit__(None, None, None))
+    with running_editor() as run_work:
+        yield run_work
 
 
 def test_diagnostics_come_from_reading_and_from_the_check(
@@ -155,6 +149,7 @@ def test_completion_follows_the_place(site: Path, run: Callable[[Work], None]) -
             end = monotonic() + 60
             found = await labels(client, uri, place)
             while wanted not in found and monotonic() < end:  # names of the site come when it has been read
+                await asyncio.sleep(0.1)
                 found = await labels(client, uri, place)
             assert wanted in found, (text, found)
             assert unwanted not in found, (text, found)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import subprocess
 import sys
-from collections.abc import Callable, Coroutine, Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
@@ -14,12 +14,11 @@ pytest.importorskip("pygls", reason="the extra lsp is not installed")
 
 from lsprotocol import types
 from tests.corpus.configurations import LARGER_SET, files
-from tests.support.editor import SECONDS, START, Editor, ask_everything, editor
-from tests.support.samples import amount
+from tests.support.editor import SECONDS, START, Editor, Work, ask_everything, editor, running_editor
+from tests.support.samples import amount, some
 
 from whimbrel.lsp.diagnostics import MAX_DIAGNOSTICS
 
-Work = Callable[[Editor], Coroutine[None, None, None]]
 MIN_FILES = amount(10, 30)
 MAX_SIZE = 20_000
 LONG = 1 << 20
@@ -28,11 +27,8 @@ LONG = 1 << 20
 @pytest.fixture(scope="module")
 def run() -> Iterator[Callable[[Work], None]]:
     """Return a runner of work with one server."""
-    with asyncio.Runner() as runner:
-        context = editor()
-        client = runner.run(context.__aenter__())
-        yield lambda work: runner.run(work(client))
-        runner.run(context.__aexit__(None, None, None))
+    with running_editor() as run_work:
+        yield run_work
 
 
 def test_broken_positions_are_answered(tmp_path: Path, run: Callable[[Work], None]) -> None:
@@ -148,7 +144,7 @@ def test_the_main_file_of_the_settings_decides(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize(
     ("encodings", "chosen", "column"),
-    [(["utf-8"], "utf-8", 7), (["utf-32"], "utf-32", 4)],
+    some([(["utf-8"], "utf-8", 7), (["utf-32"], "utf-32", 4)], 1),
 )
 def test_the_encoding_of_positions_is_negotiated(
     tmp_path: Path, encodings: list[str], chosen: str, column: int
@@ -168,7 +164,8 @@ def test_the_encoding_of_positions_is_negotiated(
 
 
 @pytest.mark.parametrize(
-    "sent", [b"", b"garbage\r\n\r\n", b"Content-Length: 2\r\n\r\n{}", b"Content-Length: 9\r\n\r\n{"]
+    "sent",
+    some([b"", b"garbage\r\n\r\n", b"Content-Length: 2\r\n\r\n{}", b"Content-Length: 9\r\n\r\n{"], 2),
 )
 def test_a_connection_that_breaks_ends_the_server(sent: bytes) -> None:
     """The protocol: the exit code is 1 without a request to shut down."""

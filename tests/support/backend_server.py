@@ -5,8 +5,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Callable
 
-from whimbrel.backends.reader import AnswerReader, BackendError, ResponseHead
-from whimbrel.http.client.answer import BackendMessage
+from whimbrel.http.client.answer import AnswerReader, BackendError, BackendMessage, ResponseHead
 from whimbrel.http.semantics.headers import Headers
 
 

@@ -14,7 +14,8 @@ from whimbrel.engine.input.body import RequestBody
 from whimbrel.engine.parser_limits import head_limits, head_rules
 from whimbrel.engine.request import Connection
 from whimbrel.engine.response import Response
-from whimbrel.http.syntax.head import InputState, read_head
+from whimbrel.http.syntax.head import read_head
+from whimbrel.http.syntax.line_reader import InputState
 from whimbrel.testing.client import TestClient
 from whimbrel.testing.fake_runtime import FakeRuntime
 

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import asyncio
 import sys
-from collections.abc import AsyncIterator
-from contextlib import asynccontextmanager
+from collections.abc import AsyncIterator, Callable, Coroutine, Iterator
+from contextlib import asynccontextmanager, contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -84,6 +84,9 @@ class Editor(LanguageClient):
         return await asyncio.wait_for(self._server.wait(), SECONDS)
 
 
+Work = Callable[[Editor], Coroutine[None, None, None]]
+
+
 @asynccontextmanager
 async def editor(
     folder: Path | None = None, encodings: list[str] | None = None, **options: object
@@ -102,6 +105,16 @@ async def editor(
             server.kill()
             await server.wait()
         await client.stop()
+
+
+@contextmanager
+def running_editor() -> Iterator[Callable[[Work], None]]:
+    """Yield a runner of work with one server, which has no folder of a workspace."""
+    with asyncio.Runner() as runner:
+        context = editor()
+        client = runner.run(context.__aenter__())
+        yield lambda work: runner.run(work(client))
+        runner.run(context.__aexit__(None, None, None))
 
 
 async def ask_everything(client: Editor, uri: str, place: types.Position) -> None:

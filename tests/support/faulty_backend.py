@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import socket
 import struct
-import threading
 import time
 from collections.abc import Callable
+
+from tests.support.thread_server import ThreadServer
 
 OK = b"HTTP/1.1 200 OK\r\nContent-Type: text/plain\r\n"
 COMPLETE = OK + b"Content-Length: 2\r\n\r\nok"
@@ -102,7 +103,7 @@ FAULTS: dict[str, Callable[[socket.socket], None]] = {
 }
 
 
-class FaultyBackend:
+class FaultyBackend(ThreadServer):
     """A server whose answer to NAME in any directory is the fault NAME; connections of ``ok`` stay open.
 
     Attributes:
@@ -110,26 +111,9 @@ class FaultyBackend:
     """
 
     def __init__(self) -> None:
-        self._socket = socket.create_server(("127.0.0.1", 0))
-        self.port = int(self._socket.getsockname()[1])
+        super().__init__()
         self.requests: list[str] = []
         self.open = 0
-
-    def __enter__(self) -> FaultyBackend:
-        threading.Thread(target=self._accept, daemon=True).start()
-        return self
-
-    def __exit__(self, *_problem: object) -> None:
-        self._socket.shutdown(socket.SHUT_RDWR)
-        self._socket.close()
-
-    def _accept(self) -> None:
-        while True:
-            try:
-                connection = self._socket.accept()[0]
-            except OSError:
-                return
-            threading.Thread(target=self._serve, args=(connection,), daemon=True).start()
 
     def _serve(self, connection: socket.socket) -> None:
         self.open += 1

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import contextlib
 import socket
-import threading
 import time
 from dataclasses import dataclass
 from typing import BinaryIO
+
+from tests.support.thread_server import ThreadServer
 
 FIELDS = b"X-Odd: a\xe9\xff\tb\r\nConnection: X-Hop\r\nX-Hop: 1\r\nKeep-Alive: timeout=9\r\n"
 
@@ -32,44 +34,26 @@ class Received:
         return [value for field, value in self.fields if field == name]
 
 
-class Origin:
+class Origin(ThreadServer):
     """Answers with its name and the query: `/slow` after a while, `/STATUS` by that status.
 
     `/cut` closes the connection after the request; *name* is the first word of each answer.
     """
 
     def __init__(self, name: bytes = b"origin", port: int = 0) -> None:
+        super().__init__(socket.create_server(("127.0.0.1", port)))
         self.name, self.received = name, list[Received]()
-        self._socket = socket.create_server(("127.0.0.1", port))
-        self.port = int(self._socket.getsockname()[1])
         self._connections: set[socket.socket] = set()
-
-    def __enter__(self) -> Origin:
-        threading.Thread(target=self._accept, daemon=True).start()
-        return self
-
-    def __exit__(self, *_problem: object) -> None:
-        self.stop()
 
     def stop(self) -> None:
         """Close the socket and all connections; the port refuses from now on."""
-        for connection in (self._socket, *self._connections):
-            try:
+        super().stop()
+        for connection in list(self._connections):
+            with contextlib.suppress(OSError):
                 connection.shutdown(socket.SHUT_RDWR)
-            except OSError:
-                pass
-        self._socket.close()
-
-    def _accept(self) -> None:
-        while True:
-            try:
-                connection = self._socket.accept()[0]
-            except OSError:
-                return
-            self._connections.add(connection)
-            threading.Thread(target=self._serve, args=(connection,), daemon=True).start()
 
     def _serve(self, connection: socket.socket) -> None:
+        self._connections.add(connection)
         try:
             with connection.makefile("rb") as stream:
                 while request := _read(stream):

@@ -44,6 +44,11 @@ class Pebble:
     ca_file: Path
     answers: int = 0
 
+    @property
+    def log(self) -> Path:
+        """Output of its processes."""
+        return self.ca_file.parent / "pebble.log"
+
     def root(self) -> str:
         """Return the root of the certificates that it issues, in PEM."""
         context = ssl.create_default_context(cafile=self.ca_file)

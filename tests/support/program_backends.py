@@ -9,11 +9,12 @@ from __future__ import annotations
 import contextlib
 import socket
 import struct
-import threading
 from collections.abc import Callable
 from pathlib import Path
-from typing import BinaryIO, Self
+from typing import BinaryIO
 from urllib.parse import unquote_to_bytes
+
+from tests.support.thread_server import ThreadServer
 
 Variables = dict[str, str]
 _UNSTABLE = ("UNIQUE_ID", "SERVER_SIGNATURE", "SERVER_SOFTWARE", "REMOTE_PORT", "AJP_REMOTE_PORT", "PATH")
@@ -30,7 +31,7 @@ def _answer(variables: Variables, body: bytes, status: bytes = b"") -> bytes | N
     return status + b"Content-Type: text/plain\r\n\r\n" + lines.encode("latin-1") + b"--\n" + body
 
 
-class ProgramBackend:
+class ProgramBackend(ThreadServer):
     """A server for one protocol; a context manager.
 
     Attributes:
@@ -39,34 +40,20 @@ class ProgramBackend:
     """
 
     def __init__(self, kind: str, path: Path | None = None) -> None:
-        self._serve: Callable[[socket.socket, BinaryIO], bool] = getattr(self, f"_{kind}")
-        self._listener = socket.socket(socket.AF_INET if path is None else socket.AF_UNIX)
-        self._listener.bind(("127.0.0.1", 0) if path is None else str(path))
+        self._answer_one: Callable[[socket.socket, BinaryIO], bool] = getattr(self, f"_{kind}")
+        listener = socket.socket(socket.AF_INET if path is None else socket.AF_UNIX)
+        listener.bind(("127.0.0.1", 0) if path is None else str(path))
         if path is not None:
             path.chmod(0o777)
-        self._listener.listen(50)
-        self.port = 0 if path is not None else int(self._listener.getsockname()[1])
+        listener.listen(50)
+        super().__init__(listener)
         self.accepted = 0
         self.requests: list[Variables] = []
 
-    def __enter__(self) -> Self:
-        threading.Thread(target=self._accept, daemon=True).start()
-        return self
-
-    def __exit__(self, *_problem: object) -> None:
-        self._listener.shutdown(socket.SHUT_RDWR)
-        self._listener.close()
-
-    def _accept(self) -> None:
-        with contextlib.suppress(OSError):
-            while True:
-                connection = self._listener.accept()[0]
-                self.accepted += 1
-                threading.Thread(target=self._connection, args=(connection,), daemon=True).start()
-
-    def _connection(self, connection: socket.socket) -> None:
+    def _serve(self, connection: socket.socket) -> None:
+        self.accepted += 1
         with connection, connection.makefile("rb") as file, contextlib.suppress(OSError, struct.error):
-            while self._serve(connection, file):
+            while self._answer_one(connection, file):
                 pass
 
     # FastCGI
@@ -102,6 +89,8 @@ class ProgramBackend:
     def _scgi(self, connection: socket.socket, file: BinaryIO) -> bool:
         size = b""
         while (byte := file.read(1)) != b":":
+            if not byte:
+                return False  # the client has closed the connection
             size += byte
         words = file.read(int(size)).decode("latin-1").split("\0")
         file.read(1)

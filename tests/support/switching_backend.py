@@ -4,14 +4,15 @@ from __future__ import annotations
 
 import re
 import socket
-import threading
-from typing import Final, Self
+from typing import Final
+
+from tests.support.thread_server import ThreadServer
 
 _LENGTH: Final = re.compile(rb"(?i)\r\ncontent-length: (\d+)")
 _UPGRADE: Final = re.compile(rb"(?i)\r\nupgrade: ([^\r\n]*)")
 
 
-class SwitchingBackend:
+class SwitchingBackend(ThreadServer):
     """Answers ``/up...`` with 101 and echoes until ``quit``, ``/early...`` before it has read the body,
     ``/coding`` in chunks, everything else with ``ok``.
 
@@ -20,26 +21,9 @@ class SwitchingBackend:
     """
 
     def __init__(self) -> None:
-        self._socket = socket.create_server(("127.0.0.1", 0))
-        self.port = int(self._socket.getsockname()[1])
+        super().__init__()
         self.heads: list[bytes] = []
         self.bodies: list[bytes] = []
-
-    def __enter__(self) -> Self:
-        threading.Thread(target=self._accept, daemon=True).start()
-        return self
-
-    def __exit__(self, *_problem: object) -> None:
-        self._socket.shutdown(socket.SHUT_RDWR)
-        self._socket.close()
-
-    def _accept(self) -> None:
-        while True:
-            try:
-                connection = self._socket.accept()[0]
-            except OSError:
-                return
-            threading.Thread(target=self._serve, args=(connection,), daemon=True).start()
 
     def _serve(self, connection: socket.socket) -> None:
         connection.settimeout(5)

@@ -166,6 +166,7 @@ class Chromium:
             except urllib.error.HTTPError as problem:
                 if problem.code != 404 or time.monotonic() > end:
                     raise
+                time.sleep(0.02)
 
     def follow(self, xpath: str) -> None:
         """Click on a link or button that leads to another page; return when that has replaced this one."""

@@ -21,8 +21,8 @@ from tests.upgrade.lone_texts import generated
 from whimbrel.upgrade.model import UpgradeOptions
 
 CASES = int(os.environ.get("WHIMBREL_CASES") or 0)
-GENERATED = 200 if CASES else amount(12, 60)
-EVERY = 1 if CASES else amount(72, 12)
+GENERATED = 200 if CASES else amount(8, 60)
+EVERY = 1 if CASES else amount(120, 12)
 ASSUMED = UpgradeOptions(no_outer_password=True)
 
 

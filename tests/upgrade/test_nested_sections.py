@@ -13,7 +13,7 @@ from tests.differential.servers import APACHE
 from tests.support.samples import amount
 from tests.upgrade.nested_sections import run
 
-ZONES = amount(8, 20)
+ZONES = amount(5, 20)
 needs_apache = pytest.mark.skipif(not APACHE.present, reason="needs apache2 with its modules")
 
 

@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 
+from tests.support.samples import some
 from tests.unit.verify.sites import make_root, side
 from tests.verify.pairs import MODULES, OPENING, WITHOUT_EFFECT
 from whimbrel.verify.verification import Verdict, VerifyResult
@@ -45,7 +46,7 @@ def test_what_opens_a_server_is_not_the_same(root: Path, name: str) -> None:
     assert any(f"{root}/conf/" in text for text in named), "no line of the texts is named"
 
 
-@pytest.mark.parametrize("name", WITHOUT_EFFECT)
+@pytest.mark.parametrize("name", some([*WITHOUT_EFFECT], 12))
 def test_what_has_no_effect_is_not_different(root: Path, name: str) -> None:
     expected = Verdict.NOT_DECIDED if name in NOT_DECIDED else Verdict.SAME
     assert compared(root, WITHOUT_EFFECT[name]).verdict is expected

@@ -1,7 +1,7 @@
 """No pair of texts that differ by words of one line is called *same*; the line is named.
 
-Each eighth pair is compared, in a nightly run each fourth, and each pair of which other words have an effect;
-WHIMBREL_CASES=N takes all.
+Each twelfth pair is compared, in a nightly run each fourth, and each pair of which other words have an
+effect; WHIMBREL_CASES=N takes all.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ pytest.importorskip("cryptography", reason="the optional package cryptography is
 
 from tests.support.ocsp import Certificate
 
-EVERY = amount(8, 4)
+EVERY = amount(12, 4)
 IS_EFFECTIVE = frozenset(("ht", "doc", "docmv", "doclist", "echo", "echo2", "status"))
 """Lines around pairs of which requests show other words than the changed one."""
 PAIRS = [

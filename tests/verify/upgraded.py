@@ -22,7 +22,7 @@ from whimbrel.config.options import LoadOptions
 from whimbrel.engine.engine import Engine
 from whimbrel.engine.request import Connection
 from whimbrel.http.http1.chunked import ChunkedBody
-from whimbrel.http.syntax.head import HeadLimits, ParserOptions
+from whimbrel.http.syntax.line_reader import HeadLimits, ParserOptions
 from whimbrel.modules import ALL
 from whimbrel.testing.client import TestClient
 from whimbrel.testing.fake_runtime import FakeRuntime

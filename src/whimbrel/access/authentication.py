@@ -16,13 +16,7 @@ from whimbrel.modules.aaa.mod_authn_core import AuthnCoreServerConfig
 from whimbrel.modules.aaa.mod_authn_dbm import AuthnDbmDirConfig
 from whimbrel.modules.aaa.mod_authn_default import AuthnDefaultDirConfig
 from whimbrel.modules.aaa.mod_authn_file import AuthnFileDirConfig
-from whimbrel.modules.support.auth.auth_api import (
-    AUTH_DENIED,
-    AUTH_GENERAL_ERROR,
-    AUTH_GRANTED,
-    AUTH_USER_NOT_FOUND,
-    AuthnProvider,
-)
+from whimbrel.modules.support.auth.auth_api import Authn, AuthnProvider
 from whimbrel.registry.phases import CHECK_USER_ID, DECLINED, OK
 
 # Directives that configure the users of a provider without a model.
@@ -53,9 +47,9 @@ def _basic(query: AccessQuery) -> Outcomes:
     settings = query.dir_config(AuthBasicDirConfig)
     sends = query.variable(HasCredentials("basic"))
     result = _authn_status(query, settings.providers, "basic", realm if settings.digest else "")
-    answers = {AUTH_GRANTED: OK, AUTH_DENIED: 401, AUTH_USER_NOT_FOUND: 401, AUTH_GENERAL_ERROR: 500}
+    answers = {Authn.GRANTED: OK, Authn.DENIED: 401, Authn.USER_NOT_FOUND: 401, Authn.GENERAL_ERROR: 500}
     if not settings.authoritative:
-        answers |= {AUTH_USER_NOT_FOUND: DECLINED, AUTH_GENERAL_ERROR: DECLINED}
+        answers |= {Authn.USER_NOT_FOUND: DECLINED, Authn.GENERAL_ERROR: DECLINED}
     return choose_outcomes(
         query.space, sends, result.map_values(answers.__getitem__), constant(query.space, 401)
     )
@@ -69,7 +63,7 @@ def _digest(query: AccessQuery) -> Outcomes:
         return constant(query.space, 500)
     sends = query.variable(HasCredentials("digest"))
     result = _authn_status(query, query.dir_config(AuthDigestDirConfig).providers, "digest", realm)
-    answers = {AUTH_GRANTED: OK, AUTH_GENERAL_ERROR: 500}
+    answers = {Authn.GRANTED: OK, Authn.GENERAL_ERROR: 500}
     return choose_outcomes(
         query.space,
         sends,
@@ -117,11 +111,11 @@ def _authn_status(query: AccessQuery, providers: list[AuthnProvider], scheme: st
     default = query.plan.provider("authn", "file")
     bound_providers = providers or ([default] if default is not None else [])
     if not bound_providers:
-        return constant(query.space, AUTH_GENERAL_ERROR)
+        return constant(query.space, Authn.GENERAL_ERROR)
     return first(
         query.space,
         [_provider(query, provider, scheme, realm) for provider in bound_providers],
-        AUTH_USER_NOT_FOUND,
+        Authn.USER_NOT_FOUND,
     )
 
 
@@ -157,18 +151,18 @@ def _provider_status(query: AccessQuery, name: str, scheme: str, realm: str) -> 
     """Return the authn_status of one provider with its merged settings."""
     if name == "socache":
         # mod_authn_socache: it knows the users of the providers that it caches
-        return constant(query.space, AUTH_USER_NOT_FOUND)
+        return constant(query.space, Authn.USER_NOT_FOUND)
     area = _area(query, name)
     if area is None:
-        return constant(query.space, AUTH_GENERAL_ERROR)
+        return constant(query.space, Authn.GENERAL_ERROR)
     area += f" realm {realm}" if realm else ""
     known = query.variable(KnownUser(scheme, area))
     right = query.variable(PasswordValid(scheme, area))
     return choose_outcomes(
         query.space,
         known,
-        if_else(query.space, right, AUTH_GRANTED, AUTH_DENIED),
-        constant(query.space, AUTH_USER_NOT_FOUND),
+        if_else(query.space, right, Authn.GRANTED, Authn.DENIED),
+        constant(query.space, Authn.USER_NOT_FOUND),
     )
 
 

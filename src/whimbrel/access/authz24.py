@@ -15,11 +15,15 @@ from whimbrel.access.space import Function
 from whimbrel.modules.aaa.allow_deny import AllowDenyDirConfig
 from whimbrel.modules.aaa.mod_authz_core.decide import _all, _any
 from whimbrel.modules.aaa.mod_authz_core.settings import AuthzCoreDirConfig, Rule
-from whimbrel.modules.support.auth.auth_api import DENIED, DENIED_NO_USER, GENERAL_ERROR, GRANTED, NEUTRAL
+from whimbrel.modules.support.auth.auth_api import Authz
 from whimbrel.registry.phases import DECLINED, OK
 
 _ALL_METHODS: Final = -1
-_NEGATED: Final = {GRANTED: DENIED, DENIED: NEUTRAL, DENIED_NO_USER: NEUTRAL}
+_NEGATED: Final = {
+    Authz.GRANTED: Authz.DENIED,
+    Authz.DENIED: Authz.NEUTRAL,
+    Authz.DENIED_NO_USER: Authz.NEUTRAL,
+}
 
 
 def decide(query: AccessQuery) -> Outcomes:
@@ -48,7 +52,7 @@ def access_checker_ex(query: AccessQuery) -> Outcomes:
     section = query.dir_config(AuthzCoreDirConfig).section
     if section is None:
         return _no_directives(query)
-    answers = {GRANTED: OK, DENIED_NO_USER: DECLINED, GENERAL_ERROR: 500}
+    answers = {Authz.GRANTED: OK, Authz.DENIED_NO_USER: DECLINED, Authz.GENERAL_ERROR: 500}
     return rule_status(query, section, user=False).map_values(lambda value: answers.get(value, 403))
 
 
@@ -60,7 +64,7 @@ def auth_checker(query: AccessQuery) -> Outcomes:
     if record.section is None:
         return _no_directives(query)
     refusal = 403 if query.auth_type() is None or record.forbidden else 401
-    answers = {GRANTED: OK, GENERAL_ERROR: 500, DENIED_NO_USER: 401}
+    answers = {Authz.GRANTED: OK, Authz.GENERAL_ERROR: 500, Authz.DENIED_NO_USER: 401}
     return rule_status(query, record.section, user=True).map_values(lambda value: answers.get(value, refusal))
 
 
@@ -73,7 +77,7 @@ def rule_status(query: AccessQuery, rule: Rule, *, user: bool, parent: str = "an
     """Return the authz_status of a rule; *parent* is the operator of the container around it, *user* is True
     once a user is known."""
     if rule.methods != _ALL_METHODS and not query.applies_to(rule.methods):
-        return constant(query.space, GRANTED if parent == "and" else NEUTRAL)
+        return constant(query.space, Authz.GRANTED if parent == "and" else Authz.NEUTRAL)
     if rule.provider is not None:
         outcomes = status_of(query, rule.name, rule.args, user)
     else:
@@ -84,14 +88,14 @@ def rule_status(query: AccessQuery, rule: Rule, *, user: bool, parent: str = "an
 def _container(query: AccessQuery, rule: Rule, user: bool) -> Outcomes:
     """Combine the rules of a container with its operator, from the last to the first: diagrams grow at their
     root."""
-    join, final = (_all, DENIED) if rule.op == "and" else (_any, GRANTED)
-    result = constant(query.space, NEUTRAL)
+    join, final = (_all, Authz.DENIED) if rule.op == "and" else (_any, Authz.GRANTED)
+    result = constant(query.space, Authz.NEUTRAL)
     for outcomes in reversed(_statuses(query, rule, user)):
         when: dict[int, Function] = {}
         for value, function in outcomes.when.items():
-            ends = value in (final, GENERAL_ERROR)  # later rules are not evaluated
+            ends = value in (final, Authz.GENERAL_ERROR)  # later rules are not evaluated
             for later, reached in [(value, query.space.true)] if ends else result.when.items():
-                then = later if later in (final, GENERAL_ERROR) else join(value, later)
+                then = later if later in (final, Authz.GENERAL_ERROR) else join(value, later)
                 when[then] = when.get(then, query.space.false) | (function & reached)
         result = Outcomes(query.space, when)
     return result

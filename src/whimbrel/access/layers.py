@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterable, Iterator
+from functools import lru_cache
 from typing import Final
 
 from whimbrel.base.errors import ConfigError, SourceLocation
@@ -30,6 +31,10 @@ _WORDS: Final = frozenset(
 _FAMILIES: Final = re.compile(
     r"auth(type|name|userfile|groupfile|basic|digest|dbm|dbd|n|z|default|ldap|form).*|anonymous_.*"
 )
+
+
+MAX_NAMES: Final = 4096
+"""Names of directives of which it is remembered whether they are about access."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,6 +74,7 @@ class AccessLayer:
     place: SourceLocation | None = field(default=None, compare=False)
 
 
+@lru_cache(maxsize=MAX_NAMES)
 def is_access_directive(name: str) -> bool:
     """Return True if a directive of this name (any case, without ``<``) is about access."""
     low = name.lower()

@@ -18,7 +18,7 @@ from whimbrel.expr.library import USER
 from whimbrel.modules.aaa.mod_authz_core.providers import require_words
 from whimbrel.modules.aaa.mod_authz_dbm import AuthzDbmDirConfig
 from whimbrel.modules.aaa.mod_authz_groupfile import AuthzGroupFileDirConfig
-from whimbrel.modules.support.auth.auth_api import DENIED, DENIED_NO_USER, GENERAL_ERROR, GRANTED
+from whimbrel.modules.support.auth.auth_api import Authz
 
 Check = Callable[[AccessQuery, str, bool], Outcomes]
 _READS_FILES: Final = re.compile(r"\bfile\s*\(", re.ASCII)  # an expression that fails without the file
@@ -48,11 +48,11 @@ def joined_status(query: AccessQuery, name: str, lists: Sequence[str], user: boo
 
 
 def _result(query: AccessQuery, good: Function) -> Outcomes:
-    return if_else(query.space, good, GRANTED, DENIED)
+    return if_else(query.space, good, Authz.GRANTED, Authz.DENIED)
 
 
 def _user_result(query: AccessQuery, good: Function, user: bool) -> Outcomes:
-    return _result(query, good) if user else constant(query.space, DENIED_NO_USER)
+    return _result(query, good) if user else constant(query.space, Authz.DENIED_NO_USER)
 
 
 def _normal(name: str, args: str) -> str:
@@ -99,7 +99,7 @@ def _listed(name: str) -> Check:
 
 # the others ---------------------------------------------------------------------------------------
 def _everybody(query: AccessQuery, args: str, _user: bool) -> Outcomes:
-    return constant(query.space, GRANTED if args.lower() == "granted" else DENIED)
+    return constant(query.space, Authz.GRANTED if args.lower() == "granted" else Authz.DENIED)
 
 
 def _environment(query: AccessQuery, args: str, _user: bool) -> Outcomes:
@@ -108,7 +108,7 @@ def _environment(query: AccessQuery, args: str, _user: bool) -> Outcomes:
 
 def _method(query: AccessQuery, args: str, _user: bool) -> Outcomes:
     numbers = {query.settings.configuration.methods.number(name) for name in require_words(args)}
-    return constant(query.space, GRANTED if query.method in numbers else DENIED)
+    return constant(query.space, Authz.GRANTED if query.method in numbers else Authz.DENIED)
 
 
 def _expression(query: AccessQuery, args: str, user: bool) -> Outcomes:
@@ -116,12 +116,12 @@ def _expression(query: AccessQuery, args: str, user: bool) -> Outcomes:
         args = args[1:-1]
     asks_user = USER in compile_condition(args, lookup=query.plan.provider).reads
     good = query.variable(Opaque(f"expr {args.strip()}", user=asks_user and user))
-    refused = DENIED_NO_USER if asks_user else DENIED
-    outcomes = if_else(query.space, good, GRANTED, refused)
+    refused = Authz.DENIED_NO_USER if asks_user else Authz.DENIED
+    outcomes = if_else(query.space, good, Authz.GRANTED, refused)
     if not _READS_FILES.search(args):
         return outcomes
     fails = query.variable(Opaque(f"failure of expr {args.strip()}", user=asks_user and user))
-    return choose_outcomes(query.space, fails, constant(query.space, GENERAL_ERROR), outcomes)
+    return choose_outcomes(query.space, fails, constant(query.space, Authz.GENERAL_ERROR), outcomes)
 
 
 def _local(query: AccessQuery, _args: str, _user: bool) -> Outcomes:
@@ -140,15 +140,15 @@ def _forward_dns(query: AccessQuery, args: str, _user: bool) -> Outcomes:
 
 
 def _valid_user(query: AccessQuery, _args: str, user: bool) -> Outcomes:
-    return constant(query.space, GRANTED if user else DENIED_NO_USER)
+    return constant(query.space, Authz.GRANTED if user else Authz.DENIED_NO_USER)
 
 
 def _group(query: AccessQuery, args: str, user: bool) -> Outcomes:
     file = query.dir_config(AuthzGroupFileDirConfig).file
     if not user:
-        return constant(query.space, DENIED_NO_USER)
+        return constant(query.space, Authz.DENIED_NO_USER)
     if file is None or query.unreadable(file.path):
-        return constant(query.space, DENIED)
+        return constant(query.space, Authz.DENIED)
     text = _constant_args(query, args)
     if text is None:
         return _result(
@@ -176,11 +176,11 @@ def _file_group(query: AccessQuery, _args: str, user: bool) -> Outcomes:
 def _dbm(query: AccessQuery, user: bool, good: Callable[[str], Function]) -> Outcomes:
     settings = query.dir_config(AuthzDbmDirConfig)
     if not user:
-        return constant(query.space, DENIED_NO_USER)
+        return constant(query.space, Authz.DENIED_NO_USER)
     if not settings.path:
-        return constant(query.space, DENIED)
+        return constant(query.space, Authz.DENIED)
     if query.unreadable_dbm(settings.path, settings.kind):
-        return constant(query.space, GENERAL_ERROR)
+        return constant(query.space, Authz.GENERAL_ERROR)
     return _result(query, good(query.dbm_source(settings.path, settings.kind)))
 
 

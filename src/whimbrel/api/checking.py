@@ -16,9 +16,10 @@ from whimbrel.base.errors import SourceLocation
 from whimbrel.base.latin1 import from_system
 from whimbrel.catalogue import catalogue
 from whimbrel.config.execute import root_relative
-from whimbrel.report.decisions import has_stop, is_to_decide, to_decide
+from whimbrel.report.decisions import has_stop, is_to_decide, open_question_texts, to_decide
 from whimbrel.report.entries import as_report, entry_of
 from whimbrel.report.model import Report
+from whimbrel.report.questions import QuestionText
 from whimbrel.report.start_failures import reason_of
 from whimbrel.upgrade.check.check import (
     Selection,
@@ -53,11 +54,12 @@ _RELEASE: Final = re.compile(r"2\.4(?:\.(\d{1,3}))?")
 
 
 class OpenFindings(NamedTuple):
-    """What a person must decide about a new text: a sentence, "" for nothing; whether 2.4 stops until then;
-    and what no file shows.
+    """What a person must decide about a new text: a sentence, "" for nothing, and the questions with their
+    answers; whether 2.4 stops until then; and what no file shows.
     """
 
     to_decide: str
+    questions: tuple[QuestionText, ...]
     has_stop: bool
     unknown: tuple[UnknownItem, ...]
 
@@ -126,6 +128,7 @@ def open_findings(options: LoadOptions) -> OpenFindings:
     entries = [entry for entry in report.entries if entry.rule not in _COMPARED]
     return OpenFindings(
         to_decide(entries) if any(map(is_to_decide, entries)) else "",
+        tuple(open_question_texts(entries)),
         has_stop(entries),
         tuple(item for item in report.scope.deciding if item.consequence == NOT_SHOWN),
     )

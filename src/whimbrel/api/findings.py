@@ -50,7 +50,7 @@ class Finding:
         needs_review: a person has to look at it.
         is_note: there is nothing to do.
         edit: what `upgrade` writes, None for nothing.
-        decision: a decision that equal answers leave to the user, "" for none.
+        decision: a question to the user about the finding, "" for none.
         evidence: further text, such as a client that gets another answer.
     """
 

@@ -81,10 +81,12 @@ class UpgradeFinding(FindingDocument):
 
 
 class ToDecide(Document):
-    """A rule that a person must look at."""
+    """A question to a person about equal findings of a rule."""
 
     rule: str
     places: list[str] = Field(description="file:line of each finding, in the order of the text")
+    question: str = Field(description="of a line with which 2.4 does not start, what is wrong with it")
+    answers: list[str] = Field(description="what each answer leads to, with the answer in front")
 
 
 class FindingNumbers(Document):
@@ -423,7 +425,7 @@ class FleetServerDocument(Document):
     exit_code: Literal[0, 1, 2, 3] = Field(description="that of the command for this server alone")
     risks: dict[Risk, int]
     rules: list[RuleOfServer]
-    review: int = Field(0, description="findings that a person must look at")
+    review: int = Field(0, description="findings to decide, as counts.to_decide of one server")
     per_request: int = Field(0, description="those of `breaks start-up` that fail requests with 500 instead")
     undecided: int = Field(description="facts that are not known and may matter")
     files: int

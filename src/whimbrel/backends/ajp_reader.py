@@ -161,7 +161,6 @@ class AjpReader(AnswerReader):
         self.flushed = False
 
     def feed(self, data: bytes) -> None:
-        """See AnswerReader."""
         if self.done:
             self._end(self.rest + data)
             return
@@ -181,7 +180,6 @@ class AjpReader(AnswerReader):
             self._data.clear()
 
     def eof(self, cause: str = "") -> None:
-        """See AnswerReader."""
         cause = cause or END_OF_FILE
         if self.done:
             self.reusable = False

@@ -12,11 +12,10 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Final, Protocol, cast
 
-from whimbrel.backends.reader import AnswerReader, BackendError
 from whimbrel.engine.body import Aborted
 from whimbrel.engine.coroutines import Completion
 from whimbrel.engine.live_source import LiveSource
-from whimbrel.http.client.answer import TIMEOUT
+from whimbrel.http.client.answer import TIMEOUT, AnswerReader, BackendError
 
 if TYPE_CHECKING:
     from whimbrel.engine.tls import BackendTlsParameters
@@ -243,9 +242,7 @@ class BackendConnection(asyncio.Protocol):
         self._extend()
 
     def complete(self, *, is_reusable: bool) -> None:
-        """End a request of `relay` whose answer has arrived; *is_reusable*: the back end leaves the
-        connection open.
-        """
+        """End a request of `relay` whose answer has arrived; *is_reusable*: the connection stays open."""
         self.reader = None
         self._event = None
         if is_reusable and not self.is_closed:
@@ -255,9 +252,7 @@ class BackendConnection(asyncio.Protocol):
             self.close()
 
     def read_by(self, reader: AnswerReader, data: bytes, cause: str | None) -> None:
-        """Let *reader* read the answer in place of one that has taken *data* as it was; *cause*: see
-        `AnswerReader.eof`, None if the input has not ended.
-        """
+        """Let *reader* go on for one that took *data* as it was; *cause*: see `AnswerReader.eof`."""
         self.reader = reader
         self._relay = None
         if data:
@@ -404,7 +399,6 @@ class BackendBody(LiveSource):
         await self._connection.changed()
 
     def wake(self) -> None:
-        """See LiveSource."""
         self._connection.wake()
 
     def read_now(self) -> bytes | None:

@@ -157,9 +157,7 @@ def _long(size: int) -> str:
 
 # answers
 def end_of_head(data: bytes | bytearray, start: int, stop: int) -> int:
-    """Return the index behind the first CR LF CR LF, or LF LF that follows no CR, between *start* and *stop*;
-    -1 without one.
-    """
+    """Return the index behind the first CR LF CR LF (or LF LF after no CR) of *start* to *stop*, or -1."""
     found = data.find(b"\r\n\r\n", start, stop)
     limit = stop if found < 0 else found
     bare = data.find(b"\n\n", start, limit)
@@ -171,9 +169,7 @@ def end_of_head(data: bytes | bytearray, start: int, stop: int) -> int:
 
 
 def complete_output(data: bytes) -> bytes | None:
-    """Return what the program has written, if *data* is a complete answer of STDOUT and END_REQUEST records;
-    None for every other.
-    """
+    """Return what the program wrote if *data* is a complete answer of STDOUT and END_REQUEST, else None."""
     at = 0
     last = len(data) - _HEADER.size
     pieces = list[bytes]()
@@ -230,7 +226,6 @@ class FastcgiReader(AnswerReader):
         self._is_closed = False  # standard output is
 
     def feed(self, data: bytes) -> None:
-        """See AnswerReader."""
         if self.done:
             self._end(self.rest + data)
             return
@@ -265,7 +260,6 @@ class FastcgiReader(AnswerReader):
             at += _HEADER.size
 
     def eof(self, cause: str = "") -> None:
-        """See AnswerReader."""
         cause = cause or END_OF_FILE
         if self.done:
             self.reusable = False

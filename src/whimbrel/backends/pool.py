@@ -56,9 +56,7 @@ class ConnectionPool(ConnectionOwner):
         self._waiting: deque[Completion[None]] = deque()
 
     def take_idle(self, tls: BackendTlsParameters | None = None) -> BackendConnection | None:
-        """Return the idle connection that was used last, None without one; those with another *tls*
-        or with input that no request has asked for are closed.
-        """
+        """Return the connection used last, None without one; others' *tls* or stray input close it."""
         idle = self.idle
         while idle:
             connection = idle.pop()
@@ -173,7 +171,6 @@ class ConnectionPool(ConnectionOwner):
             self._admit()
 
     def lost(self, connection: BackendConnection) -> None:
-        """Forget a closed connection."""
         if connection in self.idle:
             self.idle.remove(connection)
         self._freed()

@@ -38,7 +38,6 @@ class ScgiReader(AnswerReader):
         self.is_late = False
 
     def feed(self, data: bytes) -> None:
-        """See AnswerReader."""
         head = self._data
         if head is None:
             self._add(data)
@@ -55,7 +54,6 @@ class ScgiReader(AnswerReader):
             self._complete(head)
 
     def eof(self, cause: str = "") -> None:
-        """See AnswerReader."""
         if self._data is None and cause:
             line = BackendMessage("error", "", "error reading response", cause, "proxy_scgi")
             raise BackendError(502, line)

@@ -132,9 +132,7 @@ class UnixTransport(asyncio.Transport):
             self._read()
 
     def _watch(self) -> None:
-        """Let epoll watch what is wanted; it reports the end of a socket in any case, so nothing stands for
-        that.
-        """
+        """Let epoll watch what is wanted; it reports the end of a socket in any case."""
         events = (EPOLLIN if self.is_reading() else 0) | (EPOLLOUT if self._buffer else 0)
         if not self._events:
             if events:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import os
+
 from whimbrel.base.lazy_dataclasses import dataclass
 
 
@@ -197,3 +199,9 @@ class PostConfigError(StartError):
         self.repeat_in_log = repeat_in_log
         self.exits = exits
         super().__init__(*(text for _level, text in log_lines), "AH00016: " * coded + "Configuration Failed")
+
+
+def apr_error(problem: OSError) -> str:
+    """Return an error in APR's form, ``(2)No such file or directory``."""
+    number = problem.errno or 0
+    return f"({number}){os.strerror(number)}"

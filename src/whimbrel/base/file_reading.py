@@ -48,10 +48,7 @@ def open_regular(path: str | bytes, *, dir_fd: int | None = None, follow: bool =
 
 
 def read_regular(path: str | bytes, limit: int = MAX_BYTES) -> bytes:
-    """Return the content of a regular file, or of /dev/null; raises OSError.
-
-    It is NotRegular for a device, pipe or socket, and EFBIG for more than *limit* bytes.
-    """
+    """Return a regular file's content (NotRegular, EFBIG beyond *limit* bytes); raises OSError."""
     handle = open_regular(path)
     try:
         return read_handle(handle, path, limit)
@@ -60,10 +57,7 @@ def read_regular(path: str | bytes, limit: int = MAX_BYTES) -> bytes:
 
 
 def read_variables(path: str | bytes, limit: int = MAX_BYTES) -> str:
-    """Return the text of a file of variables, decoded as Python decodes the environment; raises OSError.
-
-    Zero bytes, which no variable can hold, are left out, as by sh.
-    """
+    """Return a file of variables, decoded as the environment; raises OSError. Zero bytes are left out."""
     return os.fsdecode(read_regular(path, limit).replace(b"\0", b""))
 
 

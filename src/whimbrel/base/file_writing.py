@@ -222,9 +222,7 @@ class Place:
     def replace(
         self, data: bytes, owner: Owner | None = None, mode: int = 0o666, *, temporary: Place | None = None
     ) -> None:
-        """Write *data* under this name in one step, with *owner* and its times, else with the owner of the
-        present file.
-        """
+        """Write *data* under this name in one step, with *owner* or the present file's, and its times."""
         status = self.status()
         with_times = owner is not None
         if owner is None and status is not None and stat.S_ISREG(status.st_mode):
@@ -272,9 +270,7 @@ class Tree:
 
     @classmethod
     def create(cls, path: bytes, mode: int = 0o777, *, is_private: bool = False) -> Tree:
-        """Return the tree of a directory that the user named, which is made with those above it if it is
-        missing; raises OSError.
-        """
+        """Return the tree of a directory that the user named, made if it is missing; raises OSError."""
         tree = cls(mode=mode, is_private=is_private)
         with _naming(path):
             tree.top = os.path.abspath(path)
@@ -453,9 +449,7 @@ class _Walk:
             raise NotInTree(os.path.join(self._top, b".."), self._tree.top)
 
     def _holders(self, name: bytes) -> set[int]:
-        """Return the users who can change the link *name* of the present directory, without those who may
-        write everywhere.
-        """
+        """Return the users who can change the link *name*, without those who may write everywhere."""
         directory = os.fstat(self._handles[-1])
         users = {directory.st_uid}
         if directory.st_mode & (stat.S_IWGRP | stat.S_IWOTH):

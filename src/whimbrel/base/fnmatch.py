@@ -10,9 +10,7 @@ from whimbrel.base.static_typing import Final
 
 @lru_cache(maxsize=4096)
 def compile_fnmatch(pattern: str, *, by_segment: bool = False, ignore_case: bool = False) -> Regex:
-    """*pattern* as an expression over the whole subject; *by_segment*: wildcards and classes do not match
-    slashes (FNM_PATHNAME).
-    """
+    """*pattern* as an expression; *by_segment*: wildcards and classes match no slash (FNM_PATHNAME)."""
     out: list[str] = []
     at = 0
     end = len(pattern)
@@ -42,9 +40,7 @@ def _literal(c: str) -> str:
 
 
 def _class(pattern: str, at: int, by_segment: bool, ignore_case: bool) -> tuple[str, int]:
-    """Return the class that begins after a bracket at *at*, and its end; an unclosed bracket stands for
-    itself.
-    """
+    """Return the class after a bracket at *at*, and its end; an unclosed bracket stands for itself."""
     start = at
     negated = pattern[at : at + 1] in ("!", "^")
     at += negated

@@ -21,14 +21,10 @@ def to_bytes(value: str) -> bytes:
 
 
 def from_system(value: str) -> str:
-    """Return an argument or environment value, as Python decodes it from the system, in one character per
-    byte.
-    """
+    """Return an argument or environment value, as Python decodes it, in one character per byte."""
     return os.fsencode(value).decode("latin-1")
 
 
 def to_system(value: str) -> str:
-    """Return *value* as Python's own interfaces (argv, environ, print) expect it: the inverse of
-    `from_system`.
-    """
+    """Return *value* as argv, environ and print expect it: the inverse of `from_system`."""
     return os.fsdecode(value.encode("latin-1"))

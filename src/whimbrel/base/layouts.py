@@ -31,24 +31,6 @@ class Layout:
         environment: name of directories above the main file with one file for each variable; "" for none.
     """
 
-    __slots__ = (
-        "build",
-        "document_root",
-        "environment",
-        "error_log",
-        "file",
-        "modules_22",
-        "name",
-        "paths",
-        "pid_file",
-        "root",
-        "run_directory",
-        "service_file",
-        "suexec",
-        "types_file",
-        "words",
-    )
-
     def __init__(
         self,
         name: str,

@@ -204,9 +204,7 @@ def _at_first_call(owner: Callable[[], Any], name: str, write: Callable[[Any], A
 
 
 def _first_inits(owner: Callable[[], Any], frozen: bool, slots: bool) -> Callable[..., None]:
-    """Return an __init__ that interprets the fields for the first objects, as many classes have few, and is
-    compiled then.
-    """
+    """Return an __init__ that interprets the fields for the first objects, and is compiled then."""
     left = _FEW
     interpreted: _InterpretedInit | None = None
 

@@ -28,9 +28,7 @@ INVALID_MASK: Final = "The specified network mask is invalid."
 
 
 class Network(NamedTuple):
-    """A network: addresses whose bits under *mask* are *value*; *v6* is True for IPv6.  The mask may have
-    holes.
-    """
+    """The addresses whose bits under *mask*, which may have holes, are *value*; *v6*: of IPv6."""
 
     v6: bool
     value: int
@@ -38,9 +36,7 @@ class Network(NamedTuple):
 
 
 class InvalidNetwork(Exception):
-    """The text is no network.  *reason* is APR's message, "" where the text does not even look like an
-    address.
-    """
+    """The text is no network. *reason* is APR's message, "" where it does not look like an address."""
 
     def __init__(self, reason: str = "") -> None:
         super().__init__(reason)
@@ -48,9 +44,7 @@ class InvalidNetwork(Exception):
 
 
 def parse_network(address: str, mask: str | None = None) -> Network:
-    """Return the network *address* with its *mask* (bits or dotted), without one a single address or leading
-    octets (``10.1``); raises BadAddress.
-    """
+    """Return the network *address* with its *mask*, or leading octets (``10.1``); raises BadAddress."""
     if ":" not in address and _DIGITS_AND_DOTS.fullmatch(address) is None:
         raise InvalidNetwork
     exact = _numeric(address)
@@ -201,9 +195,7 @@ class Networks:
 
 
 def _packed(ranges: list[tuple[int, int]], v6: bool) -> bytes:
-    """Ranges in order, overlapping ones and neighbours as one, as the bytes of their first and last
-    addresses.
-    """
+    """Ranges in order, neighbours joined, as the bytes of their first and last addresses."""
     width = _WIDTH[v6]
     if len(ranges) < 2:
         return b"".join([number.to_bytes(width, "big") for pair in ranges for number in pair])

@@ -157,9 +157,7 @@ class Pcre:
             start = batch[-1][0] + batch[-1][1].end()
 
     def _interpret(self) -> Callable[[bytes], Any]:
-        """Return the search of the interpreter: of the shared library, which releases the GIL, where there is
-        one.
-        """
+        """Return the search of the shared library, which releases the GIL, or of the interpreter."""
         pattern = self._interpreter_of_library()
         if pattern is not None:
             return pattern.search

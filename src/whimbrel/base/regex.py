@@ -100,10 +100,7 @@ def without_end(pattern: str) -> str:
 
 @lru_cache(maxsize=MAX_PATTERNS)
 def compile_regex(pattern: str, *, ignore_case: bool = False, version22: bool = False) -> Regex:
-    """Compile *pattern*; raise RegexError with PCRE's message.
-
-    *version22*: as in 2.2, `.` matches no newline, and `$` also matches before a final newline.
-    """
+    """Compile *pattern*; raise RegexError. *version22*: `.` is no newline, `$` before a final one."""
     if version22 and _NOT_IN_22.search(pattern):
         raise RegexError("unrecognized character after (?")
     if _plain(pattern) and (quick := _proven(pattern, ignore_case, version22)) is not None:
@@ -120,9 +117,7 @@ _MAX_SUBJECT: Final = 8190  # the longest that a client can send where the limit
 
 
 def _proven(pattern: str, ignore_case: bool, version22: bool) -> Any:
-    """Return the pattern under `re`, with PCRE for subjects beyond the proven length; None if nothing is
-    proven.
-    """
+    """Return the pattern under `re`, with PCRE beyond the proven length; None if nothing is proven."""
     from whimbrel.base.regex_cost import search_cost  # most configurations have no patterns
 
     text, flags = _python_form(pattern, ignore_case, version22)
@@ -144,9 +139,7 @@ def _python_form(pattern: str, ignore_case: bool, version22: bool) -> tuple[str,
 
 
 def scannable(pattern: str, *, ignore_case: bool = False, version22: bool = False) -> Scan | None:
-    """Return *pattern* for a search of many lines at once; None if it has anchors, may match nothing, or is
-    beyond the subset on which `re` and PCRE agree.
-    """
+    """Return *pattern* for many lines at once; None with anchors, or where `re` and PCRE differ."""
     if not _plain(pattern):
         return None
     from whimbrel.base.regex_cost import scan_of
@@ -159,9 +152,7 @@ def scannable(pattern: str, *, ignore_case: bool = False, version22: bool = Fals
 
 
 class _GuardedRe:
-    """A pattern whose steps are bounded: `re` for subjects of at most *length* characters, PCRE for longer
-    ones.
-    """
+    """A pattern under `re` for subjects of at most *length* characters, under PCRE for longer ones."""
 
     __slots__ = ("_length", "_make", "_quick", "_sure", "groupindex", "groups", "search")
 
@@ -207,10 +198,7 @@ def _pcre(pattern: str, ignore_case: bool, version22: bool) -> Any:
 
 
 def _is_anchored(pattern: str) -> bool:
-    """Return True if *pattern* begins with ``^`` and has no alternative outside of groups.
-
-    True is a hint about costs: a wrong one makes a search slower.
-    """
+    """Return True if *pattern* begins with ``^`` and has no alternative: a hint about costs."""
     if not pattern.startswith("^"):
         return False
     depth = 0

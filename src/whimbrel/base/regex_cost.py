@@ -58,9 +58,7 @@ ONE: Final = Polynomial(1, 0)
 
 
 class _Bound(NamedTuple):
-    """`cost`: steps of one attempt; `ways`: number of attempts at the rest; `first`: possible next
-    characters, `_END` for none.
-    """
+    """`cost`: steps of an attempt; `ways`: attempts at the rest; `first`: next characters, `_END`: none."""
 
     cost: Polynomial
     paths: Polynomial
@@ -268,9 +266,7 @@ class _Proof:
 
 
 def _single(body: Any) -> tuple[str, Any] | None:
-    """Return the name and value of the item of one character that is all of *body*, which `re` repeats
-    without recursion; None where it is more.
-    """
+    """Return name and value of the one-character item that *body* is, which `re` repeats; or None."""
     if len(body) != 1:
         return None
     name = str(body[0][0])

@@ -126,9 +126,7 @@ def await_only(work: Awaitable[T]) -> T:
 
 
 def search_beside_loop(work: Callable[[], T]) -> T:
-    """Return the result of *work*, a search that releases the GIL; it runs beside the loop where the code may
-    wait.
-    """
+    """Return the result of *work*, which releases the GIL; it runs beside the loop if the code may wait."""
     steps = getcurrent()
     if steps.__class__ is not _Steps:
         return work()

@@ -29,9 +29,7 @@ _REORDERING: Final = re.compile("[\u061c\u200b-\u200f\u2028-\u202e\u2060-\u2069\
 
 
 def shown(text: str, limit: int = MAX_TEXT) -> str:
-    """Return *text*, which has one character per byte, for one line of output: at most *limit* characters,
-    no control characters, and none that reorder the line.
-    """
+    """Return *text* for a line of output: *limit* characters, no control ones, none that reorder it."""
     begin = text if len(text) <= 4 * limit else text[: 4 * limit]
     clean = printable_line(begin)
     if not clean.isascii():
@@ -88,6 +86,13 @@ def wrapped(text: str, width: int) -> list[str]:
             joined = word
         line = joined
     return [*lines, line]
+
+
+def wrapped_alike(text: str, width: int) -> list[str]:
+    """Return the same lines, each indented as *text* is."""
+    body = text.lstrip()
+    indent = text[: len(text) - len(body)]
+    return [f"{indent}{line}" for line in wrapped(body, width - len(indent))]
 
 
 def padded(text: str, width: int) -> str:

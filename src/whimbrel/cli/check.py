@@ -34,7 +34,7 @@ from whimbrel.cli.fleet import (
 )
 from whimbrel.cli.fleet import NOTE as FLEET_NOTE
 from whimbrel.cli.help import HelpCommand, epilog
-from whimbrel.cli.next_commands import NAMED, READ, command_line, loading_command
+from whimbrel.cli.next_commands import NAMED, READ, command_line, loading_command, serving
 from whimbrel.cli.options import (
     CARRIED,
     EXIT_FINDINGS,
@@ -255,7 +255,8 @@ def check(
     backups = command_line("verify", "--backups", *of_server) if is_one_server else ""
     server = parts[0][0].options if is_one_server and parts else None
     tested = loading_command(context, server) if server is not None else ""
-    output = _TextOutput(color, summary, not no_pager, arguments, compared, tested, backups)
+    served = serving(server) if server is not None else ""
+    output = _TextOutput(color, summary, not no_pager, arguments, compared, tested, backups, served)
     _print_report(report, shape, output)
     if not report.files:
         raise typer.Exit(EXIT_USAGE)
@@ -349,6 +350,7 @@ class _TextOutput(NamedTuple):
         compared: the command that compares both versions of it, "" for what is no server.
         tested: the command that loads it under 2.4, "" for what is no server, or no server of its own.
         backups: the command that compares it with what an upgrade replaced; "" for what is no server.
+        served: the command that serves it; "" for what is no server.
     """
 
     color: ColorMode
@@ -358,12 +360,14 @@ class _TextOutput(NamedTuple):
     compared: str
     tested: str
     backups: str
+    served: str
 
     def next_command(self, report: Report) -> str:
         """Return the command that follows this report, "" for none."""
+        from whimbrel.report.formats.text import is_waiting_for_files
         from whimbrel.upgrade.model import Risk
 
-        if report.fault:
+        if report.fault or is_waiting_for_files(report):
             return command_line("check", *self.arguments)
         if any(entry.is_fixable for entry in report.entries):
             return command_line("upgrade", *self.arguments)
@@ -372,9 +376,9 @@ class _TextOutput(NamedTuple):
         following = self.tested if report.is_of_24 or is_upgraded else self.compared
         if is_upgraded and not following:  # a copy, which httpd does not start in its place
             following = self.backups
-        if breaking or not following:
-            return f"whimbrel explain {report.findings[0].rule}" if report.findings else ""
-        return following
+        if report.findings and (breaking or not following):
+            return f"whimbrel explain {report.findings[0].rule}"
+        return following or self.served
 
 
 def _is_upgraded(directory: str) -> bool:

@@ -33,6 +33,7 @@ from whimbrel.utilities.usage_error import UsageError
 if TYPE_CHECKING:
     from whimbrel.api.loaded_site import LoadedSite
     from whimbrel.config.options import LoadOptions
+    from whimbrel.config.origins import Origin
     from whimbrel.explain.logged_answers import LoggedOutcome
     from whimbrel.explain.request_description import RequestDescription
     from whimbrel.explain.step import RequestExplanation
@@ -96,7 +97,12 @@ def explain_request(
     """Print the explanation; return the exit code.  Raises UsageError."""
     from whimbrel.api.loaded_site import LoadedSite
     from whimbrel.explain.cause import cause_of
-    from whimbrel.explain.version_notice import is_of_22, version_notice
+    from whimbrel.explain.version_notice import (
+        has_lines_of_24,
+        is_of_22,
+        refused_htaccess,
+        version_notice,
+    )
     from whimbrel.report.knowledge import as_json as as_json_scope
     from whimbrel.verify.loading import as_copy, load_side
 
@@ -121,8 +127,17 @@ def explain_request(
     other, other_upgraded = _as_upgraded(other, other_options) if diff else (new, upgraded)
     probe, logged = _probe(new if new.is_loaded else other, request)
     if not diff:
-        site = LoadedSite(new)
-        explanation, scope, about_log = _explained(site, probe, logged)
+        explanation, scope, about_log = _explained(LoadedSite(new), probe, logged)
+        refused = refused_htaccess(explanation)
+        if refused is not None:
+            written, about_file = _as_upgraded(new, options, refused)
+            after = _explained(LoadedSite(written), probe, logged) if about_file else None
+            if after is not None and has_lines_of_24(new):  # its server answers 500
+                upgraded = f"{about_file.partition(': ')[0]}: {_after_upgrade(after[0])}"
+            elif after is not None:
+                new = written
+                upgraded = about_file
+                explanation, scope, about_log = after
         if output.as_json:
             notice = "; ".join(filter(None, (upgraded, logged.taken_for, about_log)))
             document = {
@@ -137,18 +152,22 @@ def explain_request(
             notices = list(filter(None, (upgraded or notice, logged.taken_for, about_log)))
             named = choice.named
             is_of_machine = not (named.paths or named.root or named.file)
-            _print_one(explanation, scope, options, output, notices, logged.code, is_of_machine=is_of_machine)
+            _print_one(
+                explanation, scope, new.options, output, notices, logged.code, is_of_machine=is_of_machine
+            )
         if explanation.errors:
             return EXIT_FINDINGS
         return EXIT_REVIEW if explanation.status is None else scope.exit_code(EXIT_OK)
+    new, upgraded = _with_htaccess(new, options, probe, upgraded)
+    other, other_upgraded = _with_htaccess(other, other_options, probe, other_upgraded)
     if is_reversed(choice.dialect, other_dialect):
         return _print_both(new, other, probe, logged, output, (upgraded, other_upgraded))
     return _print_both(other, new, probe, logged, output, (other_upgraded, upgraded))
 
 
-def _as_upgraded(side: Side, options: LoadOptions) -> tuple[Side, str]:
+def _as_upgraded(side: Side, options: LoadOptions, refused: Origin | None = None) -> tuple[Side, str]:
     """Return *side* with the text that `upgrade` would write if 2.4 does not load the text of 2.2 that it
-    has, and the sentence about it; else *side* and "".
+    has, or refuses the line *refused* of a .htaccess file, and the sentence about it; else *side* and "".
     """
     from whimbrel.api.checking import upgrade_sources
     from whimbrel.config.origins import Origin
@@ -160,18 +179,49 @@ def _as_upgraded(side: Side, options: LoadOptions) -> tuple[Side, str]:
     from whimbrel.verify.loading import load_side
     from whimbrel.verify.upgraded import both_texts
 
-    if side.is_loaded or side.dialect.name == V22.name or not is_of_22(side):
+    is_stopped = not side.is_loaded and is_of_22(side)
+    if side.dialect.name == V22.name or not (is_stopped or refused is not None):
         return side, ""
     result, _ = upgrade_sources(Sources(options=options), UpgradeOptions(), Selection(), is_verified=False)
     written = load_side(both_texts(result, options)[1], side.dialect)
     if not written.is_loaded:
         return side, ""
-    error = side.errors[0]
-    place = f" ({place_of(Origin(error.place, ''), options.server_root)})" if error.place is not None else ""
+    if refused is not None:
+        if os.path.realpath(refused.place.path) not in map(os.path.realpath, result.files):
+            return side, ""
+        what = "answers 500 with"
+        line: Origin | None = refused
+    else:
+        place = side.errors[0].place
+        what = "does not start with"
+        line = Origin(place, "") if place is not None else None
+    where = f" ({place_of(line, options.server_root)})" if line is not None else ""
     return written, (
-        f"2.4 does not start with this text{place}: answered with the text that `whimbrel upgrade` writes, "
-        "whose lines are counted below"
+        f"2.4 {what} this text{where}: answered with the text that `whimbrel upgrade` writes, whose lines "
+        "are counted below"
     )
+
+
+def _with_htaccess(side: Side, options: LoadOptions, probe: Probe, upgraded: str) -> tuple[Side, str]:
+    """Return *side* with the text that `upgrade` would write if 2.4 refuses a .htaccess file for *probe* and
+    no line of the text is of 2.4, and the sentence about it; else *side* and *upgraded*.
+    """
+    from whimbrel.api.loaded_site import LoadedSite
+    from whimbrel.explain.version_notice import has_lines_of_24, refused_htaccess
+
+    if upgraded or not side.is_loaded or side.dialect.name == V22.name or has_lines_of_24(side):
+        return side, upgraded
+    refused = refused_htaccess(LoadedSite(side).explain(probe)[0])
+    return _as_upgraded(side, options, refused) if refused is not None else (side, upgraded)
+
+
+def _after_upgrade(explanation: RequestExplanation) -> str:
+    """Return the answer to the text that `upgrade` writes, with the line that decides it, as a clause."""
+    from whimbrel.explain.cause import cause_of
+
+    line = next(iter(cause_of(explanation).lines), None)
+    because = f", because of `{line.text}`" if line is not None and line.text else ""
+    return f"with the text that `whimbrel upgrade` writes it is {explanation.status}{because}"
 
 
 def _explained(

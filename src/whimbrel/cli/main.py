@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import os
 import sys
 from importlib import import_module
@@ -146,3 +147,5 @@ def main() -> None:
         reason = problem.strerror if problem.filename is None else file_problem(problem)
         os.write(2, encoded(f"whimbrel: stopped: {reason}\n"))
         sys.exit(2)
+    finally:
+        gc.freeze()  # the end of the process frees all at once: no collection looks for what is garbage

@@ -9,6 +9,7 @@ import shlex
 from collections.abc import Iterable, Sequence
 from functools import partial
 from pathlib import Path
+from shutil import which
 from typing import TYPE_CHECKING, Final
 
 from whimbrel.base.counts import count_noun
@@ -41,6 +42,8 @@ _MODULES: Final = (
 )
 """Where packages of httpd 2.4 have their modules."""
 _EXAMPLE: Final = compile(r"([A-Z]+) (https?://\S+) from ([0-9a-fA-F.:]+)")
+FIRST: Final = "First: "
+"""Begin of the line with what comes before the next command."""
 NOT_TRIED: Final = "Whimbrel's test did not try module files; that of httpd, which comes next, does."
 MORE_REQUESTS: Final = 200_000
 """The number of requests that is offered where they ended before every line was asked for."""
@@ -88,6 +91,8 @@ def after_upgrade(
     elif options is not None and _is_in_place(options):
         words = [*builtin, *given_words(context, READ)]
         lines.append(configtest(options.server_root, options.file, words))
+    elif options is not None:
+        lines.append(serving(options))
     lines = [f"Next: {line}" for line in lines]
     if is_changed and out is None:
         lines.append(f"Undo: {command_line('upgrade', '--undo', *given_words(context, NAMED))}")
@@ -130,39 +135,84 @@ def after_verify(
     """Return the lines behind a verification: what upgrades the text, what decides the rest, how to look at
     the first difference, or the test of the new server; "" for none.
     """
-    from whimbrel.verify.verification import Verdict  # most commands do without the engine
+    from whimbrel.upgrade.knowledge.scope import UnknownKind
+    from whimbrel.verify.verification import Verdict, is_of_access  # most commands do without the engine
 
     words = given_words(context, READ)
     repeated = given_words(context, READ | NAMED | _COMPARED)
     old, new = both
+    given = given_names(context)
     is_one_text = old is new and dialects[0] == V22.name != dialects[1]
     test = ""
-    if dialects[1] != V22.name and _is_in_place(new, result.files):
+    if dialects[1] != V22.name and not result.no_start and _is_in_place(new, result.files):
         test = configtest(new.server_root, new.file, words)
+    onward = _replay_of(context, both, result, dialects) or test or serving(new)
     if is_one_text and all(result.errors):  # its first line says what stops both
         return _next(command_line("check", *_named(new), *words))
     if is_one_text and (result.causes_to_review or result.errors[1]):
         return _next(command_line("upgrade", *given_words(context, READ | NAMED | {"old"})))
     if result.errors[1]:
         return _next(command_line("check", *_named(new), *given_words(context, READ)))
+    if any(item.kind is UnknownKind.WRITTEN for item in result.scope.items) and "backups" not in given:
+        return _next(command_line("verify", "--backups", *words, _path_of(old.server_root, old.file)))
     if result.errors[0]:
-        return ""
+        return _next(command_line("check", *_named(old), *words))
     if result.causes_to_review:
         request = _request_words(result)
-        if not request or "backups" in given_names(context):
+        if not request or "backups" in given:
             if context.params["shape"].value == "html":  # its page would name itself
                 return ""
-            return _next(f"{command_line('verify', *repeated, '--format', 'html')} > differences.html")
-        place = os.path.join(old.server_root, old.file)
-        other = dialects[0] if old is new else f"{place}@{dialects[0]}"
-        sides = ["--dialect", dialects[1], "--diff", other]
-        return _next(command_line("explain", *request, *_named(new), *words, *sides))
+            inspection = f"{command_line('verify', *repeated, '--format', 'html')} > differences.html"
+        else:
+            place = os.path.join(old.server_root, old.file)
+            other = dialects[0] if old is new else f"{place}@{dialects[0]}"
+            sides = ["--dialect", dialects[1], "--diff", other]
+            inspection = command_line("explain", *request, *_named(new), *words, *sides)
+        if result.has_stop or any(map(is_of_access, result.causes_to_review)):
+            return _next(inspection)
+        return f"{FIRST}look at the first difference: {inspection}\n{_next(onward)}"
     if result.has_stop:
         return _next(command_line("check", *_named(new), *words))
     if result.verdict is Verdict.NOT_DECIDED:
-        following = test or command_line("check", *_named(new), *words)
-        return _after_undecided(result, repeated, following, is_test=bool(test))
-    return _next(test) if test else ""
+        return _after_undecided(result, repeated, onward, is_test=bool(test))
+    return _next(onward)
+
+
+def _replay_of(
+    context: typer.Context,
+    both: tuple[LoadOptions, LoadOptions],
+    result: VerifyResult,
+    dialects: tuple[str, str],
+) -> str:
+    """Return the command that replays the logs of the old server that are on this machine; "" without one,
+    and where a replay has not the options of the comparison.
+    """
+    from whimbrel.cli.found_logs import found_logs  # most commands read no log
+
+    given = given_names(context)
+    if given & (READ - {"defines"}) or "2.4" not in dialects[1:]:
+        return ""
+    old, new = both
+    logs = found_logs(old, (os.path.join(old.server_root, old.file), *result.scope.files_read))
+    if not logs:
+        return ""
+    sides = ["--new", _path_of(new.server_root, new.file)]
+    if "backups" in given:
+        sides += ["--backups"]
+    else:
+        sides = ["--old", _path_of(old.server_root, old.file), *sides]
+        sides += ["--old-dialect", dialects[0]] if dialects[0] != V22.name else []
+    return command_line("replay", *logs, *sides, *given_words(context, {"defines"}))
+
+
+def serving(options: LoadOptions) -> str:
+    """Return the command that serves the server of *options*, which replaces what this machine lacks."""
+    return command_line("serve", _path_of(options.server_root, options.file))
+
+
+def _path_of(root: str, file: str) -> str:
+    """Return the path by which every command finds the server: its root, or a main file of another name."""
+    return root if _is_found(root, file) else os.path.join(root, file)
 
 
 def _after_undecided(result: VerifyResult, repeated: list[str], following: str, *, is_test: bool) -> str:
@@ -188,8 +238,11 @@ def _after_undecided(result: VerifyResult, repeated: list[str], following: str, 
     return "".join(f"{line}\n" for line in lines) + _next(following)
 
 
-def after_replay(summary: Summary, old: Path | None, new: Path, *, has_backups: bool = False) -> str:
-    """Return the line behind a replay: how to look at the first change, or what compares all requests.
+def after_replay(
+    summary: Summary, old: Path | None, new: Path, onward: str, *, has_backups: bool = False
+) -> str:
+    """Return the line behind a replay: how to look at the first change, or *onward*, the command of the step
+    that comes then.
 
     *has_backups*: the old side is what an upgrade replaced in *new*.
     """
@@ -206,12 +259,15 @@ def after_replay(summary: Summary, old: Path | None, new: Path, *, has_backups: 
                 diff = [] if has_backups else ["--diff", other]
                 words = [url, str(new), "--from", client, *more, "--dialect", after, *diff]
                 return _next(command_line("explain", *words))
-    dialects = ["--old-dialect", before] if before != V22.name else []
-    if has_backups:
-        return _next(command_line("verify", "--backups", *dialects, str(new)))
-    if old is None:
-        return ""
-    return _next(command_line("verify", str(old), str(new), *dialects))
+    return _next(onward)
+
+
+def live_command(options: LoadOptions, *, is_tested: bool) -> str:
+    """Return the test of the server of *options* if *is_tested*, in its place; else, and of a copy, the
+    command that serves it.
+    """
+    is_tested = is_tested and _is_in_place(options)
+    return configtest(options.server_root, options.file, []) if is_tested else serving(options)
 
 
 def _next(line: str) -> str:
@@ -221,6 +277,12 @@ def _next(line: str) -> str:
 def command_of(following: str) -> str:
     """Return the command of the line with the next one in *following*, for a page; "" for none."""
     return next((line[6:] for line in following.splitlines() if line.startswith("Next: ")), "")
+
+
+def first_of(following: str) -> str:
+    """Return what *following* says is to do first, for a page; "" for nothing."""
+    lines = (line for line in following.splitlines() if line.startswith(FIRST))
+    return next(lines, "").removeprefix(FIRST)
 
 
 def after_configtest(arguments: Arguments, *, is_valid: bool) -> str:
@@ -235,9 +297,12 @@ def after_configtest(arguments: Arguments, *, is_valid: bool) -> str:
     if not is_valid:
         envvars = ["--envvars", arguments.envvars] if arguments.envvars else []
         if _loads_elsewhere(arguments, server):  # a check has nothing to say about files that are missing
-            retried = command_line("ctl", "configtest", *given, *envvars)
-            return f"First: put what is named above in its place; the text itself loads\n{_next(retried)}"
+            what = "put what is named above in its place, or serve without it; the text itself loads"
+            served = command_line("serve", *envvars, *named, _path_of(server.root, server.file))
+            return f"{FIRST}{what}\n{_next(served)}"
         return _next(command_line("check", *given, *envvars))
+    if which("apachectl") is None:  # of httpd 2.4, which is not here
+        return _next(command_line("serve", *named, _path_of(server.root, server.file)))
     if server.path == server_of("", "").path and not named:
         return f"{NOT_TRIED}\n{_next('apachectl configtest && apachectl graceful')}"
     file = os.path.relpath(server.path, server.root) if server.path.startswith(server.root) else server.path

@@ -22,7 +22,7 @@ from whimbrel.base.extras import not_installed
 from whimbrel.base.latin1 import from_system
 from whimbrel.base.printable import file_problem, printable
 from whimbrel.cli.help import HelpCommand, epilog
-from whimbrel.cli.next_commands import after_replay, command_of
+from whimbrel.cli.next_commands import after_replay, command_of, live_command
 from whimbrel.cli.options import (
     EXIT_FINDINGS,
     EXIT_OK,
@@ -142,9 +142,10 @@ def replay(
 ) -> None:
     """Send the requests of access logs through two configurations; report what changes, for whom and why."""
     try:
+        sides = _sides((old, old_dialect), (new, new_dialect), defines or [], is_before=backups)
         summary = _replay(
             logs,
-            _sides((old, old_dialect), (new, new_dialect), defines or [], is_before=backups),
+            sides,
             log_format,
             host,
             rotated,
@@ -155,7 +156,10 @@ def replay(
     except UsageError as problem:
         typer.echo(problem.message, err=True)
         raise typer.Exit(EXIT_USAGE) from None
-    _print(summary, shape, after_replay(summary, old, new, has_backups=backups), may_page=not no_pager)
+    is_tested = new_dialect != V22.name and not summary.no_start
+    onward = live_command(sides[1].options, is_tested=is_tested)
+    following = after_replay(summary, old, new, onward, has_backups=backups)
+    _print(summary, shape, following, may_page=not no_pager)
     write_fragment_hints([old, new], "whimbrel replay LOG... --new DIRECTORY")
     if summary.errors or summary.has_changes_to_review or summary.differs_from_log:
         raise typer.Exit(EXIT_FINDINGS)
@@ -211,9 +215,15 @@ def _replay(
         if dialects != (V22.name, V24.name):
             return summary
         bar.on_step("findings about the new text", 0, 0)
-        sentence, stops, unknown = open_findings(new_side.options)
-    scope = summary.sides.with_items(unknown)
-    return replace(summary, sides=scope, to_decide=sentence, has_stop=stops)
+        found = open_findings(new_side.options)
+    return replace(
+        summary,
+        sides=summary.sides.with_items(found.unknown),
+        to_decide=found.to_decide,
+        questions=found.questions,
+        has_stop=found.has_stop,
+        no_start=loaded[1].no_start,
+    )
 
 
 def _scope(sides: tuple[Side, Side]) -> KnowledgeScope:

@@ -6,7 +6,7 @@ import os
 import sys
 import time
 
-from whimbrel.base.errors import PostConfigError, StartError
+from whimbrel.base.errors import PostConfigError, StartError, apr_error
 from whimbrel.base.latin1 import from_system
 from whimbrel.base.static_typing import TYPE_CHECKING
 from whimbrel.cli import version_text
@@ -14,7 +14,7 @@ from whimbrel.cli.config_loader import ConfigLoader
 from whimbrel.config.configuration import Configuration
 from whimbrel.config.mpm_config import MpmConfig
 from whimbrel.server.master import pidfile
-from whimbrel.server.master.messages import apr_error, with_code
+from whimbrel.server.master.messages import with_code
 
 if TYPE_CHECKING:
     import _socket

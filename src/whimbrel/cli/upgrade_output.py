@@ -13,15 +13,16 @@ from whimbrel.base.counts import count_noun, word_for
 from whimbrel.base.latin1 import to_bytes, to_text
 from whimbrel.base.printable import printable
 from whimbrel.base.real_paths import real_path
-from whimbrel.base.terminal_text import shown, terminal_bytes, terminal_width, wrapped
-from whimbrel.cli.next_commands import command_of
+from whimbrel.base.terminal_text import shown, terminal_bytes, terminal_width, wrapped_alike
+from whimbrel.cli.next_commands import command_of, first_of
 from whimbrel.cli.options import ColorMode, is_colored
 from whimbrel.cli.terminal import write_bytes
-from whimbrel.report.decisions import access_of_comparison, recording
+from whimbrel.report.decisions import access_of_comparison, has_stop, open_question_texts
 from whimbrel.report.entries import entry_of
 from whimbrel.report.formats.frames import FrameStyle, frame, framed
 from whimbrel.report.knowledge import as_json, text_lines
 from whimbrel.report.model import LONE_FILES, groups
+from whimbrel.report.questions import question_lines
 from whimbrel.report.readiness import readiness
 from whimbrel.upgrade.apply.backup_paths import places_of
 from whimbrel.upgrade.apply.server_copy import ServerCopy
@@ -29,6 +30,7 @@ from whimbrel.upgrade.check.check import source_lines
 from whimbrel.upgrade.check.diffs import diffs
 from whimbrel.upgrade.check.fixpoint import UpgradeResult
 from whimbrel.upgrade.edits.diff import display_path
+from whimbrel.upgrade.knowledge.loaded import STARTS
 from whimbrel.upgrade.model import READ_ERROR, Finding, InputContext
 from whimbrel.upgrade.rules import rule_names
 from whimbrel.upgrade.source.config_tree import Role
@@ -38,6 +40,7 @@ MAX_SUMMARY_LINE: Final = 1200
 """Characters of a line of the summary."""
 MAX_IDLE: Final = 3
 """Unchanged .htaccess files that the summary of a copy names, and directories below which they answer 500."""
+OF_MACHINE: Final = "modules, users and certificates of its machine were not tested"
 _COLORS: Final = {b"-": b"\x1b[31m", b"+": b"\x1b[32m", b"@": b"\x1b[36m", b"d": b"\x1b[1m"}
 
 
@@ -93,14 +96,15 @@ def summary_text(
     entries = [entry_of(finding, directory, texts) for finding in shown_findings]
     frames = list(framed(groups(entries), style, is_applied=True))
     ready = ready_line(result, directory, uncompared)
-    answer = [ready, recording(entries), *_access(result, verified), verified]
+    question_part = list(question_lines(open_question_texts(entries)))
+    answer = [ready, *question_part, start_line(result, directory), *_access(result, verified), verified]
     lines = _wrapped(filter(None, answer), style) if frames else []
     lines += _wrapped(inputs(result.tree, is_upgraded=result.tree.context is InputContext.SERVER), style)
     lines += ["", *frames] if frames else []
     lines += _wrapped(_counts(result, directory, is_written, copy), style)
     lines += _wrapped(_idle_copies(result, directory, copy) if copy else (), style)
     lines += _wrapped(filter(None, [places_of(backups, directory)]), style)
-    lines += _wrapped([ready] if frames else filter(None, answer[::-1]), style)
+    lines += _wrapped([ready, *question_part] if frames else filter(None, answer[::-1]), style)
     lines += following  # whole: a command that is broken between words cannot be copied
     return terminal_bytes("".join(f"{line}\n" for line in lines))
 
@@ -199,9 +203,7 @@ def _wrapped(lines: Iterable[str], style: FrameStyle) -> list[str]:
     """Return *lines* as shown text with their indentation, broken between words."""
     out = []
     for line in lines:
-        indent = " " * (len(line) - len(line.lstrip()))
-        pieces = wrapped(shown(line.strip(), MAX_SUMMARY_LINE), style.width - len(indent))
-        out += [f"{indent}{piece}" for piece in pieces]
+        out += wrapped_alike(shown(line, MAX_SUMMARY_LINE), style.width)
     return out
 
 
@@ -228,6 +230,20 @@ def ready_line(result: UpgradeResult, directory: str, uncompared: str) -> str:
     """Return the sentence about going live; *uncompared*: see `readiness`."""
     entries = [entry_of(finding, directory) for finding in _left_to_do(result)]
     return readiness(entries, len(result.scope.deciding), uncompared)
+
+
+def start_line(result: UpgradeResult, directory: str) -> str:
+    """Return that 2.4 loads the new text, and what ends its start on this machine alone; "" where it does not
+    load, or was not loaded.
+    """
+    if result.loaded is None or has_stop(entry_of(finding, directory) for finding in _left_to_do(result)):
+        return ""
+    items = [item for item in result.scope.items if item.consequence in STARTS and item.place is not None]
+    if not items or result.tree.disk.image:
+        return f"start: 2.4 loads the new text; {OF_MACHINE}"
+    first = items[0]
+    where = "" if first.place is None else f"{display_path(first.place.path, directory)}:{first.place.line}"
+    return f"start: 2.4 loads the new text; on this machine it ends at {where}: {first.subject}"
 
 
 def finding_lines(finding: Finding, directory: str) -> Iterator[str]:
@@ -294,12 +310,13 @@ def write_page(
         is_written=is_written,
         answer=(
             ready_line(result, directory, uncompared),
-            recording(open_entries),
+            start_line(result, directory),
             *_access(result, verified),
             verified,
         ),
+        questions=open_question_texts(open_entries),
         facts=(*facts, *(line for line in following if line.startswith(("To go live: ", "Then ")))),
-        first=next((line[7:] for line in following if line.startswith("First: ")), ""),
+        first=first_of("\n".join(following)),
         next_command=command_of("\n".join(following)),
     )
     sys.stdout.flush()

@@ -33,7 +33,7 @@ from whimbrel.cli.fleet import (
 )
 from whimbrel.cli.fleet import NOTE as FLEET_NOTE
 from whimbrel.cli.help import HelpCommand, epilog
-from whimbrel.cli.next_commands import READ, after_verify, command_line, command_of
+from whimbrel.cli.next_commands import READ, after_verify, command_line, command_of, first_of
 from whimbrel.cli.options import (
     After,
     Before,
@@ -248,8 +248,11 @@ def _run(
         result = compare_options((first, second), dialects, limit, bar.on_step)
         if dialects == (V22.name, V24.name) and first is not second and not any(result.errors):
             bar.on_step("findings about the new text", 0, 0)
-            result.to_decide, result.has_stop, unknown = open_findings(second)
-            result.scope = result.scope.with_items(unknown)
+            found = open_findings(second)
+            result.to_decide = found.to_decide
+            result.questions = found.questions
+            result.has_stop = found.has_stop
+            result.scope = result.scope.with_items(found.unknown)
         if with_httpd is not None and not result.errors[1]:
             from whimbrel.verify.loading import load_sides
 
@@ -272,6 +275,6 @@ def _print(
         text = render(result, colored=is_colored(color)) + following
         write_bytes(encoded(text, is_colored=is_colored(color)), may_page=may_page)
     elif shape is ReportFormat.html:
-        write_bytes(render(result, command_of(following)).encode(), may_page=False)
+        write_bytes(render(result, command_of(following), first_of(following)).encode(), may_page=False)
     else:
         write_bytes(render(result).encode(), may_page=False)

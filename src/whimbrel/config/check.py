@@ -15,9 +15,7 @@ from whimbrel.registry.module import Module
 
 
 def check(options: LoadOptions, modules: Mapping[str, Module], dialect: Dialect) -> tuple[int, str]:
-    """Return the exit code and the text of ``-t``, times and process numbers left out; lines without a last
-    line end.
-    """
+    """Return exit code and text of ``-t`` without times and process numbers; lines need no last end."""
     readings = list[Configuration]()
     status, last = _outcome(replace(options, check_only=True), modules, dialect, readings)
     configuration = readings[-1]

@@ -40,9 +40,7 @@ class Options:
     removed: int = 0
 
     def over(self, base: Options) -> Options:
-        """Return these options merged on *base* (core_merge: a section with +/- arguments alone changes,
-        others replace).
-        """
+        """Return these options merged on *base*: +/- arguments alone change it, others replace it."""
         if self.value & OPT_UNSET:
             value = (base.value & ~self.removed) | self.added
             if base.value & _SSI == _SSI and self.value & _SSI == OPT_INCLUDES:
@@ -59,9 +57,7 @@ def _options(base: Options, over: Options) -> Options:
 
 @dataclass(frozen=True, slots=True)
 class EtagBits:
-    """FileETag as httpd stores it: plain arguments, and what +/- arguments added and removed (bits of
-    ETAG_...).
-    """
+    """FileETag as httpd stores it: plain arguments, those with +, those with - (bits of ETAG_...)."""
 
     bits: int = 0
     added: int = 0
@@ -73,9 +69,7 @@ class EtagBits:
         return (self.bits & ~self.removed) | self.added
 
     def over(self, base: EtagBits) -> EtagBits:
-        """Return this setting merged on *base*: plain arguments replace, signed ones change it
-        (core_merge_dir_configs).
-        """
+        """Return this setting merged on *base*: plain arguments replace it, signed ones change it."""
         if self.bits:
             return self
         added = (base.added & ~self.removed) | self.added

@@ -74,9 +74,7 @@ def server_root_of(text: bytes) -> str:
 
 
 def check_presumption(configuration: Configuration, name: str, path: str) -> None:
-    """Raise BuildRefuted if LoadModule *name* *path* (as the line has it) shows another build than the
-    detected one.
-    """
+    """Raise BuildRefuted if LoadModule *name* *path* shows another build than the detected one."""
     build = configuration.build
     loaded = configuration.loaded_by_directive
     if not build.is_detected or build.version == "2.2":

@@ -156,9 +156,7 @@ class CommandContext(Command):
 
     # sections ---------------------------------------------------------------------------------
     def execute_in(self, layer: Layer, path: str, allowed: int | None = None) -> None:
-        """Execute the children of the section that is being executed; *path* is its argument, *allowed* what
-        may stand there (None: as outside).
-        """
+        """Execute the present section's children; *path*: its argument, *allowed*: None as outside."""
         outer = self.layer, self.path, self.allowed
         self.layer = layer
         self.path = path
@@ -264,9 +262,7 @@ class CommandContext(Command):
             raise ConfigError(f"{row.name}: a number of that many digits can't be read") from None
 
     def _calls(self, row: BoundDirective, node: Node) -> list[list[str]]:
-        """Return the arguments of each call of the setter; raises ConfigError for a wrong number, then for a
-        forbidden context.
-        """
+        """Return the arguments of each call; raises ConfigError for their number, then for the context."""
         text = self._arguments(node)
         if row.args is Args.RAW_ARGS:
             calls = [[text]]
@@ -304,9 +300,7 @@ class CommandContext(Command):
 
 
 def unknown(node: Node, configuration: Configuration) -> UnknownDirective:
-    """Return the error of a directive that no loaded module declares; the hint is the LoadModule line of the
-    module that does.
-    """
+    """Return the error of an undeclared directive, with the LoadModule line of its module as a hint."""
     known = catalogue("2.4" if configuration.dialect.messages_24 else "2.2")
     sources = {row.source for row in known.find(node.name)}
     row = next((row for row in known.modules if row.source in sources), None)
@@ -328,9 +322,7 @@ def foreign(node: Node) -> ConfigError:
 
 
 def root_relative(root: str, path: str) -> str:
-    """Return *path* relative to *root* in canonical form: without ``.``, ``..`` and doubled slashes; ``..``
-    does not leave ``/``.
-    """
+    """Return *path* relative to *root* without ``.``, ``..`` and ``//``; ``..`` does not leave ``/``."""
     if "//" not in path and "/." not in path and path[:1] not in (".", ""):
         return path if path[0] == "/" else f"{root.rstrip('/')}/{path}"
     joined = path if path[:1] == "/" else f"{root}/{path}"
@@ -360,10 +352,7 @@ def state_of(command: Command) -> CommandContext:
 
 
 def not_allowed(name: str, section: str | None) -> str:
-    """Return the message for a directive outside its context; 2.4 names the section around it.
-
-    A directive that is executed on reading has no section yet.
-    """
+    """Return the message for a directive outside its context; 2.4 names the section, if there is one."""
     return f"{name} not allowed here" if section is None else f"{name} not allowed in {section}> context"
 
 
@@ -382,9 +371,7 @@ def check_context(cmd: Command, forbidden: Places) -> None:
 
 
 def context_of(command: Command) -> DirectiveContext:
-    """Return the context of *command*.  A directive that is executed on reading has no sections around it
-    yet.
-    """
+    """Return the context of *command*; a directive executed on reading has no sections yet."""
     parent = command.node.parent
     known = parent is not None and command.within(parent.name) is not None
     sections = command.node.sections() if known else ()

@@ -43,17 +43,13 @@ def note_handler(state: CommandContext, written: str, *, is_type: bool = False) 
 
 
 def lacking_module(configuration: Configuration, name: str) -> str:
-    """Return the file of a loaded module that implements the handler *name* and has no behaviour here; "" if
-    there is none, or another module has it.
-    """
+    """Return the loaded module's file for a handler *name* that has no behaviour here, or ""."""
     loaded = _loaded(configuration, name)
     return "" if not loaded or any(file in configuration.available for file in loaded) else loaded[0]
 
 
 def is_implemented(configuration: Configuration, name: str) -> bool:
-    """True if a loaded module, or an Action, takes files with the handler *name*, or if the rest of the name
-    is not known yet.
-    """
+    """True if a loaded module or an Action takes files with the handler *name*, or it may yet be so."""
     return (
         name.endswith("*")
         or bool(_loaded(configuration, name))

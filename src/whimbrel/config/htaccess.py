@@ -27,9 +27,7 @@ ALL: Final = int(Context.OR_ALL)
 
 @dataclass(frozen=True, slots=True)
 class Override:
-    """The directives that a .htaccess file may have: class bits with the Nonfatal ones, the Options of
-    ``Options=``, the names of AllowOverrideList.
-    """
+    """What a .htaccess file may have: class bits, the Options of ``Options=``, AllowOverrideList."""
 
     bits: int
     options: int
@@ -101,9 +99,7 @@ ABSENT: Final = Parsed(None)
 
 
 def parse(configuration: Configuration, server: Server, path: str, data: bytes, override: Override) -> Parsed:
-    """Return the layer of a file with this content; *path* names it in messages and gives setters their
-    directory.
-    """
+    """Return the layer of a file; *path* names it in messages and gives setters their directory."""
     shown = configuration.disk.openable(path)
     layer = Layer(SectionKind.HTACCESS, SourceLocation(shown, 0))
     view = _View(configuration)
@@ -160,9 +156,7 @@ class HtaccessCache:
         self._cached: dict[str, _CachedFile] = {}
 
     def get(self, path: str, override: Override, server: Server) -> Parsed:
-        """Return the result for *path* under *override*; `ABSENT` if there is no such file or nothing is
-        admitted.  Never raise.
-        """
+        """Return the result for *path* under *override*, `ABSENT` without a file that counts. Never raise."""
         if override.nothing:
             return ABSENT
         try:

@@ -111,9 +111,7 @@ class Finder:
         self._prefix, self._what = ("", "config ") if old else ("Include/IncludeOptional: ", "")
 
     def files(self, path: str) -> Iterator[str]:
-        """Yield the files of *path* (absolute) in order; a name without wildcards is yielded whether it
-        exists or not.
-        """
+        """Yield the files of *path* (absolute) in order; a name without wildcards even if it is missing."""
         if not has_wildcards(path):
             return self._plain(path, 0)
         return self._wild_22(path) if self.old else self._wild("/", path.lstrip("/"))
@@ -202,9 +200,7 @@ class Includer:
             self.read_file(file)
 
     def read_main(self, path: str, may_miss: bool) -> None:
-        """Read the configuration file itself; *may_miss*: 2.2 does without the default file where -C or -c
-        gave lines.
-        """
+        """Read the main file; *may_miss*: 2.2 does without the default one where -C or -c gave lines."""
         if (
             may_miss
             and path == root_relative(self.configuration.options.server_root, DEFAULT_FILE)

@@ -19,9 +19,7 @@ _BOTH = Versions.BOTH
 
 
 def known_in(versions: Versions, version: Versions) -> bool:
-    """Return True if something of *versions* is there in *version*; most is in both, and operations on flags
-    take their time.
-    """
+    """Return True if *version* has it; most is in both, and operations on flags take their time."""
     return versions is _BOTH or bool(versions & version)
 
 
@@ -135,9 +133,7 @@ class LoadedModules:
         self._identifiers = None
 
     def rows(self, name: str) -> Rows | None:
-        """Return the rows for a directive as written, those of the module loaded last first; None if no
-        module declares it.
-        """
+        """Return the rows of a directive, the module loaded last first; None if no module declares it."""
         try:
             return self._by_spelling[name]
         except KeyError:
@@ -146,10 +142,7 @@ class LoadedModules:
             return rows
 
     def provider(self, group: str, name: str) -> Any:
-        """Return a provider, None without one.
-
-        Variables of expressions may also come from functions of names, the providers of "expr_variables".
-        """
+        """Return a provider or None; variables may also come from functions ("expr_variables")."""
         found = self._providers.get((group, name))
         if found is None and group == "expr_variable":
             for find in self.providers("expr_variables").values():

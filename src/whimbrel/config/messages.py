@@ -20,9 +20,7 @@ _ESCAPES = {"\b": "\\b", "\n": "\\n", "\r": "\\r", "\t": "\\t", "\v": "\\v", "\\
 
 
 def escaped(text: str) -> str:
-    """Return *text* with control characters, backslashes and bytes above 126 made visible
-    (ap_escape_errorlog_item).
-    """
+    """Return *text* with control characters, backslashes and bytes above 126 visible."""
     return text if text.isascii() and text.isprintable() and "\\" not in text else "".join(map(_shown, text))
 
 

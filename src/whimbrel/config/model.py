@@ -104,9 +104,7 @@ DEFAULT = "_default_"
 
 @dataclass(frozen=True, slots=True)
 class Address:
-    """One address of a <VirtualHost> or Listen: *host* is an IP address, ``*`` for any, or ``_default_``;
-    port 0 means any.
-    """
+    """An address of a <VirtualHost> or Listen: *host* ``*`` is any, or ``_default_``; port 0 is any."""
 
     host: str
     port: int
@@ -205,9 +203,7 @@ class Server:
         self._outer = main
 
     def _for_hosts(self, kind: type[Any]) -> Any:
-        """Return this main server's per-directory record as all virtual hosts have it that set
-        nothing in it.
-        """
+        """Return the per-directory record that virtual hosts have which set nothing in it."""
         if self._passed_on is None:
             self._passed_on = {}
         record = self._passed_on.get(kind)
@@ -228,9 +224,7 @@ class Server:
 
 
 def unique_by(servers: Iterable[Server], kind: type[Any]) -> list[Server]:
-    """Return the first server with each per-server record of *kind*: of ten thousand hosts most have the main
-    server's.
-    """
+    """Return the first server with each record of *kind*: most of ten thousand hosts share one."""
     first: dict[int, Server] = {}
     for server in servers:
         first.setdefault(id(server.records.get(kind)), server)
@@ -253,9 +247,7 @@ class Listener:
 
 @dataclass(frozen=True, slots=True)
 class LogSink:
-    """Destination of log lines: a file (*target* absolute), a program (*piped*; *shell*: run by /bin/sh -c),
-    or syslog.
-    """
+    """Destination of lines: a file (*target*), a program (*piped*; *shell*: by /bin/sh -c), or syslog."""
 
     target: str
     piped: bool = False
@@ -265,10 +257,7 @@ class LogSink:
 
 @dataclass(slots=True)
 class ServerSpec:
-    """The settings that the server processes need.
-
-    Paths are absolute; times are seconds; *user* and *group* are as written (``#33`` allowed), "" if unset.
-    """
+    """The settings of the processes: absolute paths, seconds; *user*, *group* as written, or ""."""
 
     root: str
     listeners: list[Listener] = field(default_factory=list)
@@ -307,10 +296,7 @@ class Included:
 
 
 class Stage(Enum):
-    """When httpd emits a start-up message.
-
-    Its first start runs post_config twice, with standard error and the log open; a restart runs it once.
-    """
+    """When httpd emits a start-up message: its first start runs post_config twice, a restart once."""
 
     READING = 1  # on the console, and in the log
     FIRST_RUN = 2  # of post_config, at the first start only: in the log

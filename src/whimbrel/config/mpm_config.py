@@ -45,9 +45,7 @@ class MpmConfig:
 
 
 def user_id(name: str) -> int | None:
-    """Return the numeric ID of a user name or of ``#number`` (as by atoi, unsigned); None for an unknown
-    name.
-    """
+    """Return the ID of a user name or ``#number`` (atoi, unsigned); None for an unknown name."""
     if name.startswith("#"):
         return atoi(name[1:]) & 0xFFFFFFFF
     try:

@@ -6,7 +6,10 @@ They are recorded under `LoadOptions.origins`, for explanations: `RecordingConte
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Iterable, Sequence
+from collections.abc import Callable, Hashable, Iterable, Sequence
+from functools import cache
+from itertools import repeat
+from operator import attrgetter
 from typing import Any, Final, NamedTuple, TypeVar
 
 from whimbrel.base.errors import SourceLocation
@@ -21,6 +24,7 @@ R = TypeVar("R")
 ENTIRE: Final = object()  # the item that stands for a whole field
 SERVER_FIELDS: Final = ("name", "names", "wild_names", "port", "path", "admin", "scheme")
 Holder = Layer | Server
+_CHANGING: Final = (dict, list, set)
 MAX_COPIED: Final = 64
 """Items of a list that is copied before each directive."""
 
@@ -54,12 +58,9 @@ def command_context(
 
 
 class RecordingContext(CommandContext):
-    """A walk through a tree that records the origin of each field that a directive changes.
+    """A walk that records the origin of fields; each directive in a container does so for itself."""
 
-    Containers record nothing: each directive in them does so for itself.
-    """
-
-    _touched: dict[tuple[int, type[Any]], tuple[Holder, dict[str, Any]]] | None = None
+    _touched: dict[tuple[int, type[Any]], tuple[Holder, list[Any]]] | None = None
 
     def dir_config(self, kind: type[R]) -> R:
         self._touch(self.layer, kind)
@@ -76,7 +77,8 @@ class RecordingContext(CommandContext):
     def _touch(self, holder: Holder, kind: type[Any]) -> None:
         touched = self._touched
         if touched is not None and (id(holder), kind) not in touched:
-            touched[id(holder), kind] = holder, _snapshot(holder.records.get(kind))
+            record = holder.records.get(kind)
+            touched[id(holder), kind] = holder, [] if record is None else _snapshot(kind, record)
 
     def _invoke(self, row: BoundDirective, node: Node) -> None:
         if row.name[0] == "<":
@@ -118,36 +120,39 @@ class _LongList(NamedTuple):
     length: int
 
 
-def _snapshot(record: object) -> dict[str, Any]:
+def _snapshot(kind: Any, record: object) -> list[Any]:
     """Return the values of a record's fields; those that setters may change in place are copied."""
-    return {} if record is None else {name: _copied(getattr(record, name)) for name in _names(record)}
+    return [_copied(value) if isinstance(value, _CHANGING) else value for value in _getter(kind)(record)]
 
 
-def _copied(value: object) -> object:
-    if isinstance(value, list) and len(value) > MAX_COPIED:
-        return _LongList(value, len(value))
-    return value.copy() if isinstance(value, dict | list | set) else value
+def _copied(value: Any) -> Any:
+    is_long = isinstance(value, list) and len(value) > MAX_COPIED
+    return _LongList(value, len(value)) if is_long else value.copy()
 
 
-def _names(record: object) -> tuple[str, ...]:
-    kind: Any = type(record)
-    return field_names(kind)
+@cache
+def _getter(kind: Any) -> Callable[[object], tuple[Any, ...]]:
+    """Return the function that reads all fields of a record of the type *kind*."""
+    names = field_names(kind)
+    return attrgetter(*names) if len(names) > 1 else lambda record: tuple(getattr(record, n) for n in names)
 
 
-def _record(holder: Holder, kind: Any, before: dict[str, Any], origin: Origin) -> None:
+def _record(holder: Holder, kind: Any, before: list[Any], origin: Origin) -> None:
     record = holder.records.get(kind)
     if record is None:
         return
-    for name in field_names(kind):
-        old = before.get(name, UNSET)
-        new = getattr(record, name)
+    for name, old, new in zip(
+        field_names(kind), before or repeat(UNSET), _getter(kind)(record), strict=False
+    ):
+        if new is old:
+            continue
         if isinstance(old, _LongList) and new is old.items:
             if len(new) == old.length:
                 continue
             items: Iterable[Hashable] = map(item_key, new[old.length :])
         else:
             old = old.items if isinstance(old, _LongList) else old
-            if new is old or (type(new) is type(old) and isinstance(new, dict | list | set) and new == old):
+            if new is old or (type(new) is type(old) and isinstance(new, _CHANGING) and new == old):
                 continue
             items = _new_items(old, new)
         _add(holder, OriginKey(kind, name), origin)

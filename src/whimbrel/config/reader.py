@@ -85,15 +85,11 @@ class ConfigSource:
 
 
 class LineTooLong(ConfigError):
-    """A line beyond the limit of 2.4; its place is that of the last directive that was executed while the
-    file was read.
-    """
+    """A line beyond 2.4's limit; its place is that of the last directive executed while reading."""
 
 
 def short_enough(scanned: Lines, source: str, path: str, limit: int) -> Lines:
-    """Return the same lines; LineTooLong at one of more than *limit* bytes, its line end counted and joined
-    lines taken together.
-    """
+    """Return the lines; LineTooLong beyond *limit* bytes, with line end, joined lines together."""
     for line in scanned:
         start, end, number, _text = line
         if end - start > limit:
@@ -104,9 +100,7 @@ def short_enough(scanned: Lines, source: str, path: str, limit: int) -> Lines:
 
 
 class Reader:
-    """Reads texts into one tree.  *state* is the command object of EXEC_ON_READ directives; it has the
-    configuration.
-    """
+    """Reads texts into one tree; *state* is the command object of EXEC_ON_READ directives."""
 
     def __init__(self, state: CommandContext) -> None:
         self.state = state
@@ -126,9 +120,7 @@ class Reader:
         state.reader = self
 
     def lines(self, data: bytes, path: str, limit: int = MAX_LINE) -> Lines:
-        """Return the lines of a file; 2.4 refuses lines of more than *limit* bytes, 2.2 splits them at its
-        own limit.
-        """
+        """Return the lines of a file; 2.4 refuses those beyond *limit* bytes, 2.2 splits at its own."""
         text = as_text(data)
         if self.rules.limit is None and len(text) <= limit and plain(text):
             return numbered(text)
@@ -148,9 +140,7 @@ class Reader:
         return found
 
     def read(self, source: ConfigSource, nodes: list[Node], parent: Node | None = None) -> None:
-        """Read all of *source* into *nodes* (children of *parent*).  A ConfigError from here is *bare*: see
-        `messages.format_error`.
-        """
+        """Read *source* into *nodes*, children of *parent*; a ConfigError from here is *bare*."""
         outer, self.source = self.source, source
         try:
             left = self._block(source, nodes, parent)
@@ -166,9 +156,7 @@ class Reader:
             raise ConfigError("\n".join(open_ones), left[-1].place, bare=True)
 
     def block(self, container: str) -> None:
-        """Read the contents of *container* (``<IfModule``) up to its closing tag: the true case of a
-        conditional block.
-        """
+        """Read *container* (``<IfModule``) to its closing tag: a conditional block that is true."""
         self._enter = f"{container[1:]}>".lower()
 
     def _block(self, source: ConfigSource, nodes: list[Node], parent: Node | None) -> list[Node]:
@@ -266,9 +254,7 @@ class Reader:
         return self._nodes, self._parent
 
     def soak(self, container: str) -> None:
-        """Skip to the closing tag of *container*: the false case.  Only nesting is checked, with the messages
-        of ap_soak_end_container.
-        """
+        """Skip to the closing tag of *container*, the false case; only nesting is checked."""
         waiting = [container]
         for _number, line in self.source.lines:
             if line[0] != "<" and line[0] not in "\"'":

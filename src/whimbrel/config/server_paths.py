@@ -43,9 +43,7 @@ def _is_server(directory: Path) -> bool:
 
 
 def _servers_below(directory: Path, levels: int) -> Iterator[Path]:
-    """Return the directories of servers below *directory*, none inside another; nothing if other
-    configuration lies beside them.
-    """
+    """Return the directories of servers below *directory*, none in another; none beside other files."""
     servers_found = []
     try:
         entries = sorted(directory.iterdir())

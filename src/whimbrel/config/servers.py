@@ -30,11 +30,13 @@ MAINS: Final = (
 )
 """Main files below a server root, in the order of preference."""
 NAMES: Final = frozenset({"httpd.conf", "httpd2.conf"})
-"""Names of main files; Debian's apache2.conf is recognized by its Include of mods-enabled."""
+"""Names of main files; Debian's apache2.conf is recognized by the files that it includes."""
 _SERVER_LINES: Final = compile(
     rb"(?im)^[ \t]*(?:loadmodule|listen|pidfile|user|maxclients|maxrequestworkers)[ \t]"
 )
 _INCLUDED_MODULES: Final = compile(rb"(?im)^[ \t]*include(?:optional)?[ \t]+\S*mods-enabled/")
+_INCLUDED: Final = compile(rb'(?im)^[ \t]*include(?:optional)?[ \t]+"?(?:/etc/apache2/)?([^\s"/*?$]+)')
+"""The first part of the path of an included file, relative to the directory of Debian's server."""
 _ELSEWHERE: Final = compile(r"[A-Za-z]:|.*\$\{")
 """A ServerRoot on a drive of Windows, or of a variable, whose value decides when the line is executed."""
 NOT_FOUND: Final = "No such file or directory"
@@ -168,18 +170,25 @@ def machine_layout() -> Layout:
 
 
 def directory_of(file: str) -> str:
-    """Return the server root of a main file by its position: its directory, or the parent of a directory
-    conf.
-    """
+    """Return the server root of a main file: its directory, or the parent of a directory conf."""
     directory = os.path.dirname(file)
     return os.path.dirname(directory) if os.path.basename(directory) == "conf" else directory
 
 
 def is_debian(root: str) -> bool:
-    """Return True if *root* has the layout of Debian: apache2.conf, with its variables in envvars."""
-    return os.path.isfile(os.path.join(root, "apache2.conf")) and os.path.isfile(
-        os.path.join(root, "envvars")
+    """Return True if *root* has the layout of Debian: apache2.conf, with its variables in envvars, or with
+    files beside it that it includes.
+    """
+    main = os.path.join(root, "apache2.conf")
+    return os.path.isfile(main) and (
+        os.path.isfile(os.path.join(root, "envvars")) or _has_included(root, main_text(from_system(main)))
     )
+
+
+def _has_included(root: str, text: bytes) -> bool:
+    """Return True if an Include of *text* names what stands in *root*."""
+    parts = (os.fsdecode(found[1]) for found in _INCLUDED.finditer(text))
+    return any(os.path.exists(os.path.join(root, part)) for part in parts)
 
 
 def _layout_of(file: str, text: bytes, root: str = "") -> Layout | None:
@@ -188,9 +197,7 @@ def _layout_of(file: str, text: bytes, root: str = "") -> Layout | None:
 
 
 def _file_below(root: str, build: Build | None) -> str:
-    """Return the configuration file below *root* if none is named: that of the named build, else the one that
-    exists.
-    """
+    """Return the configuration file below *root*: the named build's, else the one that exists."""
     has_upstream = os.path.isfile(os.path.join(root, "conf/httpd.conf"))
     if build is not None and (
         os.path.isfile(os.path.join(root, build.file)) or (build.layout is DEBIAN_LAYOUT and not has_upstream)
@@ -272,9 +279,9 @@ def _is_server(file: str, text: bytes, root: str) -> bool:
     if "htaccess" in name:
         return False
     if _INCLUDED_MODULES.search(text):
-        # Debian's main file is incomplete without the files beside it; a copy may lack the links to modules
+        # Debian's main file is incomplete without the files beside it; a copy may lack some of them
         return os.path.isdir(os.path.join(root, "mods-enabled")) or is_debian(root)
-    if server_root_of(text):
+    if server_root_of(text) or (name == "apache2.conf" and is_debian(root)):
         return True
     return name.lower() in NAMES and (
         _SERVER_LINES.search(text) is not None or recognize((), text) is not None

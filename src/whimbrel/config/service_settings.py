@@ -61,9 +61,7 @@ class ServiceSettings:
 def service_settings(
     server: FoundServer, environment: Mapping[str, str], envvars: str = "", *, reads_envvars: bool = True
 ) -> ServiceSettings:
-    """Return the settings of *server* that change *environment*; raises OSError if *envvars*, the file that
-    the user named, cannot be read.
-    """
+    """Return *server*'s settings that change *environment*; OSError if *envvars* cannot be read."""
     found = ServiceSettings(dict(environment))
     named = envvars or envvars_of(server)
     if named and reads_envvars:
@@ -94,9 +92,9 @@ def settings_to_serve(server: FoundServer, envvars: str = "") -> ServiceSettings
 
 def envvars_of(server: FoundServer) -> str:
     """Return the file of variables beside the configuration; "" for none."""
-    if is_debian(server.root):
-        return os.path.join(server.root, "envvars")
-    own = os.path.join(server.root, "bin/envvars")
+    own = os.path.join(server.root, "envvars" if is_debian(server.root) else "bin/envvars")
+    if not os.path.isfile(own):
+        own = os.path.join(server.root, "bin/envvars")
     return own if os.path.isfile(own) else ""
 
 

@@ -142,9 +142,7 @@ def lines_of(configuration: Configuration) -> ThirdPartyLines:
 def add_module(
     configuration: Configuration, name: str, base: str, text: str, place: SourceLocation
 ) -> ForeignModule:
-    """Record the LoadModule line of *name* in the file *base*, which counts as loaded; return its error,
-    *text*, for a server that runs elsewhere.
-    """
+    """Record LoadModule *name*, which counts as loaded; return its error for a server elsewhere."""
     found = find_module(name) or find_module(base)
     sources = found[1].sources if found is not None else (f"mod_{name.removesuffix('_module')}.c",)
     configuration.modules.names |= {name, f"{base}.c", *sources}
@@ -194,9 +192,7 @@ def takes_consequence(configuration: Configuration, problem: ConfigError) -> boo
 
 
 def ignore_modules(configuration: Configuration, words: list[str]) -> None:
-    """WhimbrelIgnoreModule: leave out products by the names of their modules; raises ConfigError for those
-    without which a client could enter.
-    """
+    """WhimbrelIgnoreModule: leave out products; ConfigError if a client could enter without one."""
     for word in words:
         product = product_of(word)
         if product is None:
@@ -219,10 +215,7 @@ def ignore_modules(configuration: Configuration, words: list[str]) -> None:
 
 # what follows reading -----------------------------------------------------------------------------
 def finish(configuration: Configuration, cause: ConfigError | StartError | None = None) -> None:
-    """Warn of what is left out; raise ThirdPartyError if anything is refused.
-
-    *cause* is the error that ended reading, if one did.
-    """
+    """Warn of what is left out; raise ThirdPartyError if anything is refused; *cause* ended reading."""
     lines = configuration.third_party
     if lines is None:
         return

@@ -28,9 +28,7 @@ IN_PROXY = IN_SECTION | int(Context.PROXY_CONF)
 
 
 def make_checker(row: CatalogueRow, version: str) -> LineCheck:
-    """Return the function that checks one line of *row*: all setter calls of it.  It raises ConfigError with
-    httpd's message.
-    """
+    """Return the function that checks a line of *row*; it raises ConfigError with httpd's message."""
     container = row.name[0] == "<"
     name = row.name.lower()
 
@@ -46,10 +44,7 @@ def make_checker(row: CatalogueRow, version: str) -> LineCheck:
 
 
 def run_rules(state: CommandContext, source: str, name: str, calls: list[list[str]], version: str) -> None:
-    """Run the catalogue's rules for the directive *name* (in lower case) of the module file *source*.
-
-    Warns; raises ConfigError.
-    """
+    """Run the catalogue's rules of the directive *name* (lower case) of *source*; raises ConfigError."""
     context = check_context(state, version)
     for words in calls:
         warned = warning(source, name, words, context)
@@ -127,9 +122,7 @@ def warn_before(configuration: Configuration) -> None:
 
 
 def refuse_start(configuration: Configuration) -> None:
-    """Raise StartError with one message if directives without behaviour are used; warn about those that can
-    be omitted.
-    """
+    """Raise one StartError for directives without behaviour; warn about those that can be omitted."""
     refused = []
     for node, source in configuration.unimplemented:
         why = ignorable_reason(source, node.name, node.args, configuration.available)

@@ -22,9 +22,7 @@ _CHECKED_LATE = {("mod_lua.c", "LuaHookTypeChecker")}
 
 
 def record(state: ConfigurationCommand, name: str, source: str) -> None:
-    """Remember that the present directive has no behaviour; in a .htaccess file ConfigError unless it can be
-    left out.
-    """
+    """Remember a directive without behaviour; ConfigError in .htaccess unless it can be left out."""
     if not state.in_htaccess:
         state.configuration.unimplemented.append((state.node, source))
     elif (source, name) in _CHECKED_LATE:

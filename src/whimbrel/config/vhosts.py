@@ -32,9 +32,7 @@ class AddressChain:
 
 
 class NameChain:
-    """The servers of one connection: *server* is the default; the name or path of a request may select
-    another.
-    """
+    """The servers of a connection: *server* is the default; the request's name or path may select."""
 
     __slots__ = ("_exact", "_paths", "_ranks", "_virtual", "_wild", "server")
 
@@ -64,9 +62,7 @@ class NameChain:
             self._paths.append((server.path, server))
 
     def by_name(self, host: str) -> Server | None:
-        """Return the first server with *host* (no port) as ServerName, ServerAlias or address in
-        <VirtualHost>; None if there is none.
-        """
+        """Return the first server with *host* as ServerName, ServerAlias or address, or None."""
         host = lower(host)
         if self._wild:
             rank = self._ranks.get(host, 1 << 60)
@@ -149,9 +145,7 @@ class VirtualHostTable:
         return chain
 
     def _candidates(self, chain: AddressChain | None, port: int) -> NameChain:
-        """Return the servers of a chain for connections to *port*, built once for all addresses of the
-        machine.
-        """
+        """Return the servers of a chain for connections to *port*, built once for all addresses."""
         key = (id(chain), port)
         chain_of_port = self._of_chain.get(key)
         if chain_of_port is None:
@@ -307,9 +301,7 @@ def speaks_tls(server: Server) -> bool:
 
 
 def bucket_of(address: str) -> int:
-    """Return the bucket of an address in httpd's hash table: the four (IPv6: the last four) bytes, folded
-    into one.
-    """
+    """Return the bucket of an address in httpd's table: four bytes (IPv6: the last) folded into one."""
     import socket  # imported late: it is slow, and most configurations have no such addresses
 
     if address == DEFAULT:

@@ -19,9 +19,7 @@ PIECE: Final = 60 * 1024  # bytes of a file that are read in one step; see serve
 
 @dataclass(frozen=True, slots=True)
 class FileSegment:
-    """*length* bytes of an open file from *offset*; the caller that sends it closes *handle*.  *path*: of a
-    part that is all of the file.
-    """
+    """*length* bytes of an open file from *offset*; who sends it closes *handle*; *path*: if all of it."""
 
     handle: int
     offset: int
@@ -54,10 +52,7 @@ class Truncated(Aborted):
 
 
 class Source:
-    """Part of a body whose bytes are produced while the body is sent.
-
-    The consumer reads it to its end, or closes it, or drops it.
-    """
+    """Part of a body produced while it is sent; the consumer reads it all, closes it, or drops it."""
 
     __slots__ = ()
 
@@ -86,6 +81,17 @@ class Source:
 
     async def aclose(self) -> None:
         """Stop producing and release files and programs."""
+
+
+class FlushingSource(Source):
+    """A source with flushes: `read_or_flush` is its own."""
+
+    __slots__ = ()
+
+    async def read(self) -> bytes | None:
+        while (data := await self.read_or_flush()) == b"":
+            pass
+        return data
 
 
 class PipedBytes(bytes):
@@ -198,9 +204,7 @@ class JoinedSource(Source):
         return None
 
     def _take(self, part: SizedPart) -> bytes | None:
-        """Return the first bytes of *part*, the first of the parts, and remove them from it; None if the disk
-        has to be read for them.
-        """
+        """Return and remove the first bytes of *part*, the first one; None if the disk must be read."""
         if isinstance(part, bytes):
             self._parts.popleft()
             return part

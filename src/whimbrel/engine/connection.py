@@ -76,16 +76,12 @@ class Connection:
 
     @property
     def open_sources(self) -> set[Any]:
-        """The sources of the request with a program or a back end behind them, closed if the client goes
-        away; an idle connection has no set of them.
-        """
+        """The request's sources with a program or back end, closed if the client goes away; None idle."""
         if self._open_sources is None:
             self._open_sources = set()
         return self._open_sources
 
     @property
     def useragent_port(self) -> int:
-        """The port beside the client's address: that of the connection unless something else named the
-        address.
-        """
+        """The port of the client's address: the connection's unless something else named the address."""
         return self.user_port if self.useragent_ip else self.client_port

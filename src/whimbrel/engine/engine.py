@@ -211,10 +211,7 @@ class Engine:
                     send_error(last, status)
 
     async def _log_machine_failure(self, r: Request, problem: BaseException) -> HookStatus:
-        """Log that the machine has failed *r* and release its body; return the status of the response.
-
-        Any other exception is raised again.
-        """
+        """Log that the machine failed *r*, release its body; return the status. Others are raised."""
         cause = cause_of(problem)
         if not cause:
             raise problem
@@ -235,9 +232,7 @@ class Engine:
         return problem.status
 
     def log_timeout(self, connection: Connection, received: int) -> None:
-        """A client has sent only *received* bytes of a request line: it gets no response, and 2.4 logs a 408
-        where it was the connection's first.
-        """
+        """A client sent only *received* bytes of a line: no response; 2.4 logs a 408 if it was its first."""
         if connection.served or self.configuration.dialect.wire_22:
             return
         r = Request(self, connection, self.main, self.plans.root(self.main))
@@ -254,9 +249,7 @@ class Engine:
         r.plan.log_transaction.run(r)
 
     def on_response_sent(self, r: Request, count: int, response: Response, more: int = 0) -> None:
-        """Log the response to *r* after it was sent (see `Response.on_sent`), and cache it if it is
-        cacheable.
-        """
+        """Log the response to *r* after it was sent (`Response.on_sent`); cache it if it is cacheable."""
         if self._may_logs_wait(r.server):
             from asyncio import _get_running_loop  # slow import that -t must not pay
 
@@ -333,9 +326,7 @@ class Engine:
             self.response_cache.store(head, response, writers, is_admitted=is_stored)
 
     def _log_relayed(self, r: Request, response: Response) -> None:
-        """Log the response to *r*, and learn how equal requests are relayed, if the logs do not depend on
-        more.
-        """
+        """Log the response to *r*; learn how equal requests are relayed if the logs allow it."""
         r.deps.is_uncacheable = False  # which the handler has set
         fields: Any = r.headers_in
         accessed = set(fields.accessed) if fields.__class__ is TrackedHeaders else None
@@ -386,9 +377,7 @@ class Engine:
         return self._sorted(server)[0]
 
     def regex_directories(self, server: Server) -> list[Section]:
-        """The <Directory> sections with one: by the slashes of the expression, then in file order, as httpd
-        sorts them.
-        """
+        """The <Directory> sections with one: by slashes of the expression, then in file order."""
         return self._sorted(server)[1]
 
     def _sorted(self, server: Server) -> tuple[list[Section], list[Section]]:
@@ -406,27 +395,21 @@ class Engine:
     async def lookup_uri(
         self, r: Request, target: str, method: str = "GET", *, with_query: bool = False
     ) -> Request:
-        """See subrequest.lookup_uri."""
         return await subrequest.lookup_uri(r, target, method, with_query=with_query)
 
     async def lookup_file(self, r: Request, path: str) -> Request:
-        """See subrequest.lookup_file."""
         return await subrequest.lookup_file(r, path)
 
     async def lookup_entry(self, r: Request, name: str, *, with_query: bool = False) -> Request:
-        """See subrequest.lookup_dirent."""
         return await subrequest.lookup_dirent(r, name, with_query=with_query)
 
     async def run_sub(self, sub: Request) -> HookStatus:
-        """See subrequest.run_sub."""
         return await subrequest.run_sub(sub)
 
     def fast_redirect(self, sub: Request, r: Request, *, keeps_filters: bool = False) -> None:
-        """See subrequest.fast_redirect."""
         subrequest.fast_redirect(sub, r, keeps_filters=keeps_filters)
 
     async def internal_redirect(self, target: str, r: Request) -> HookStatus:
-        """See redirect.internal_redirect."""
         return await redirect.internal_redirect(r, target)
 
     # what the server calls itself -----------------------------------------------------------------

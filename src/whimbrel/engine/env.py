@@ -18,9 +18,7 @@ IdFactory = Callable[[int, str], str]  # the value of a request by its second an
 
 
 class Hidden(NamedTuple):
-    """A value behind an earlier one of the same name, *seen*.  httpd's table then holds both: a lookup finds
-    the first, a program gets the last.
-    """
+    """A value behind an earlier one, *seen*: a lookup finds that, a program gets this one."""
 
     value: str
     seen: str
@@ -43,9 +41,7 @@ def append(r: Request, values: Mapping[str, str]) -> None:
 
 
 def uncover(r: Request) -> None:
-    """Replace variables by the hidden values of their names, unless they have changed since
-    (apr_table_overlap).
-    """
+    """Restore the hidden values of variables unless they have changed since (apr_table_overlap)."""
     hidden, r.hidden_env = r.hidden_env, None
     if hidden:
         for name, (value, seen) in hidden.items():

@@ -126,10 +126,7 @@ class RequestView:
 
 
 def _run_sync(work: Callable[[], Coroutine[Any, Any, T]]) -> T:
-    """Return the result of *work*, which rarely suspends.
-
-    If it does, the request waits for it. Where no request can wait, it runs again on a thread of its own.
-    """
+    """Return the result of *work*; the request waits for it, else it runs again on a thread."""
     from whimbrel.base.sync_waits import await_only, may_wait  # imports greenlet; -t evaluates nothing
 
     if may_wait():
@@ -157,9 +154,7 @@ class StringExpression:
         self.reads = reads_of(string.reads)
 
     def text(self, r: Request, module: str = "core", found: Match | None = EMPTY_MATCH) -> str:
-        """Return the string for this request; *found* gives ``$0`` to ``$9``.  Raise EvalError, logged under
-        *module*.
-        """
+        """Return the string for this request (*found*: ``$0`` to ``$9``). Raise EvalError, logged."""
         if self.fixed is not None:
             return self.fixed
         try:
@@ -170,9 +165,7 @@ class StringExpression:
 
 
 def read_condition(cmd: Command, text: str, refusal: str) -> CompiledCondition:
-    """Return the condition *text* of a directive; raises ConfigError: *refusal*, a colon, and
-    what is wrong.
-    """
+    """Return the condition *text*; raises ConfigError: *refusal*, a colon, and what is wrong."""
     try:
         return compile_condition(
             text, restricted=cmd.in_htaccess, lookup=cmd.provider, place=f"{cmd.place.path}:{cmd.place.line}"
@@ -202,10 +195,7 @@ def literal(text: str) -> StringExpression:
 
 
 def reads_of(names: frozenset[str]) -> Reads:
-    """Return what an expression depends on, as `Reads` of a hook.
-
-    An evaluation records what it read in the request: time, client, files.
-    """
+    """Return what an expression depends on, as `Reads`; an evaluation records what it read."""
     reads = Reads.HEAD
     if CLIENT in names:
         reads |= Reads.CLIENT
@@ -233,9 +223,7 @@ def evaluate_match(
     found: Match | None = EMPTY_MATCH,
     varies: bool = True,
 ) -> tuple[bool, Match | None]:
-    """Return `evaluate` and the last match (*found* if the condition has none), which gives
-    ``$0`` to ``$9``.
-    """
+    """Return `evaluate` and the last match (*found* without one), which gives ``$0`` to ``$9``."""
     evaluation = Evaluation(RequestView(r, module), found)
     try:
         result = condition.test(evaluation)

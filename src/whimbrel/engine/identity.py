@@ -48,9 +48,7 @@ def server_name(r: Request) -> str:
 
 @lru_cache(maxsize=256)
 def local_name(address: str) -> str:
-    """Return the host name of a local address (UseCanonicalName DNS), looked up once; the address if it has
-    none.
-    """
+    """Return the name of a local address (UseCanonicalName DNS), looked up once; or the address."""
     import socket  # imported late: it is slow, and -t resolves nothing
 
     try:
@@ -93,10 +91,7 @@ def construct_url(r: Request, uri: str) -> str:
 
 
 def signature(r: Request, prefix: str = "<hr>\n") -> str:
-    """Return the last lines of a generated page, after *prefix*; "" under ServerSignature Off.
-
-    httpd: ap_psignature.
-    """
+    """Return the last lines of a generated page, after *prefix*; "" for ServerSignature Off."""
     mode = r.dir_config(CoreDirConfig).server_signature
     if not mode:
         return ""

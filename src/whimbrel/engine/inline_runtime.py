@@ -33,14 +33,12 @@ class InlineRuntime:
         self.segments: dict[str, mmap] = {}
 
     def load_average(self) -> tuple[float, float, float]:
-        """See Runtime.load_average."""
         return load_average()
 
     def write_log(self, sink: LogSink, data: bytes) -> None:
         """Discard the line."""
 
     def log_appender(self, sink: LogSink) -> Callable[[bytes], None]:
-        """See Runtime.log_appender."""
         return lambda data: self.write_log(sink, data)
 
     async def in_thread(self, work: Callable[[], T]) -> T:

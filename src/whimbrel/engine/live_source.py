@@ -6,7 +6,7 @@ import asyncio
 from abc import abstractmethod
 
 from whimbrel.base.static_typing import Final
-from whimbrel.engine.body import JoinedSource, Part, Source, is_complete
+from whimbrel.engine.body import FlushingSource, JoinedSource, Part, Source, is_complete
 
 # Seconds without bytes that are a pause. httpd flushes as soon as a socket has no byte; a back end that sends
 # its response in two writes would then decide by chance about the length and the coding of the response.
@@ -39,7 +39,6 @@ class LiveSource(Source):
         """End the present `wait`."""
 
     async def read(self) -> bytes | None:
-        """See Source."""
         while (data := self.read_now()) == b"":
             await self.wait()
         return data
@@ -63,7 +62,7 @@ class LiveSource(Source):
         return data
 
 
-class PausingSource(Source):
+class PausingSource(FlushingSource):
     """The bytes of *source*; b"" stands for a flush, and for a pause behind bytes.
 
     httpd's filters that read without blocking before they block pass on what they have at such a pause. No
@@ -80,12 +79,6 @@ class PausingSource(Source):
         self._pending: asyncio.Task[bytes | None] | None = None  # a read that outlasts a pause
         self._has_read = False  # bytes since the last pause
         self.has_flush = False
-
-    async def read(self) -> bytes | None:
-        """See Source."""
-        while (data := await self.read_or_flush()) == b"":
-            pass
-        return data
 
     async def read_or_flush(self) -> bytes | None:
         """See Source; b"" for a pause, too."""

@@ -32,9 +32,7 @@ class TooManyLookups(FilterError):
 
 
 def is_too_deep(r: Request) -> bool:
-    """Return True if LimitInternalRecursion forbids one more redirect or sub-request; logged
-    (ap_is_recursion_limit_exceeded).
-    """
+    """Return True, logged, if LimitInternalRecursion forbids one more redirect or sub-request."""
     limits = r.server_conf(CoreServerConfig)
     redirects = 0
     subrequests = 0
@@ -66,9 +64,7 @@ def log_subrequest_limit(r: Request) -> None:
 
 
 def may_probe(r: Request) -> bool:
-    """Return True if *r* may look up a URL: no sub-request with the URL of its main request (httpd ends
-    recursions so).
-    """
+    """Return True if *r* may look up a URL: it is no sub-request with its main request's URL."""
     return r.main is None or r.main.uri != r.uri
 
 

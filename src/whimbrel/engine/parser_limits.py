@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from whimbrel.config.configuration import Configuration
 from whimbrel.config.core_config import CoreServerConfig
-from whimbrel.http.syntax.head import HeadLimits, ParserOptions
+from whimbrel.http.syntax.line_reader import HeadLimits, ParserOptions
 
 
 def head_limits(server: CoreServerConfig) -> HeadLimits:
@@ -13,10 +13,7 @@ def head_limits(server: CoreServerConfig) -> HeadLimits:
 
 
 def head_rules(server: CoreServerConfig, configuration: Configuration, scheme: str = "http") -> ParserOptions:
-    """Return the parser options: HttpProtocolOptions, RegisterHttpMethod, and the dialect's.
-
-    *scheme* is that of the server's URLs.
-    """
+    """Return the parser options: HttpProtocolOptions, RegisterHttpMethod, the dialect's, *scheme*."""
     return ParserOptions(
         strict=server.strict_http,
         allow09=server.allow_http09,

@@ -13,3 +13,10 @@ def first_request(r: Request) -> Request:
     while r.prev is not None:
         r = r.prev
     return r
+
+
+def client_request(r: Request) -> Request:
+    """Return the client's own request, which *r* comes from by redirects and sub-requests."""
+    while (earlier := r.main or r.prev) is not None:
+        r = earlier
+    return r

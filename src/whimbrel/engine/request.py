@@ -130,10 +130,7 @@ class RequestEngine(Protocol):
 
 
 def worker_object(engine: RequestEngine, key: str, make: Callable[[], C]) -> C:
-    """Return the object under *key* of `worker_state`; *make* returns it at the first use.
-
-    Threads that come at the same time all get the object of one of them.
-    """
+    """Return the object of `worker_state`, made at first use; all threads get one of them."""
     found: C | None = engine.worker_state.get(key)
     if found is None:
         found = engine.worker_state.setdefault(key, make())
@@ -420,9 +417,7 @@ class Request:
         return connection.client_ip in addresses
 
     def set_untrusted_type(self, value: str) -> None:
-        """Set the content type to a value that may come from a request or a file: 2.4 selects no handler by
-        it (AP_REQUEST_TRUSTED_CT).
-        """
+        """Set a type that may come from a request or file: in 2.4 no handler (AP_REQUEST_TRUSTED_CT)."""
         self.content_type = value
         if not self.plan.dialect.all_types_select_handlers:
             self.untrusted_type = value

@@ -21,9 +21,7 @@ PasswordCheck = Callable[[str, str], bool]
 
 
 class ScoreboardRow(dict[str, Any]):
-    """A row that is the same object as long as its contents are; *shown* is the text that mod_status built of
-    it.
-    """
+    """A row that is one object while its contents are the same; *shown*: mod_status's text of it."""
 
     shown: Any = None
 
@@ -100,9 +98,7 @@ class Runtime(Protocol):
         """Append *data* (whole lines) to a log; never raises."""
 
     def log_appender(self, sink: LogSink) -> Callable[[bytes], None]:
-        """Return a function that appends whole lines to an open log, for use in ticks in which a line was
-        already written there.
-        """
+        """Return a function that appends whole lines to an open log in ticks that already wrote there."""
 
     async def in_thread(self, work: Callable[[], T]) -> T:
         """Run blocking *work* beside the event loop."""

@@ -20,9 +20,7 @@ MAX_LARGE: Final = 2
 
 
 class Turns:
-    """The queue in which long work waits for its next slice of *length* seconds; *large* admits work with a
-    large result.
-    """
+    """The queue in which work waits for slices of *length* seconds; *large*: for large results."""
 
     __slots__ = ("_scheduled", "_waiting", "large", "length")
 
@@ -63,9 +61,7 @@ class Turns:
 
 
 class Slices:
-    """One piece of long work, which awaits `pause` after each small step; the first *short* steps together
-    take less than a slice.
-    """
+    """Long work that awaits `pause` after each small step; the first *short* steps are one slice."""
 
     __slots__ = ("_end", "_short", "_steps", "_turns")
 

@@ -164,10 +164,7 @@ class TlsHosts(Protocol):
     def session(
         self, choice: TlsChoice, tls: TlsObject, hello: ClientHello, flush: Callable[[], None]
     ) -> TlsSession:
-        """Return the facts of an established session, for `Connection.tls`.
-
-        *flush* sends earlier responses, and what the library has written.
-        """
+        """Return the facts of a session, for `Connection.tls`; *flush* sends what has been written."""
 
     def failed(
         self,
@@ -177,10 +174,7 @@ class TlsHosts(Protocol):
         tls: TlsObject | None,
         problem: Exception | None,
     ) -> None:
-        """Log a handshake that failed.
-
-        *problem* is an EOFError if the client has closed the connection, None if the server has.
-        """
+        """Log a failed handshake: *problem* is EOFError if the client closed it, None if the server did."""
 
     def report(
         self, engine: RequestEngine, connection: Connection, choice: TlsChoice, tls: TlsObject

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from http import HTTPStatus
 from typing import Final
 
 from whimbrel.base.dialect import V22
@@ -11,6 +12,7 @@ from whimbrel.catalogue import catalogue
 from whimbrel.config.detected_build import main_text
 from whimbrel.config.origins import Origin
 from whimbrel.explain.source_lines import SourceLines
+from whimbrel.explain.step import RequestExplanation
 from whimbrel.explain.text import place_of
 from whimbrel.syntax.lines import V22_LINES
 from whimbrel.syntax.tree import Directive, parse
@@ -50,6 +52,19 @@ def is_of_22(side: Side) -> bool:
     """Return True if lines of the text are of 2.2, and none is of 2.4."""
     signs = _Signs(side)
     return bool(signs.of_22) and not signs.of_24
+
+
+def refused_htaccess(explanation: RequestExplanation) -> Origin | None:
+    """Return the line of the .htaccess file because of which the answer is 500; None without one."""
+    for step in explanation.all() if explanation.status == HTTPStatus.INTERNAL_SERVER_ERROR else ():
+        if step.kind == ".htaccess" and step.result == "refused" and step.lines:
+            return step.lines[0]
+    return None
+
+
+def has_lines_of_24(side: Side) -> bool:
+    """Return True if a line of the text is of 2.4 alone: the text is for a server of 2.4."""
+    return bool(_Signs(side).of_24)
 
 
 class _Signs:

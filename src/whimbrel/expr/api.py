@@ -20,10 +20,7 @@ SPECIAL: Final = frozenset("\\%$\n\0")  # a string without any of these is const
 
 
 class CompiledCondition:
-    """A compiled condition.
-
-    *reads*: the inputs of its value (names of `library`); *place*: the location that errors name.
-    """
+    """A condition; *reads*: the inputs of its value (`library`); *place*: named by errors."""
 
     __slots__ = ("place", "reads", "test", "text")
 

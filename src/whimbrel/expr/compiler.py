@@ -11,7 +11,7 @@ import operator
 from collections.abc import Callable, Sequence
 from typing import Any, Final
 
-from whimbrel.base.numbers import strtol
+from whimbrel.base.numbers import by_length, strtol
 from whimbrel.expr import tree
 from whimbrel.expr.errors import EvalError
 from whimbrel.expr.evaluation import Evaluation
@@ -36,13 +36,6 @@ def _too_deep(_e: Evaluation) -> Any:
 
 def _value(word: Word, e: Evaluation) -> str:
     return word if isinstance(word, str) else word(e)
-
-
-def _by_length(first: str, second: str) -> int:
-    """Return a number below, equal to or above 0: a shorter text is less than a longer one."""
-    a = (len(first), first)
-    b = (len(second), second)
-    return (a > b) - (a < b)
 
 
 class CodeGenerator:
@@ -90,9 +83,7 @@ class CodeGenerator:
 
     # conditions ---------------------------------------------------------------------------------------
     def test(self, node: tree.TestNode, level: int) -> Predicate:
-        """Compile a condition at nesting *level*; the right operand, and that of ``!``, is on the operator's
-        level.
-        """
+        """Compile a condition at *level*; the right operand, and that of ``!``, has the operator's."""
         if level > _MAX_DEPTH:
             return _too_deep
         if isinstance(node, tree.Constant):
@@ -130,9 +121,7 @@ class CodeGenerator:
         return joined
 
     def _compare(self, node: tree.Compare, level: int) -> Predicate:
-        """Compile a comparison: the second word is evaluated first, which the order of the Vary field
-        shows.
-        """
+        """Compile a comparison: the second word comes first, as the order of the Vary field shows."""
         left = self.word(node.left, level + 1)
         right = self.word(node.right, level + 1)
         compare = _COMPARE[node.token[-2:]]
@@ -154,7 +143,7 @@ class CodeGenerator:
     def _compare_lengths(self, left: Word, right: Word, compare: Callable[[Any, Any], bool]) -> Predicate:
         def texts(e: Evaluation) -> bool:
             second = _value(right, e)
-            return compare(_by_length(_value(left, e), second), 0)
+            return compare(by_length(_value(left, e), second), 0)
 
         return texts
 

@@ -4,9 +4,7 @@ from __future__ import annotations
 
 
 class ExprError(Exception):
-    """The text is not an expression; *reason* is httpd's, after the directive's own text ("Cannot parse
-    condition clause: ").
-    """
+    """The text is no expression; *reason* follows the directive's text ("Cannot parse ...: ")."""
 
     def __init__(self, reason: str) -> None:
         super().__init__(reason)
@@ -14,9 +12,7 @@ class ExprError(Exception):
 
 
 class EvalError(Exception):
-    """An expression without a value for this request; *reason* is httpd's, after "Evaluation of expression
-    from FILE:LINE failed: ".
-    """
+    """An expression has no value; *reason*: httpd's, after "Evaluation of expression from ... failed"."""
 
     def __init__(self, reason: str) -> None:
         super().__init__(reason)

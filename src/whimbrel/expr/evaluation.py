@@ -55,9 +55,7 @@ class Evaluation:
         return match.group(number) or ""
 
     def field(self, name: str) -> str | None:
-        """Return a request field and add it to the response's Vary field; every response varies by Host
-        anyway.
-        """
+        """Return a request field and add it to Vary; every response varies by Host anyway."""
         if name.lower() != "host":
             self.vary.append(name)
         value: str | None = self.request.headers_in.get(name)

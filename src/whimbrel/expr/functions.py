@@ -77,9 +77,7 @@ def escape(value: str) -> str:
 
 
 def unescape(value: str) -> tuple[str, str]:
-    """Return the path decoded except ``%2f``, and the error: "", "Bad" for a broken escape, "Forbidden" for a
-    NUL.
-    """
+    """Return the path decoded but ``%2f``, and "", "Bad" for a broken escape, "Forbidden" for NUL."""
     bad = False
     forbidden = False
 
@@ -109,9 +107,7 @@ def _unescape(e: Evaluation, value: str) -> str:
 
 
 def decode_base64(value: str) -> str:
-    """Decode the longest base64 prefix of *value*; padding is optional (apr_base64_decode), and a NUL ends
-    the text.
-    """
+    """Decode the longest base64 prefix of *value*, padded or not; a NUL ends the text."""
     match = _BASE64.match(value)
     good = match[0] if match else ""
     if len(good) % 4 == 1:

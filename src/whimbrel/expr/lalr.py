@@ -21,9 +21,7 @@ _MAX_EXPECTED: Final = 4
 
 @dataclass(frozen=True, slots=True)
 class LalrState:
-    """A state: *shift* by token, *go* by rule name; *reduce* is the complete rule, or None; *expecting*: the
-    tokens that messages list.
-    """
+    """A state: *shift* by token, *go* by rule; *reduce*: the complete rule; *expecting*: for messages."""
 
     shift: dict[str, int]
     go: dict[str, int]
@@ -51,9 +49,7 @@ def _level(rule: GrammarRule) -> int | None:
 
 
 def _shiftable(token: str, complete: GrammarRule | None) -> bool:
-    """Return True if *token* is shifted rather than *complete* reduced: the higher precedence wins, equal
-    ones are right-associative.
-    """
+    """Return True if *token* is shifted, *complete* not reduced: by precedence, equals to the right."""
     level = None if complete is None else _level(complete)
     return level is None or token not in _LEVEL or _LEVEL[token] >= level
 

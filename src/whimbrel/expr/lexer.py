@@ -20,9 +20,7 @@ UNTERMINATED: Final = "Unterminated string or variable"
 
 
 class _State(Enum):
-    """State of the scanner: outside strings, in a string, in the name of a ``%{}``, in the argument after its
-    colon.
-    """
+    """State: outside strings, in a string, in the name of a ``%{}``, in its argument."""
 
     PLAIN = auto()
     STRING = auto()
@@ -76,10 +74,7 @@ _ESCAPES: Final = {"n": "\n", "r": "\r", "t": "\t", "b": "\b", "f": "\f"}
 
 
 class Lexer:
-    """Lexer of *text*, as a string (*string*) or as a condition.
-
-    *problem* is the last message that httpd would append, or "".
-    """
+    """Lexer of *text*, a string (*string*) or a condition; *problem*: httpd's last message, or ""."""
 
     def __init__(self, text: str, *, string: bool) -> None:
         self.text = text
@@ -217,9 +212,7 @@ class Lexer:
                 )
 
     def _edge(self, state: _State, c: str, out: list[str]) -> Token:
-        """Return the token that ends a string or an argument (*c*, "" at the end of the text), after the
-        pending text.
-        """
+        """Return the token that ends a string or argument (*c*, "" at the end), after pending text."""
         if c == "" and state is _State.STRING and not self._quote:
             return _string(out) if out else (END, "")
         if c in ("", "\\", "\n"):

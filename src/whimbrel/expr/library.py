@@ -66,9 +66,7 @@ class UnaryOperator:
 
 @dataclass(frozen=True, slots=True)
 class BinaryOperator:
-    """``word -name word``: *prepare* as in UnaryOperator, for the second word; *pattern* compiles a second
-    word for *test*.
-    """
+    """``word -name word``: *prepare* as in UnaryOperator; *pattern* compiles the second word."""
 
     test: Callable[[Evaluation, str, Any], bool]
     reads: frozenset[str] = NOTHING

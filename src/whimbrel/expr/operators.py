@@ -1,6 +1,4 @@
-"""The operators ``-e file``, ``word -strmatch pattern`` and similar ones.  Manual: expr.html#unnop,
-#binop.
-"""
+"""The operators ``-e file``, ``word -strmatch pattern`` and similar ones. Manual: expr.html#unnop, #binop."""
 
 from __future__ import annotations
 

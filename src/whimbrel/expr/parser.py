@@ -234,9 +234,7 @@ class Builder:
         return tree.Var(entry)
 
     def call(self, name: str, argument: tree.Word) -> tree.Word:
-        """Resolve a function in either spelling; restricted ones are refused in .htaccess files and
-        documents.
-        """
+        """Resolve a function in either spelling; .htaccess files and documents have no restricted ones."""
         function: ExprFunction | None = FUNCTIONS.get(name.lower()) or self._lookup(
             "expr_function", name.lower()
         )

@@ -68,10 +68,7 @@ _ESCAPED = re.compile(r"\\(.)", re.S)
 
 
 def tokens(text: str) -> list[tuple[str, str]]:
-    """Return (kind, text) pairs; an operator's text is empty.
-
-    An unterminated quote or slash makes an empty word or expression of the rest.
-    """
+    """Return (kind, text) pairs, operators without text; what is not terminated makes an empty word."""
     out: list[tuple[str, str]] = []
     at = 0
     while True:
@@ -118,9 +115,7 @@ def _bare(text: str, at: int) -> tuple[tuple[str, str], int]:
 
 
 class _Builder:
-    """Builder of the tree, token by token as in httpd: each is inserted by searching upwards from the last
-    one.
-    """
+    """Builder of the tree as in httpd: each token is inserted by searching upwards from the last."""
 
     def __init__(self, text: str) -> None:
         self.text = text

@@ -44,7 +44,7 @@ class ServerResult:
         verdict: in a word or two: "findings", "same", "not decided" ...
         code: the exit code that the command for this server alone has.
         rules: the findings by rule and risk.
-        review: the number of findings that no rewrite settles.
+        review: the number of findings to decide, as the report of one server counts them.
         per_request: the number of those that break start-up in which 2.4 starts and answers 500.
         undecided: the number of facts that are not known and may matter.
         files, lines: the size of what was read.
@@ -75,8 +75,8 @@ class ServerResult:
     note: str = ""
 
     def work(self) -> tuple[int, ...]:
-        """Return the place of a server among others: unreadable ones, then those with the most to review, to
-        decide, and to change."""
+        """Return the place of a server among others: unreadable ones, then those with the most to decide, not
+        known, and to change."""
         counts = self.by_effect()
         by_effect = (-counts.get(effect, 0) for effect in EFFECT_CLASSES)
         return (SEVERITY.index(self.code), -self.review, -self.undecided, *by_effect)

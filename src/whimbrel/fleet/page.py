@@ -128,7 +128,7 @@ def _server_table(report: FleetReport, places: dict[str, str]) -> ReportTable:
     effects = shown_effects(report)
     rows = tuple(_row(server, places, effects) for server in ordered)
     heads = [WORDS[effect].capitalize() for effect in effects]
-    columns = ("Server", "Verdict", "Why", *heads, "Needs review", "Not decided", "Time")
+    columns = ("Server", "Verdict", "Why", *heads, "To decide", "Not known", "Time")
     more = len(rows) - MAX_ROWS
     return ReportTable(
         "Servers",

@@ -19,6 +19,8 @@ from whimbrel.config.server_paths import server_in
 from whimbrel.config.servers import main_file_names, why_no_server
 from whimbrel.fleet.model import NO_START, NOT_DECIDED, NOT_READ, ServerResult, rule_counts
 from whimbrel.fleet.servers import NO_NEW, FleetServer
+from whimbrel.report.decisions import counts_of
+from whimbrel.report.entries import entry_of
 from whimbrel.report.start_failures import reason_of
 from whimbrel.upgrade.apply.journal import WriteError
 from whimbrel.upgrade.check.check import Selection
@@ -101,13 +103,13 @@ class CheckTask:
             from_system(server.path),
             verdict,
             code,
-            rule_counts((entry.rule, entry.risk) for entry in report.entries),
+            rule_counts((entry.rule, entry.risk) for entry in report.counted),
             _undecided(report.scope),
-            len(report.files),
+            report.counted_files,
             report.lines,
             page=page,
-            review=sum(entry.needs_review for entry in report.entries),
-            per_request=sum(entry.effect_class.is_per_request for entry in report.entries),
+            review=counts_of(report.counted).to_decide,
+            per_request=sum(entry.effect_class.is_per_request for entry in report.counted),
         )
         return result if fault is None else _not_started(result, report.stop)
 
@@ -158,19 +160,21 @@ class UpgradeTask:
             report_writing()
             facts += self._write(server, result, directory)
         verdict, code = self._verdict(result)
+        lone = result.tree.lone_paths
+        entries = [entry_of(one, directory) for one in result.findings if one.place.path not in lone]
         counted = ServerResult(
             from_system(server.name),
             from_system(server.path),
             verdict,
             code,
-            rule_counts((finding.rule, finding.risk) for finding in result.findings),
+            rule_counts((entry.rule, entry.risk) for entry in entries),
             _undecided(result.scope),
             len(result.tree.files),
             sum(file.document.bytes.count(b"\n") for file in result.tree.files.values()),
             len(result.files),
             page=self._page(result, directory, facts) if self.has_pages else "",
-            review=len(result.needs_review),
-            per_request=sum(finding.is_per_request for finding in result.findings),
+            review=counts_of(entries).to_decide,
+            per_request=sum(entry.effect_class.is_per_request for entry in entries),
         )
         return counted if fault is None else _not_started(counted, _no_start(fault, directory))
 

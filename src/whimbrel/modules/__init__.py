@@ -2,6 +2,7 @@
 
 Public: ALL, from the base name of LoadModule's file to the `Module`; the configuration reader receives it.
 Packages: one per directory of httpd's modules/. The file of a module is imported when LoadModule names it.
+Manual of mod_NAME: mod/mod_NAME.html.
 Must not import: server, upgrade, access, cli.
 """
 

@@ -118,6 +118,16 @@ class CompiledHook:
 HookMaker = Callable[[Scope], CompiledHook | None]
 
 
+def importer(package: str) -> Callable[[str, str], Any]:
+    """Return the function that returns a name of a file of *package*, imported when it is called."""
+
+    def imported(file: str, name: str) -> Any:
+        __import__(f"{package}.{file}")  # importlib takes a hundredth of -t's time
+        return getattr(sys.modules[f"{package}.{file}"], name)
+
+    return imported
+
+
 def lazy_maker(file: str, name: str) -> HookMaker:
     """Return a hook maker that imports *name* from the Python module *file* when it first runs: reading a
     configuration needs no hook.

@@ -139,6 +139,27 @@ def _generate(kind: object) -> tuple[Callable[[Any, Any], Any], Callable[[Any], 
     return names["merge"], names["filled"]
 
 
+class Unmerged:
+    """Base of records that httpd does not merge: the inner one alone counts."""
+
+    __slots__ = ()
+
+    def merge_onto(self, _base: Any) -> Any:
+        """Return this record."""
+        return self
+
+
+class ReplacedRecord:
+    """Base of records without a merge function in httpd: one with a field that a directive has set counts."""
+
+    __slots__ = ()
+
+    def merge_onto(self, base: Any) -> Any:
+        """Return this record if a field of it is set, else *base*."""
+        kind: Any = type(self)
+        return self if any(getattr(self, name) is not UNSET for name in field_names(kind)) else base
+
+
 def merge(base: R, over: R) -> R:
     """Return *over* merged on *base*, field by field; a record's ``merge_onto(base)`` method replaces the
     rule.

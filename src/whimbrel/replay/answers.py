@@ -21,8 +21,9 @@ from whimbrel.engine.output.headers import final_request
 from whimbrel.engine.parser_limits import head_limits, head_rules
 from whimbrel.engine.response import Response
 from whimbrel.engine.specialized.split_path import LineParts
-from whimbrel.http.syntax.head import InputState, read_head
+from whimbrel.http.syntax.head import read_head
 from whimbrel.http.syntax.head_shape import SplitHead
+from whimbrel.http.syntax.line_reader import InputState
 from whimbrel.replay.tally import NOT_RUN
 from whimbrel.upgrade.rules.modules.php import COMMON, OF_ONE_VERSION
 from whimbrel.verify.answer import Answer

@@ -27,7 +27,7 @@ from whimbrel.report.page.model import (
     ReportTable,
     ShownFinding,
 )
-from whimbrel.report.page.texts import MAX_CODE, Anchors, number, page_text
+from whimbrel.report.page.texts import MAX_CODE, Anchors, number, page_questions, page_text
 from whimbrel.report.page.unknown import unknown_card, unknown_tables
 from whimbrel.report.page.writing import write
 from whimbrel.report.readiness import readiness_of_replay
@@ -53,6 +53,7 @@ def page_of(summary: Summary, next_command: str = "") -> ReportPage:
         _badge(summary),
         _sentence(summary),
         answer=tuple(page_text(text) for text in _answer(summary) if text),
+        questions=page_questions(summary.questions),
         facts=tuple(map(page_text, _facts(summary))),
         cards=_cards(summary),
         tables=(*_access(changes), *unknown_tables(summary.scope)),
@@ -95,12 +96,14 @@ def _sentence(summary: Summary) -> str:
     tally = summary.tally
     if summary.errors:
         return "No request was replayed."
-    count = summary.not_as_logged if summary.is_against_log else tally.changed
+    cosmetic = sum(change.requests for key, change in tally.changes.items() if key.rule)
+    count = summary.not_as_logged if summary.is_against_log else tally.changed - cosmetic
     what = "another status than was logged" if summary.is_against_log else "another answer"
     text = (
         f"{number(count)} of {count_noun(tally.requests, 'request')} {word_for(count, 'gets', 'get')} {what}"
     )
     text += f" ({100 * count / tally.requests:.2f} %)" if tally.requests else ""
+    text += f", {number(cosmetic)} differ in what is cosmetic" if cosmetic else ""
     unknown = len(summary.scope.deciding)
     return f"{text}; {number(unknown)} not decided" if unknown else text
 

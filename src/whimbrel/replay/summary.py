@@ -29,7 +29,7 @@ class Summary:
         dialects: names of the dialects. `roots`: server roots, which the text shows paths relative to.
         sides: what was read of both sides, and what is unknown there.
         logs: names of the logs. `errors`: why a side does not load; the tally is then empty.
-        to_decide, has_stop: see `VerifyResult`.
+        to_decide, questions, has_stop, no_start: see `VerifyResult`.
     """
 
     old: str
@@ -41,7 +41,9 @@ class Summary:
     dialects: tuple[str, str] = ("", "")
     roots: tuple[str, ...] = ()
     to_decide: str = ""
+    questions: tuple[tuple[str, str, str, str], ...] = ()
     has_stop: bool = False
+    no_start: str = ""
 
     @property
     def is_against_log(self) -> bool:
@@ -82,6 +84,11 @@ class Summary:
             if logged and new != NOT_RUN and logged != new:
                 found[logged, new] += number
         return sorted(found.items(), key=lambda item: (-item[1], item[0]))
+
+    def is_of_both(self, logged: int, new: int) -> bool:
+        """Return True if the old configuration, too, answers with *new* where *logged* was logged."""
+        found = (old for status, old, now in self.tally.statuses if (status, now) == (logged, new))
+        return not self.is_against_log and set(found) == {new}
 
     @property
     def not_as_logged(self) -> int:

@@ -10,6 +10,7 @@ from whimbrel.replay.causes import MAX_LINES
 from whimbrel.replay.summary import NO_HOST, STATUS, Summary, risk_of, top
 from whimbrel.replay.tally import CausingLine, Change, ChangeKey, Tally
 from whimbrel.report.knowledge import text_lines
+from whimbrel.report.questions import question_lines
 from whimbrel.report.readiness import readiness_of_replay
 from whimbrel.upgrade.model import Risk
 
@@ -24,7 +25,8 @@ def text_of(summary: Summary) -> str:
 def _lines(summary: Summary) -> Iterator[str]:
     tally = summary.tally
     ready = [sentence] if (sentence := readiness_of_replay(summary)) else []
-    answers = [*ready, *([] if summary.errors else answer(summary))]
+    question_part = question_lines(summary.questions, summary.to_decide)
+    answers = [*ready, *([] if summary.errors else answer(summary)), *question_part]
     yield from answers
     if not summary.is_against_log:
         yield f"old: {summary.old}"
@@ -56,9 +58,14 @@ def answer(summary: Summary) -> list[str]:
     rules = sorted({key.rule for key in tally.changes if key.rule})
     cosmetic = sum(change.requests for key, change in tally.changes.items() if key.rule)
     status = sum(change.requests for key, change in tally.changes.items() if STATUS.search(key.what))
+    otherwise = tally.changed - cosmetic - status
     parts = [f"{status:,} {word_for(status, 'changes its status', 'change their status')}"]
-    parts.append(f"{tally.changed - cosmetic - status:,} otherwise")
-    parts += [f"{cosmetic:,} in what is cosmetic ({', '.join(rules)})"] if cosmetic else []
+    parts.append(f"{otherwise:,} otherwise")
+    in_cosmetic = f"{cosmetic:,} in what is cosmetic ({', '.join(rules)})"
+    if not status and not otherwise:
+        parts = [f"none is answered otherwise, but for {in_cosmetic}"]
+    else:
+        parts += [in_cosmetic] if cosmetic else []
     return [f"{requests}: {', '.join(parts)}", _access(summary)]
 
 
@@ -141,11 +148,15 @@ def names_of(names: Counter[str]) -> str:
 
 def _log(summary: Summary) -> Iterator[str]:
     share = _percent(summary.as_logged, summary.tally.requests)
-    yield f"{logged_as_before(summary)} ({share})"
+    not_run = (
+        f"; {summary.not_run:,} {word_for(summary.not_run, 'was', 'were')} not run" if summary.not_run else ""
+    )
+    yield f"{logged_as_before(summary)} ({share}){not_run}"
     for (logged, now), number in summary.statuses:
         example = summary.tally.status_examples.get((logged, now), "")
         requests = count_noun(number, "request")
-        yield f"    {requests}: logged {logged}, now {now}" + (f": {example}" if example else "")
+        who = f"both versions answer {now}" if summary.is_of_both(logged, now) else f"now {now}"
+        yield f"    {requests}: logged {logged}, {who}" + (f": {example}" if example else "")
 
 
 def _percent(part: int, total: int) -> str:

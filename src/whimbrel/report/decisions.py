@@ -1,4 +1,4 @@
-"""What a person must decide before 2.4 serves, who gains or loses access, and how a review is recorded.
+"""What a person must decide before 2.4 serves, and who gains or loses access.
 
 Check, upgrade and the pages write the same sentences, and the same words for what they count: a *finding* is
 what is to change or to look at, its *place* a file and a line, and *to decide* is each finding that needs a
@@ -7,35 +7,17 @@ review or a decision. Every finding is counted once: fixed by upgrade, to decide
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from typing import Final, NamedTuple
 
 from whimbrel.base.counts import and_more, count_noun, word_for
-from whimbrel.base.terminal_text import shown
+from whimbrel.base.terminal_text import cut
 from whimbrel.report.model import Report, ReportEntry
+from whimbrel.report.questions import Question, QuestionText, question_lines, question_texts, questions
 from whimbrel.upgrade.model import READ_ERROR, AccessDifference, Risk
 
-MAX_PLACES: Final = 4
-"""Groups of rules and places that a sentence names."""
-
-
-MAX_WRITTEN: Final = 60
-"""Characters of a line that a sentence quotes."""
-
-
-class RuleToDecide(NamedTuple):
-    """A rule that a person must look at, with the places of its findings in the order of the text."""
-
-    rule: str
-    places: tuple[str, ...]
-
-    @property
-    def place(self) -> str:
-        """Return both of two places; of more the first, and the number of the others."""
-        more = len(self.places) - 1
-        if more == 1:
-            return " and ".join(self.places)
-        return f"{self.places[0]} and {more:,} more" if more else self.places[0]
+MAX_EXAMPLE: Final = 200
+"""Characters of the client and the request that gain or lose access."""
 
 
 class FindingCounts(NamedTuple):
@@ -99,70 +81,66 @@ def has_stop(entries: Iterable[ReportEntry]) -> bool:
     return any(entry.risk is Risk.BREAKS and not entry.is_fixable for entry in filter(is_to_decide, entries))
 
 
-def decisions(entries: Iterable[ReportEntry]) -> list[RuleToDecide]:
-    """Return a decision for each rule that a person must look at, the worst risk first."""
-    places: dict[str, dict[str, None]] = {}
-    for entry in sorted(filter(is_to_decide, entries), key=lambda entry: entry.risk.rank):
-        places.setdefault(entry.rule, {})[entry.place] = None
-    return [RuleToDecide(rule, tuple(found)) for rule, found in places.items()]
+def open_questions(entries: Iterable[ReportEntry]) -> list[Question]:
+    """Return the questions of the findings that a person must look at."""
+    return questions(filter(is_to_decide, entries))
 
 
 def to_decide(entries: Iterable[ReportEntry]) -> str:
-    """Return ``to decide: 2 findings at 1 place: R01, R02 conf/httpd.conf:9``, or ``to decide: nothing``."""
+    """Return ``to decide: 2 findings at 1 place``, or ``to decide: nothing``."""
     open_work = list(filter(is_to_decide, entries))
     if not open_work:
         return "to decide: nothing"
     places = count_noun(len({entry.place for entry in open_work}), "place")
-    return f"to decide: {count_noun(len(open_work), 'finding')} at {places}: {named(decisions(open_work))}"
+    return f"to decide: {count_noun(len(open_work), 'finding')} at {places}"
 
 
-def named(found: Sequence[RuleToDecide]) -> str:
-    """Return rules and places; rules with the same places stand together."""
-    rules: dict[tuple[str, ...], list[str]] = {}
-    for one in found:
-        rules.setdefault(one.places, []).append(one.rule)
-    texts = [f"{', '.join(names)} {RuleToDecide('', places).place}" for places, names in rules.items()]
-    more = len(texts) - MAX_PLACES
-    return "; ".join([*texts[:MAX_PLACES], *([f"{more:,} more"] if more > 0 else [])])
-
-
-def recording(entries: Iterable[ReportEntry]) -> str:
-    """Return how a reviewed finding is recorded, "" where nothing can be accepted as it is."""
-    accepted = [entry for entry in entries if is_to_decide(entry) and entry.risk is not Risk.BREAKS]
-    changed = sorted({entry.rule for entry in accepted if entry.is_fixable})
-    as_they_are = sorted({entry.rule for entry in accepted} - set(changed))
-    comment = "# whimbrel: ignore"
-    texts = []
-    if as_they_are:
-        texts.append(f"reviewed? a comment above the line records it: {comment}[{','.join(as_they_are)}]")
-    if changed:
-        written = [line.strip() for entry in accepted if entry.is_fixable for line in entry.new]
-        what = f"write `{shown(written[0], MAX_WRITTEN)}`" if written else "change the line"
-        what += " and more" if len(written) > 1 else ""
-        texts.append(f"with {comment}[{','.join(changed)}] upgrade does not {what}")
-    return "; ".join(texts)
+def open_question_texts(entries: Iterable[ReportEntry]) -> list[QuestionText]:
+    """Return the texts of the questions."""
+    return question_texts(open_questions(entries))
 
 
 def access_line(entries: Sequence[ReportEntry]) -> str:
-    """Return which findings open or close access if the text stays as it is, with the first place of each."""
+    """Return which findings open or close access if the text stays as it is: the first place of each, and for
+    whom.
+    """
     texts = []
     for risk, word in ((Risk.OPENS, "opens"), (Risk.CLOSES, "closes")):
         found = [entry for entry in entries if entry.risk is risk and not entry.is_lone]
         if found:
             first = found[0]
             mark = f", {first.mark}" if first.mark else ""
-            texts.append(f"{first.rule} {word} it at {first.place}{mark}{and_more(len(found) - 1)}")
+            place = f"{first.place}{mark}{and_more(len(found) - 1)}"
+            example = cut(first.evidence.partition("\n")[0], MAX_EXAMPLE)
+            texts.append(f"{first.rule} {word} it at {place}" + (f": {example}" if example else ""))
     return f"access: {'; '.join(texts)}" if texts else "access: no finding opens or closes it"
 
 
 def answer(report: Report) -> list[str]:
-    """Return what a person must decide, how a review is recorded, and who gains or loses access; nothing
-    where nothing was found.
+    """Return how much is to decide, what was not read, and who gains or loses access; nothing where nothing
+    was found.
     """
-    if not report.findings:
-        return []
     entries = report.counted
-    return [*filter(None, (to_decide(entries), recording(entries))), access_line(entries)]
+    return [to_decide(entries), *_not_read(entries), access_line(entries)] if report.findings else []
+
+
+def answer_lines(report: Report) -> list[str]:
+    """Return the same as lines of text, with the questions below the number of them."""
+    first, *rest = answer(report) or [""]
+    return [first, *question_lines(open_question_texts(report.counted)), *rest] if first else []
+
+
+def unread(entries: Iterable[ReportEntry]) -> list[ReportEntry]:
+    """Return the findings about text that could not be read, and that nobody has to decide about."""
+    return [entry for entry in entries if entry.needs_review and _count_of(entry) == "unread"]
+
+
+def _not_read(entries: Iterable[ReportEntry]) -> Iterator[str]:
+    """Yield how many places could not be read, with the first; nothing for none."""
+    found = unread(entries)
+    if found:
+        first = f"{found[0].place}: {found[0].message}{and_more(len(found) - 1)}"
+        yield f"not read: {count_noun(len(found), 'place')}: {first}"
 
 
 def access_of_comparison(differences: Sequence[AccessDifference]) -> str:

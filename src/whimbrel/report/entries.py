@@ -48,6 +48,7 @@ def entry_of(
         display_path(finding.waits_for.path, directory) + f":{finding.waits_for.line}"
         if finding.waits_for is not None
         else "",
+        finding.answers,
     )
 
 

@@ -64,6 +64,7 @@ class ReportEntry:
         lines: the lines of its frame, where the edit is known as ranges
         is_lone: no Include of the server reads its file
         waits_for: the place to correct before `upgrade` makes the change, "" for none
+        decision, answers: see `Finding`
     """
 
     rule: str
@@ -86,6 +87,7 @@ class ReportEntry:
     lines: tuple[FrameLine, ...] = ()
     is_lone: bool = False
     waits_for: str = ""
+    answers: tuple[str, ...] = ()
 
     @property
     def effect_class(self) -> EffectClass:
@@ -256,6 +258,7 @@ def groups(entries: Iterable[ReportEntry]) -> list[list[ReportEntry]]:
                 entry.evidence,
                 entry.new,
                 entry.decision,
+                entry.answers,
             ),
             [],
         ).append(entry)

@@ -11,7 +11,7 @@ from typing import Final
 from whimbrel.base.counts import count_noun, word_for
 from whimbrel.base.dialect import V22, V24
 from whimbrel.base.static_typing import TYPE_CHECKING
-from whimbrel.report.decisions import MAX_PLACES, has_stop, is_to_decide, to_decide
+from whimbrel.report.decisions import has_stop, is_to_decide, to_decide
 from whimbrel.report.model import ReportEntry
 from whimbrel.upgrade.check.fixpoint import NOT_VERIFIED
 from whimbrel.upgrade.knowledge.scope import KnowledgeScope, UnknownKind
@@ -22,6 +22,8 @@ if TYPE_CHECKING:
     from whimbrel.verify.verification import DifferenceGroup, VerifyResult
 
 
+MAX_PLACES: Final = 4
+"""Places of causes that a sentence names."""
 NOT_COMPARED: Final = "a check compares no answers"
 """The reason why nothing but a comparison decides a text without findings."""
 

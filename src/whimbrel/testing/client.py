@@ -14,7 +14,8 @@ from whimbrel.engine.parser_limits import head_limits, head_rules
 from whimbrel.engine.request import Connection
 from whimbrel.engine.response import Framing, Response
 from whimbrel.http.http1.chunked import BodyError, ChunkedBody
-from whimbrel.http.syntax.head import Head, HeadLimits, InputState, ParserOptions, read_head
+from whimbrel.http.syntax.head import Head, read_head
+from whimbrel.http.syntax.line_reader import HeadLimits, InputState, ParserOptions
 
 __all__ = ["TestClient", "HeadLimits", "ParserOptions"]
 

@@ -91,7 +91,10 @@ class Finding:
         evidence: further text: a counterexample, recorded answers.
         old: the lines of its file that applied edits removed, with their numbers in the original.
         new: the lines that applied edits wrote.
-        decision: a decision for the user that equal answers leave open.
+        decision: a question to the user, with a question mark: yes is what the result of `upgrade` does. It
+            leaves a finding open whose answers are equal.
+        answers: what each answer leads to, such as ``no: whimbrel upgrade --exact``; empty for the usual ones
+            (`report.questions`).
         remark: a fact that explains a startling edit with equal answers, which `upgrade` prints.
         fixes: the applied edits as ranges of the original files; empty if one of them changes a line that an
             earlier edit has written.
@@ -123,6 +126,7 @@ class Finding:
     waits_for: SourceLocation | None = None
     is_proven: bool = False
     accepted: str = ""
+    answers: tuple[str, ...] = ()
 
     @property
     def is_per_request(self) -> bool:

@@ -24,7 +24,8 @@ from whimbrel.engine.pipeline.error import error_document
 from whimbrel.engine.request import Request
 from whimbrel.engine.response import Response
 from whimbrel.engine.tls import PLAIN_NOTE, PLAIN_REQUEST
-from whimbrel.http.syntax.head import Head, InputState, read_head
+from whimbrel.http.syntax.head import Head, read_head
+from whimbrel.http.syntax.line_reader import InputState
 from whimbrel.verify.answer import Answer
 from whimbrel.verify.assumptions import USER_KEY
 from whimbrel.verify.probe import Probe, TlsFacts
@@ -118,10 +119,13 @@ BegunProbe = tuple[Connection, Head, RequestBody]
 """The arguments of `Engine.answer` for a probe."""
 
 
-def begin_probe(engine: ProbeEngine, probe: Probe) -> BegunProbe | None:
-    """Prepare *engine* for a probe; return what it answers, None for bytes that are no request."""
+def begin_probe(engine: ProbeEngine, probe: Probe, *, is_traced: bool = True) -> BegunProbe | None:
+    """Prepare *engine* for a probe; return what it answers, None for bytes that are no request.
+
+    *is_traced*: the runtime keeps the steps of rewriting.
+    """
     runtime = engine.probe_runtime
-    runtime.begin(probe.client, probe.client_host, is_traced=True)
+    runtime.begin(probe.client, probe.client_host, is_traced=is_traced)
     engine.checks.clear()
     engine.limit_files()
     engine.worker_state[USER_KEY] = probe.user
@@ -130,9 +134,11 @@ def begin_probe(engine: ProbeEngine, probe: Probe) -> BegunProbe | None:
     return None if begun is None else (*begun, RequestBody(0))
 
 
-def answer_probe(engine: ProbeEngine, probe: Probe) -> tuple[Answer, tuple[AccessCheck, ...]]:
-    """Return the answer to *probe*, and the access checks on the way."""
-    begun = begin_probe(engine, probe)
+def answer_probe(
+    engine: ProbeEngine, probe: Probe, *, is_traced: bool = True
+) -> tuple[Answer, tuple[AccessCheck, ...]]:
+    """Return the answer to *probe*, and the access checks on the way; *is_traced*: see `begin_probe`."""
+    begun = begin_probe(engine, probe, is_traced=is_traced)
     if begun is None:
         return Answer(400, dialect=engine.configuration.dialect.name), ()
     with without_programs(), noted_programs() as noted:
@@ -144,6 +150,7 @@ def answer_probe(engine: ProbeEngine, probe: Probe) -> tuple[Answer, tuple[Acces
         else:
             response, runs_program, (digest, length) = engine.loop.run_until_complete(_finish(result, noted))
     answer = answer_of(engine, response, digest, length)
+    begun[0].request = None  # without this cycle the request goes at once, not when a collection finds it
     if runs_program:
         answer = replace(answer, runs_program=True, sends_file=False)
     return answer, tuple(engine.checks)

@@ -18,14 +18,7 @@ from whimbrel.directives.spec import Setter
 from whimbrel.engine.request import Request
 from whimbrel.modules import ALL
 from whimbrel.modules.aaa.mod_authz_groupfile import AuthzGroupFileDirConfig
-from whimbrel.modules.support.auth.auth_api import (
-    AUTH_DENIED,
-    AUTH_GRANTED,
-    AUTH_USER_FOUND,
-    AUTH_USER_NOT_FOUND,
-    AuthnProvider,
-    BoundAuthn,
-)
+from whimbrel.modules.support.auth.auth_api import Authn, AuthnProvider, BoundAuthn
 from whimbrel.modules.support.auth.auth_files import AuthFile, Groups
 from whimbrel.registry.module import Module, Provider, Scope
 from whimbrel.verify.probe import RIGHT_PASSWORD, WRONG_PASSWORD, ProbeUser
@@ -78,10 +71,10 @@ def _bound(real: BoundAuthn, *, has_all: bool) -> BoundAuthn:
     async def password(r: Request, user: str, given: str) -> int:
         found = await real.password(r, user, given)
         probe_user = user_of(r)
-        if found == AUTH_USER_NOT_FOUND and _is_assumed(probe_user, user, has_all=has_all):
-            found = AUTH_DENIED
-        if found in (AUTH_DENIED, AUTH_GRANTED) and given in (RIGHT_PASSWORD, WRONG_PASSWORD):
-            return AUTH_GRANTED if given == RIGHT_PASSWORD else AUTH_DENIED
+        if found == Authn.USER_NOT_FOUND and _is_assumed(probe_user, user, has_all=has_all):
+            found = Authn.DENIED
+        if found in (Authn.DENIED, Authn.GRANTED) and given in (RIGHT_PASSWORD, WRONG_PASSWORD):
+            return Authn.GRANTED if given == RIGHT_PASSWORD else Authn.DENIED
         return found
 
     if real.realm_hash is None:
@@ -90,9 +83,9 @@ def _bound(real: BoundAuthn, *, has_all: bool) -> BoundAuthn:
 
     async def realm_hash(r: Request, user: str, realm: str) -> tuple[int, str]:
         found, stored = await real_hash(r, user, realm)
-        if found == AUTH_USER_NOT_FOUND and _is_assumed(user_of(r), user, has_all=has_all):
-            found = AUTH_USER_FOUND
-        if found != AUTH_USER_FOUND:
+        if found == Authn.USER_NOT_FOUND and _is_assumed(user_of(r), user, has_all=has_all):
+            found = Authn.USER_FOUND
+        if found != Authn.USER_FOUND:
             return found, stored
         return found, md5(to_bytes(f"{user}:{realm}:{RIGHT_PASSWORD}"), usedforsecurity=False).hexdigest()
 

@@ -23,7 +23,8 @@ VARIABLE: Final[dict[str, str]] = {
     "allow": "compared as a set: 2.2 lists methods in another order",
     "set-cookie": "values of random bytes: compared by name",
     "boundary": "of multipart bodies: random",
-    "vary": "of the server's own pages, which 2.2 filters by type and 2.4 does not: without Accept-Encoding",
+    "vary": "compared as a set, whose order says nothing (RFC 9110, 12.5.5); of the server's own pages, "
+    "which 2.2 filters by type and 2.4 does not, without Accept-Encoding",
     "content-encoding": "of the server's own pages: as vary",
 }
 """Header fields (lower case) and other parts of answers that differ between equal configurations, and why."""
@@ -119,8 +120,9 @@ def _location(answer: Answer) -> str:
 def _form(name: str, old: Answer, new: Answer, is_worded: bool) -> Callable[[Answer], str]:
     """Return the function that gives the comparable form of the field *name*; *is_worded*: of pages that both
     versions word."""
-    if name == "vary" and is_worded:
-        return lambda answer: ",".join(sorted(_tokens(answer.field(name)) - {"accept-encoding"}))
+    if name == "vary":
+        left_out = {"accept-encoding"} if is_worded else set()
+        return lambda answer: ",".join(sorted(_tokens(answer.field(name)) - left_out))
     if name == "etag" and old.dialect != new.dialect:
         return lambda answer: "present" if answer.field(name) else ""
     if name == "last-modified" and old.is_built_in:

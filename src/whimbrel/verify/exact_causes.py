@@ -28,10 +28,12 @@ OF_CHECKS: Final = RemovalBudget(requests=100, loaded=40_000)
 MAX_DECISIVE: Final = 4
 """Sets of lines that decided a difference, which are tried first for others."""
 MAX_WITHOUT: Final = 16
-"""Sides without lines that are kept, if they have at most MAX_STORED lines."""
+"""Sides without decisive lines that are kept, of at most MAX_STORED lines, and as many other ones."""
 MAX_STORED: Final = 4000
 _OF_MAPPING: Final = frozenset(("status", "location", "file", "handler", SOURCE, "demands on the back end"))
 """Parts of answers that lines decide without which nothing may be served."""
+AnswerOf = Callable[[Side, Probe], Answer]
+"""Returns the answer of a whole side."""
 LinePair = tuple[ConfigLine | None, ConfigLine | None]
 """A line of each side that is removed together; None where a side has none."""
 
@@ -70,9 +72,15 @@ class ExactCauses:
     allows.
     """
 
-    def __init__(self, causes: Causes, compare: Callable[[Answer, Answer], Difference | None]) -> None:
+    def __init__(
+        self,
+        causes: Causes,
+        compare: Callable[[Answer, Answer], Difference | None],
+        answer: AnswerOf = Side.answer,
+    ) -> None:
         self._causes = causes
         self._compare = compare
+        self._answer = answer
         self._spent = _Spent(BUDGET)
         self._checked = _Spent(OF_CHECKS)
         self._sides = tuple(lines.side for lines in causes.sides)
@@ -81,6 +89,7 @@ class ExactCauses:
         self._decisive: BoundedDict[tuple[LinePair, ...], None] = BoundedDict(MAX_DECISIVE)
         self._stored: set[tuple[int, tuple[ConfigLine, ...]]] = set()
         self._without: BoundedDict[tuple[int, tuple[ConfigLine, ...]], Side] = BoundedDict(MAX_WITHOUT)
+        self._tried: BoundedDict[tuple[int, tuple[ConfigLine, ...]], Side] = BoundedDict(MAX_WITHOUT)
 
     def cause(
         self,
@@ -189,7 +198,7 @@ class ExactCauses:
         The status must stay where a field or the body alone differs: a line without which nothing is served
         decides neither. Raises NotKnown; also for a side that does not load if it *must_load*.
         """
-        before = [side.answer(probe) for side in self._sides]
+        before = [self._answer(side, probe) for side in self._sides]
         after: list[Answer] = []
         for number, side in enumerate(self._sides):
             removed = _row(pairs, number)
@@ -213,13 +222,14 @@ class ExactCauses:
         key = number, lines
         other = self._without.get(key)
         if other is None:
-            self._spent.take(self._counts[number])
-            other = side_without(side, lines)
+            self._spent.take(self._counts[number])  # whether it was tried: a bound of memory decides nothing
+            other = self._tried.get(key) or side_without(side, lines)
             if other is None or not other.is_loaded:
                 return None
             other.probing.assume_as(side.probing)
-            if key in self._stored and self._counts[number] <= MAX_STORED:
-                self._without[key] = other
+            if self._counts[number] <= MAX_STORED:
+                stored = self._without if key in self._stored else self._tried
+                stored[key] = other
         return other.answer(probe)
 
 

@@ -17,7 +17,7 @@ from whimbrel.verify.config_lines import SideLines
 from whimbrel.verify.deciding_lines import deciding_lines, deciding_module
 from whimbrel.verify.default_reasons import default_reason
 from whimbrel.verify.difference import Difference, compare
-from whimbrel.verify.exact_causes import ExactCauses
+from whimbrel.verify.exact_causes import AnswerOf, ExactCauses
 from whimbrel.verify.known_changes import REASONS, known_change
 from whimbrel.verify.probe import Probe
 from whimbrel.verify.probe_engine import AccessCheck, refuses
@@ -43,19 +43,20 @@ class LocatedCause:
 
 
 class LocatedCauses:
-    """Finds the causes of differences between the sides of *lines*."""
+    """Finds the causes of differences between the sides of *lines*, whose answers *answer* returns."""
 
-    def __init__(self, lines: tuple[SideLines, SideLines]) -> None:
+    def __init__(self, lines: tuple[SideLines, SideLines], answer: AnswerOf = Side.answer) -> None:
         self.lines = lines
+        self.answer = answer
         self.old = lines[0].side
         self.new = lines[1].side
         self.causes = Causes(*lines)
         self.types = TypeReasons(self.causes)
-        self.exact_causes = ExactCauses(self.causes, self.difference)
+        self.exact_causes = ExactCauses(self.causes, self.difference, self.answer)
 
     def reset(self) -> None:
         """Forget what was found out, with what it took of the budgets."""
-        self.exact_causes = ExactCauses(self.causes, self.difference)
+        self.exact_causes = ExactCauses(self.causes, self.difference, self.answer)
 
     def forget(self) -> None:
         """Drop what belongs to plans that are about to be dropped."""

@@ -83,10 +83,11 @@ def verify_upgrade(
     places = [frozenset(_places(group, scopes, result.files)) for group in groups]
     unconfirmed = {place: group for group, own in zip(groups, places, strict=True) for place in own}
     lowered = lower_unconfirmed(result.findings, unconfirmed)
-    count = sum(a is not b for a, b in zip(lowered, result.findings, strict=True))
+    changed = [b for a, b in zip(result.findings, lowered, strict=True) if a is not b]
+    of_versions = _of_versions(groups, places, changed, frozenset(one.rule for one in lowered))
     result.findings = [*lowered, *_other_differences(groups, places, lowered)]
     result.access = tuple(access_differences(groups))
-    return _sentence(comparison, count, sum(map(_is_of_access, groups)))
+    return _sentence(comparison, len(changed), sum(map(_is_of_access, groups)), of_versions)
 
 
 def both_texts(result: UpgradeResult, options: LoadOptions) -> tuple[LoadOptions, LoadOptions]:
@@ -141,8 +142,30 @@ def _unexercised(comparison: Comparison) -> Iterator[UnknownItem]:
         yield UnknownItem(UnknownKind.NOT_EXERCISED, None, reason, consequence, matters=False)
 
 
-def _sentence(comparison: Comparison, unconfirmed: int, access: int) -> str:
-    """Return what was compared, and with which result; *unconfirmed*: changes that were safe before."""
+def _of_versions(
+    groups: list[DifferenceGroup],
+    places: list[frozenset[tuple[str, int]]],
+    changed: list[Finding],
+    notes: frozenset[str],
+) -> int:
+    """Return the number of causes that no finding is about: the versions differ, whatever the text is.
+
+    *changed* are the findings that a cause marks, *notes* the rules of all findings.
+    """
+    marked = {(finding.place.path, finding.place.line) for finding in changed}
+    return sum(
+        not _is_of_access(group)
+        and marked.isdisjoint(own)
+        and not all(_is_noted(example, notes) for example in group.examples)
+        for group, own in zip(groups, places, strict=True)
+    )
+
+
+def _sentence(comparison: Comparison, unconfirmed: int, access: int, of_versions: int = 0) -> str:
+    """Return what was compared, and with which result.
+
+    *unconfirmed*: changes that were safe before; *access*, *of_versions*: causes.
+    """
     verification = comparison.result
     limits = [*verification.limits]
     if comparison.source.is_cut and not limits:
@@ -159,6 +182,10 @@ def _sentence(comparison: Comparison, unconfirmed: int, access: int) -> str:
         f"verified with {count_noun(verification.probes, 'request')} and "
         f"{count_noun(verification.chains, 'chain')} of sections{cut}: {found}"
     )
+    if of_versions:
+        lie, them = ("lies", "it") if of_versions == 1 else ("lie", "them")
+        what = count_noun(of_versions, "cause")
+        text += f"; {what} of other answers {lie} in the versions alone (`whimbrel verify` shows {them})"
     verb = "is" if access == 1 else "are"
     return f"{text}; {count_noun(access, 'difference')} {verb} about access" if access else text
 
@@ -197,6 +224,8 @@ def _difference(group: DifferenceGroup) -> Finding:
         f"2.4 decides otherwise about access: {example.probe}: {example.difference}",
         "write the lines that are meant; `whimbrel verify` shows all differences",
         risk_of_access(group),
+        decision=f"May 2.4 decide so: {example.probe}: {example.difference}?",
+        answers=("yes: nothing records it", "no: write the lines that are meant in the new text"),
     )
 
 
@@ -239,6 +268,8 @@ def lower_unconfirmed(
                 safety=Safety.REVIEW,
                 advice="check whether these answers of 2.4 are wanted",
                 evidence=f"{finding.evidence}\n{evidence}" if finding.evidence else evidence,
+                decision=f"May 2.4 answer so: {_evidence(group).removeprefix('differs: ')}?",
+                answers=("yes: upgrade writes it", "no: correct the new text by hand"),
             )
         )
     return lowered

@@ -155,8 +155,9 @@ class VerifyResult:
         no_start: what stops the start of the new side on this machine: ``FILE:LINE: reason``; "" for nothing.
         is_cut: not every request that can be derived was asked.
         has_ended: lines are not decided as the time, or the number of requests, ended before.
-        to_decide: what the findings about the new text leave to a person: ``to decide: 1: R01 FILE:LINE``; ""
-            for nothing. `has_stop`: 2.4 does not start, or answers 500, until then.
+        to_decide: what findings about the new text leave to a person: ``to decide: 1 finding at 1 place``;
+            "" for nothing. `questions`: rule, place, question and answers of each. `has_stop`: 2.4 does
+            not start, or answers 500, until then.
         unwritten: where a server of the new side, a copy, answers 500 with the old .htaccess files; "" for
             nowhere.
     """
@@ -174,6 +175,7 @@ class VerifyResult:
     is_cut: bool = False
     has_ended: bool = False
     to_decide: str = ""
+    questions: tuple[tuple[str, str, str, str], ...] = ()
     has_stop: bool = False
     unwritten: str = ""
     dialects: tuple[str, str] = ("", "")
@@ -221,7 +223,7 @@ def access_sentence(result: VerifyResult) -> str:
     """Return that no client gains or loses access, and how far that is known; "" where one does, or where
     nothing was compared.
     """
-    if any(result.errors) or any(map(_is_of_access, result.groups)):
+    if any(result.errors) or any(map(is_of_access, result.groups)):
         return ""
     known = (
         "" if result.verdict is not Verdict.NOT_DECIDED and not result.not_decided else ", as far as known"
@@ -232,7 +234,8 @@ def access_sentence(result: VerifyResult) -> str:
     )
 
 
-def _is_of_access(group: DifferenceGroup) -> bool:
+def is_of_access(group: DifferenceGroup) -> bool:
+    """Return True if a client of *group* gains or loses access."""
     return group.kind == "access" or group.opens or group.closes
 
 

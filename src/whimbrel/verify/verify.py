@@ -5,7 +5,7 @@ from __future__ import annotations
 import gc
 import os
 from collections.abc import Callable, Iterable
-from itertools import islice
+from itertools import chain, islice
 from typing import Final
 
 from whimbrel.access.client_sets import clients_text
@@ -16,6 +16,7 @@ from whimbrel.base.builds import WINDOWS
 from whimbrel.base.lazy_dataclasses import replace
 from whimbrel.engine.plan.plan import Plan
 from whimbrel.modules.lua.mod_lua.settings import SCRIPTS
+from whimbrel.upgrade.knowledge.scope import UnknownItem
 from whimbrel.verify.alignment import Alignment
 from whimbrel.verify.answer import Answer, DecidingLine
 from whimbrel.verify.clients import Confirmation, Confirmed
@@ -23,7 +24,7 @@ from whimbrel.verify.config_lines import SideLines, key_of, lines_of
 from whimbrel.verify.copied_htaccess import copies_item, unwritten_sentence
 from whimbrel.verify.counterexamples import counterexamples
 from whimbrel.verify.coverage.behind_redirects import without_redirects
-from whimbrel.verify.coverage.coverage import NUMBER_ENDED, TIME_ENDED, UNREACHED, Coverage
+from whimbrel.verify.coverage.coverage import NUMBER_ENDED, TIME_ENDED, UNREACHED, Coverage, Place
 from whimbrel.verify.coverage.without_line import FULL_BUDGET, RemovalBudget
 from whimbrel.verify.damaged_htaccess import damaged_htaccess
 from whimbrel.verify.deciding_lines import deciding_lines
@@ -111,16 +112,9 @@ class Comparison:
         self.is_timed = limit is None
         self.lines = SideLines(old), SideLines(new)
         self.source = ProbeSource(self.lines, limit) if limit is not None else ProbeSource(self.lines)
-        self.located = LocatedCauses(self.lines)
+        self.located = LocatedCauses(self.lines, lambda side, probe: self._answered(side, probe)[0])
         self.causes = self.located.causes
-        result.scope = result.scope.merge(old.scope.merge_version(new.scope))
-        result.scope = result.scope.with_items(assume_directories(self.lines).values())
-        result.scope = result.scope.with_items(damaged_htaccess(self.lines))
-        result.scope = result.scope.with_items(written_by_upgrade(self.lines))
-        result.scope = result.scope.with_items(other_times(self.lines[1]))
-        result.unwritten = unwritten_sentence(new.loaded, new.options)
-        copied = (copies_item(side.options) for side in (old, new))
-        result.scope = result.scope.with_items(item for item in copied if item is not None)
+        self._add_scope(assume_directories(self.lines).values())
         space = PatternSpace()
         self.decisions = PlanDecisions(old, space), PlanDecisions(new, space)
         self.confirmation = Confirmation(old, new, self._facts, settable_variables(self.lines))
@@ -135,6 +129,21 @@ class Comparison:
         for side in (old, new):
             for place in sorted(side.loaded.declared_names.get(SCRIPTS, ())):
                 self._undecided(f"{side.name}: {place}: answers depend on a script, which is not run", None)
+
+    def _add_scope(self, assumed: Iterable[UnknownItem]) -> None:
+        """Put into the result what was read, and what is unknown; *assumed* are directories."""
+        scope = self.result.scope.merge(self.old.scope.merge_version(self.new.scope))
+        copied = (copies_item(side.options) for side in (self.old, self.new))
+        self.result.scope = scope.with_items(
+            chain(
+                assumed,
+                damaged_htaccess(self.lines),
+                written_by_upgrade(self.lines),
+                other_times(self.lines[1]),
+                (item for item in copied if item is not None),
+            )
+        )
+        self.result.unwritten = unwritten_sentence(self.new.loaded, self.new.options)
 
     def _is_redirected(self, probe: Probe) -> bool:
         """Return True if a side answers the request by a redirect."""
@@ -230,22 +239,17 @@ class Comparison:
     def _cover_behind_redirects(self, began: float) -> None:
         """Compare the lines about access that no request reached without the redirects of the servers; the
         time of all requests counts from *began*."""
-        if self._coverage is None or not self._coverage.access_lines(is_met=False):
+        if self._coverage is None or not self._coverage.misses_access_lines:
             return
         old, new = map(without_redirects, self.lines)
         if old is None or new is None:
             return
-        names = self.result.names
-        other = Comparison(old, new, VerifyResult(names, ((), ())), self.source.limit)
+        other = AccessComparison(old, new, VerifyResult(self.result.names), self.source.limit)
         other.is_timed = self.is_timed
-        groups = other.source.groups()
-        if len(groups) > _MANY:
-            other.source.group_equal_hosts()
-        other.cover_lines()
-        other._probe_all(groups, began, _no_report)
-        is_alike = not other.result.not_decided and all(group.kind != "access" for group in other.found())
-        if is_alike and other._coverage is not None:
-            self._coverage.meet(other._coverage.access_lines(is_met=True))
+        other.prepare(self.source, self._coverage)
+        other._probe_all(other.source.groups(), began, _no_report)
+        if not (other.result.not_decided or other.found()):
+            self._coverage.meet(other.met)
 
     @property
     def unreached(self) -> str:
@@ -321,7 +325,7 @@ class Comparison:
         key = side is self.new, probe
         known = self._known.get(key)
         if known is None:
-            answer, checks = side.checked(probe)
+            answer, checks = side.checked(probe, is_traced=False)
             known = answer, checks[0].plan if checks and checks[0].is_first else None
             self._known[key] = known
         return known
@@ -512,6 +516,57 @@ class Comparison:
             targets = Targets(lines, lines.served(lines.side.loaded.main))
             found += [facts for facts, _ in targets.facts_of(lines.scopes)]
         return distinct(found)[:_MAX_FACTS]
+
+
+class AccessComparison(Comparison):
+    """A comparison of access control alone, whatever the answers are.
+
+    Attributes:
+        met: the places of the sections that requests met, on either side.
+    """
+
+    def __init__(self, old: Side, new: Side, result: VerifyResult, limit: int) -> None:
+        super().__init__(old, new, result, limit)
+        self.met: set[Place] = set()
+
+    def prepare(self, source: ProbeSource, coverage: Coverage) -> None:
+        """Ask as *source* does, whose sides have these lines and more, and which *coverage* is about."""
+        groups = self.source.groups()
+        if len(groups) > _MANY:
+            if source.leaders > _MANY:
+                self.source.group_equal_hosts()
+            else:
+                self.source.group_as(source)
+        places = coverage.changed_places
+        self.source.changed = frozenset(
+            scope
+            for lines, own in zip(self.lines, places, strict=True)
+            for scope in lines.scopes
+            if (scope.path, scope.line) in own
+        )
+
+    def _add_scope(self, assumed: Iterable[UnknownItem]) -> None:
+        """Add nothing: it is in the result of the whole sides."""
+
+    def _compare_answers(
+        self,
+        probe: Probe,
+        old: Answer,
+        new: Answer,
+        plans: tuple[Plan | None, Plan | None],
+        access: DifferenceGroup | None,
+    ) -> None:
+        """Compare nothing."""
+
+    def _note(
+        self, probe: Probe, answers: tuple[Answer, Answer], plans: tuple[Plan | None, Plan | None]
+    ) -> None:
+        """Note the sections of both plans; of a lone plan if its request itself shows a difference."""
+        if None in plans and answers[0].status == answers[1].status:
+            return
+        for lines, plan in zip(self.lines, plans, strict=True):
+            if plan is not None:
+                self.met.update((scope.path, scope.line) for scope in self.causes.scopes(lines, plan))
 
 
 def _order_of(group: DifferenceGroup) -> tuple[bool, ...]:

@@ -9,7 +9,7 @@ from collections.abc import Sequence
 
 from tests.differential.raw_requests import FRAMING
 from tests.fuzz.push import same_for_all_splits
-from whimbrel.http.http1.chunked import BodyError, ChunkedBody, LengthBody, last_chunk
+from whimbrel.http.http1.chunked import BodyError, ChunkedBody, LengthBody
 from whimbrel.http.semantics.headers import Headers
 from whimbrel.http.syntax.line_reader import HeadLimits, ParserOptions
 
@@ -61,7 +61,7 @@ def run(data: bytes) -> None:
     same_for_all_splits(lambda pieces: _of_length(pieces, switches), data[1:])
     if data:
         whole = ChunkedBody(HeadLimits(), ParserOptions())
-        sent = b"%x\r\n%b\r\n" % (len(data), data) + last_chunk(Headers([("A", "b")]))
+        sent = b"%x\r\n%b\r\n0\r\nA: b\r\n\r\n" % (len(data), data)
         assert whole.feed(sent) == data
         assert whole.done and whole.trailers == Headers([("A", "b")])
 

@@ -17,8 +17,6 @@ from whimbrel.http.semantics.ranges import (
     RangeLimits,
     RangeResult,
     content_range,
-    multipart_end,
-    multipart_length,
     multipart_type,
     parse_ranges,
     part_head,
@@ -101,8 +99,5 @@ def _check_parts(value: str | None, length: int, limits: RangeLimits, version22:
     if len(found.parts) > 1 and length < 1000:
         kind = multipart_type(Headers(), "x", version22=version22)
         heads = [part_head(part, length, "x", kind) for part in found.parts]
-        sent = sum(
-            len(head) + last - first + 1 for head, (first, last) in zip(heads, found.parts, strict=True)
-        )
-        assert multipart_length(found.parts, length, "x", kind) == sent + len(multipart_end("x"))
+        assert all(head.startswith(b"\r\n--x\r\n") for head in heads)
         assert content_range(found.parts[0], length).startswith("bytes ")

@@ -4,8 +4,16 @@ from __future__ import annotations
 
 import pytest
 
-from whimbrel.access.layers import AccessLayer, AccessLine, is_access_directive, lines_of_nodes, lines_of_tree
+from whimbrel.access.layers import (
+    MAX_NAMES,
+    AccessLayer,
+    AccessLine,
+    is_access_directive,
+    lines_of_nodes,
+    lines_of_tree,
+)
 from whimbrel.base.errors import ConfigError, SourceLocation
+from whimbrel.catalogue.load import directive_names
 from whimbrel.directives.node import Node
 from whimbrel.syntax.tree import parse
 
@@ -75,3 +83,13 @@ def test_place_is_no_part_of_equality() -> None:
     assert AccessLayer(
         (AccessLine("order", "allow,deny", SourceLocation("a", 1)),), place=SourceLocation("a", 1)
     ) == AccessLayer((AccessLine("order", "allow,deny"),))
+
+
+def test_names_are_remembered_as_they_are_judged() -> None:
+    """More names than the bound, in turn with those of httpd."""
+    names = [spelled for low, name in directive_names().items() for spelled in (low, name, low.upper())]
+    is_relevant = is_access_directive.__wrapped__
+    for number, name in enumerate([*names, *names]):
+        assert is_access_directive(name) == is_relevant(name)
+        is_access_directive(f"AuthUnknown{number}")
+    assert is_access_directive.cache_info().currsize <= MAX_NAMES

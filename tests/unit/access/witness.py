@@ -50,7 +50,7 @@ from whimbrel.modules.aaa.mod_authn_core import AuthnCoreServerConfig
 from whimbrel.modules.aaa.mod_authz_core.providers import require_words
 from whimbrel.modules.aaa.mod_authz_dbm import groups_of
 from whimbrel.modules.aaa.mod_authz_owner import file_group, make_file_owner
-from whimbrel.modules.support.auth.auth_api import AUTH_GRANTED, AUTH_USER_NOT_FOUND, GRANTED
+from whimbrel.modules.support.auth.auth_api import Authn, Authz
 from whimbrel.modules.support.auth.auth_files import group_file, password_file
 from whimbrel.modules.support.dbm.open import DbmFile
 from whimbrel.modules.support.reverse_dns import client_address, confirmed_name
@@ -288,7 +288,7 @@ async def known(r: Request, atom: KnownUser | PasswordValid) -> bool | None:
     if provider is None:
         return None
     result = await provider.make(r.plan).password(r, user, password)
-    return bool(result == AUTH_GRANTED if want else result != AUTH_USER_NOT_FOUND)
+    return bool(result == Authn.GRANTED if want else result != Authn.USER_NOT_FOUND)
 
 
 def provider_of(r: Request, kind: str, told: str) -> Any:
@@ -329,7 +329,7 @@ async def opaque(r: Request, atom: Opaque) -> bool | None:
     if word == "file-owner":
         if r.user is None or r.filename is None:
             return False
-        return make_file_owner(r.plan, "", None).fn(r) == GRANTED
+        return make_file_owner(r.plan, "", None).fn(r) == Authz.GRANTED
     if word == "file-group":
         group = file_group(r)
         return group is not None and member(

@@ -39,7 +39,7 @@ def requests() -> object:
     )
 
 
-@hypothesis.settings(max_examples=amount(50, 150), derandomize=True)
+@hypothesis.settings(max_examples=amount(25, 150), derandomize=True)
 @hypothesis.given(request=requests())
 def test_any_value_gives_an_answer_or_a_request_error(site: Site, request: Request) -> None:
     try:

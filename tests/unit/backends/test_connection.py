@@ -11,8 +11,8 @@ from tests.support.backend_server import BackendServer, LengthReader
 
 from whimbrel.backends.connection import MAX_AHEAD, BackendBody, BackendConnection, RelayReader
 from whimbrel.backends.pool import ConnectionPool, PoolLimits
-from whimbrel.backends.reader import AnswerReader, BackendError
 from whimbrel.engine.body import Aborted
+from whimbrel.http.client.answer import AnswerReader, BackendError
 from whimbrel.testing.fake_runtime import FakeRuntime
 
 

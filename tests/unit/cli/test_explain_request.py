@@ -379,3 +379,44 @@ def test_the_side_whose_text_was_upgraded_is_named(tmp_path: Path) -> None:
     assert found.exit_code != 2, found.output
     assert f"{old}/httpd.conf (2.4 after upgrade)" in " ".join(found.stdout.split())
     assert f"{new}/httpd.conf (2.4)" in " ".join(found.stdout.split())
+
+
+def _write_old_htaccess(root: Path, more: str = "") -> tuple[str, ...]:
+    """Write a text that both versions load, with a .htaccess file that 2.4 refuses; return its options."""
+    directory = root / "htdocs/a"
+    directory.mkdir(parents=True)
+    (directory / "index.html").write_text("a\n")
+    (directory / ".htaccess").write_text(
+        "AuthType Basic\nAuthName a\nAuthUserFile users\nRequire valid-user\n"
+        "Order deny,allow\nDeny from all\nAllow from 10.2\nSatisfy Any\n"
+    )
+    names = ("authz_host", "auth_basic", "authn_file", "authz_user", "dir")
+    loads = "".join(f"LoadModule {name}_module modules/mod_{name}.so\n" for name in names)
+    places = f'ServerRoot "{root}"\nDocumentRoot "{root}/htdocs"\n'
+    override = "<Directory />\nAllowOverride All\n</Directory>\n"
+    (root / "httpd.conf").write_text(f"{loads}Listen 80\nServerName q.example\n{places}{override}{more}")
+    return "-d", str(root), "-f", str(root / "httpd.conf")
+
+
+def test_where_24_refuses_a_htaccess_file_the_text_of_upgrade_answers(tmp_path: Path) -> None:
+    here = _write_old_htaccess(tmp_path)
+    found = run("http://q.example/a/", *here)
+    lines = found.stdout.splitlines()
+    assert lines[0].startswith("2.4 answers 500 with this text (htdocs/a/.htaccess:")
+    assert "answered with the text that `whimbrel upgrade` writes" in lines[0]
+    assert lines[1].startswith("401 Unauthorized")
+    # the lines are those of the new text, not what the file has at their numbers
+    shown = [line.split(": denied")[0].removeprefix("access").strip() for line in lines if ": denied" in line]
+    assert shown == ["Require ip 10.2", "Require valid-user"]
+    both = run("http://q.example/a/", *here, "--diff", "2.2").stdout
+    assert "same answer: 401 Unauthorized" in both and "in 2.2 and 2.4 after upgrade" in both
+    assert run("http://q.example/a/", *here, "--from", "10.2.0.1").stdout.splitlines()[1].startswith("200 OK")
+
+
+def test_a_server_of_24_answers_500_and_what_upgrade_would_change_is_said(tmp_path: Path) -> None:
+    here = _write_old_htaccess(tmp_path, "LoadModule authz_core_module modules/mod_authz_core.so\n")
+    lines = run("http://q.example/a/", *here).stdout.splitlines()
+    assert lines[0].startswith("2.4 answers 500 with this text (htdocs/a/.htaccess:")
+    assert "with the text that `whimbrel upgrade` writes it is 401" in lines[0]
+    assert lines[1].startswith("500 Internal Server Error")
+    assert "htdocs/a/.htaccess:" in lines[2]

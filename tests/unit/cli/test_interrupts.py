@@ -8,10 +8,10 @@ import signal
 import subprocess
 import sys
 import time
-from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+from tests.support.samples import some
 
 from whimbrel.base import file_writing
 from whimbrel.cli.interrupts import repeat_lost_interrupts, uninterrupted
@@ -46,14 +46,6 @@ HOST = """<VirtualHost *:8080>
 OF_22 = "Order deny,allow\n    Deny from all\n    Allow from 10.{n}.0.0/16 192.168.{n}"
 OF_24 = "Require ip 10.{n}.0.0/16 192.168.{n}"
 LINE = '10.1.2.3 - - [29/Nov/2026:10:00:00 +0000] "GET /old1/x{n} HTTP/1.1" 302 210\n'
-
-
-@pytest.fixture(autouse=True)
-def sigint() -> Iterator[None]:
-    """Let SIGINT act, here and in commands: a shell starts what runs in the background with it ignored."""
-    before = signal.signal(signal.SIGINT, signal.default_int_handler)
-    yield
-    signal.signal(signal.SIGINT, before)
 
 
 def longest() -> float:
@@ -113,7 +105,7 @@ def wait_for_work(process: subprocess.Popen[bytes], *, has_children: bool) -> No
 
 
 @NEEDS_PROC
-@pytest.mark.parametrize("command", ["upgrade", "verify", "replay", "check"])
+@pytest.mark.parametrize("command", some(["upgrade", "verify", "replay", "check"], 2))
 def test_one_sentence_and_no_change(tmp_path: Path, command: str) -> None:
     root = tmp_path / "server"
     write_server(root, OF_22 if command in ("upgrade", "check") else OF_24, 250)
@@ -144,7 +136,7 @@ def test_many_servers_on_all_cores(tmp_path: Path) -> None:
 
 
 @NEEDS_PROC
-@pytest.mark.parametrize("words", [("check",), ("upgrade", "--write", "--no-verify")])
+@pytest.mark.parametrize("words", some([("check",), ("upgrade", "--write", "--no-verify")], 1))
 def test_a_fleet_names_what_was_finished(tmp_path: Path, words: tuple[str, ...]) -> None:
     for number in range(40):
         write_server(tmp_path / f"server{number}", OF_22, 200)

@@ -37,8 +37,11 @@ def test_one_sentence(
     monkeypatch.setattr(sys, "setrecursionlimit", lambda _limit: None)
     monkeypatch.setattr(sys, "argv", ["whimbrel", "check"])
     monkeypatch.setattr(main, "app", app)
+    frozen: list[bool] = []
+    monkeypatch.setattr(main.gc, "freeze", lambda: frozen.append(True))
     with pytest.raises(SystemExit) as caught:
         main.main()
+    assert frozen == [True]  # the end of the process collects nothing, however it comes
     written = capfd.readouterr()
     assert caught.value.code == 2 and written.out == ""
     assert written.err.startswith(f"whimbrel: stopped: {sentence}") and written.err.count("\n") == 1

@@ -12,6 +12,7 @@ from pathlib import Path
 
 import pytest
 from tests.support import warm_command
+from tests.support.samples import pairs, some
 from tests.support.wrong_files import KINDS, PLACES, Site, site
 
 from whimbrel.api import ConfigurationError, load
@@ -51,8 +52,7 @@ def assert_told(text: str, found: Site, kind: str) -> None:
     assert wrong.remedy in " ".join(text.split()), text  # lines may be wrapped
 
 
-@pytest.mark.parametrize("place", PLACES)
-@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize(("kind", "place"), pairs([*KINDS], PLACES))
 def test_check_and_upgrade(
     tmp_path: Path, kind: str, place: str, run: Callable[..., tuple[int, str]]
 ) -> None:
@@ -71,8 +71,7 @@ def test_check_and_upgrade(
                 assert found.wrong.read_bytes() == before
 
 
-@pytest.mark.parametrize("place", PLACES)
-@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize(("kind", "place"), pairs([*KINDS], PLACES))
 def test_verify_explain_and_replay(
     tmp_path: Path, kind: str, place: str, run: Callable[..., tuple[int, str]]
 ) -> None:
@@ -93,7 +92,7 @@ def test_verify_explain_and_replay(
         assert_told(text, found, kind)
 
 
-@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("kind", some([*KINDS], 4))
 def test_rewrite_test_and_the_api(tmp_path: Path, kind: str, run: Callable[..., tuple[int, str]]) -> None:
     cases = tmp_path / "cases"
     cases.write_text("/index.html 200\n")
@@ -115,7 +114,7 @@ def test_rewrite_test_and_the_api(tmp_path: Path, kind: str, run: Callable[..., 
         assert found.wrong.read_bytes() == before
 
 
-@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("kind", some([*KINDS], 4))
 def test_serve_ends_with_the_message_of_httpd(tmp_path: Path, kind: str) -> None:
     """It names the file, and a line at which httpd stops."""
     found = site(tmp_path / "srv", kind, "include")
@@ -127,17 +126,16 @@ def test_serve_ends_with_the_message_of_httpd(tmp_path: Path, kind: str) -> None
     assert found.wrong.read_bytes() == before
 
 
-@pytest.mark.parametrize("kind", KINDS)
-def test_fmt(tmp_path: Path, kind: str, run: Callable[..., tuple[int, str]]) -> None:
-    for place in PLACES:
-        found = site(tmp_path / place, kind, place)
-        before = found.wrong.read_bytes()
-        for option in ((), ("--check",), ("--diff",)):
-            code, text = run("fmt", *option, found.wrong)
-            assert (code, text.count("\n")) == (2, 1)
-            assert_told(text, found, kind)
-            assert found.wrong.read_bytes() == before
-        assert sorted(path.name for path in found.wrong.parent.iterdir() if "~" in path.name) == []
+@pytest.mark.parametrize(("kind", "place"), pairs([*KINDS], PLACES))
+def test_fmt(tmp_path: Path, kind: str, place: str, run: Callable[..., tuple[int, str]]) -> None:
+    found = site(tmp_path / place, kind, place)
+    before = found.wrong.read_bytes()
+    for option in ((), ("--check",), ("--diff",)):
+        code, text = run("fmt", *option, found.wrong)
+        assert (code, text.count("\n")) == (2, 1)
+        assert_told(text, found, kind)
+        assert found.wrong.read_bytes() == before
+    assert sorted(path.name for path in found.wrong.parent.iterdir() if "~" in path.name) == []
 
 
 @pytest.mark.parametrize("kind", ["elf", "unclosed", "misspelled"])

@@ -7,6 +7,7 @@ import shlex
 import shutil
 import subprocess
 import sys
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -247,7 +248,7 @@ def test_what_stops_24_comes_before_its_test(site: Path) -> None:
     for name in ("old.conf", "new.conf"):
         (site / "conf" / name).write_text(text + foreign)
     _status, output = run(["verify", "conf/old.conf", "conf/new.conf"], site)
-    assert "C06 conf/new.conf" in output, output
+    assert "  C06 foreign-modules  conf/new.conf:18  Is modules/mod_frontpage.so built for 2.4?\n" in output
     assert line_of(output, "Next")[0] == "check", output
 
 
@@ -274,10 +275,10 @@ def test_a_file_that_is_missing_is_no_matter_of_a_check(site: Path) -> None:
     (site / "conf/httpd.conf").write_text(f"{TEXT.format(root=site)}{lines}")
     status, output = run(["ctl", "configtest", "-d", str(site)], site)
     assert status == 1, output
-    assert line_of(output, "Next") == ["ctl", "configtest", "-d", str(site)]
-    assert "First: put what is named above in its place" in output
+    assert line_of(output, "Next") == ["serve", str(site)]
+    assert "First: put what is named above in its place, or serve without it" in output
     (site / "none").mkdir()
-    assert run(line_of(output, "Next"), site)[0] == 0
+    assert run(["ctl", "configtest", "-d", str(site)], site)[0] == 0
 
 
 def test_the_real_server_takes_the_last_command(site: Path) -> None:
@@ -318,21 +319,63 @@ def test_every_command_finds_the_server_below_a_directory(site: Path, tmp_path: 
         assert status == 0, output
 
 
+def walk(words: list[str], cwd: Path) -> Iterator[list[str]]:
+    """Run a command and those that follow it; yield the words of each, without that of one that serves."""
+    seen = []
+    while words and words[0] != "serve":
+        assert words not in seen, seen  # a loop
+        seen.append(words)
+        yield words
+        status, output = run(words, cwd)
+        assert status in (0, 1, 3), output
+        following = [line.removeprefix("Next: ") for line in output.splitlines() if line.startswith("Next: ")]
+        assert len(set(following)) <= 1, output
+        program, *words = shlex.split(following[-1]) if following else [""]
+        if program != "whimbrel":
+            return
+
+
+LOGGED = '192.0.2.1 - - [10/Oct/2026:13:55:36 -0700] "GET / HTTP/1.1" 404 20\n'
+
+
+@pytest.mark.parametrize("where", ["in place", "out", "image", "no user"])
+def test_the_next_commands_lead_from_a_check_to_the_start(site: Path, where: str, tmp_path: Path) -> None:
+    """No command comes twice, each works as it is printed, and the server's own logs are replayed."""
+    text = (site / "conf/httpd.conf").read_text().replace("DefaultType None", "FileETag None\nOptions None")
+    log = "LoadModule log_config_module modules/mod_log_config.so\nCustomLog logs/access_log common\n"
+    user = "User nobody-has-this-name\n" if where == "no user" else ""
+    (site / "conf/httpd.conf").write_text(f"{text}{log}{user}")
+    (site / "logs/access_log").write_text(LOGGED)
+    first = ["check", str(site)]
+    if where == "image":
+        image = tmp_path / "image"
+        place = image / str(site)[1:]
+        shutil.copytree(site, place)
+        first = ["check", str(place)]
+    elif where == "out":
+        first = ["upgrade", str(site), "--out", str(tmp_path / "new")]
+    commands = [words[0] if words[0] != "ctl" else words[1] for words in walk(first, tmp_path)]
+    steps = [] if where == "out" else ["check", "upgrade"]
+    expected = [*steps, "upgrade", "verify", "replay"]
+    assert commands[: len(expected)] == expected, commands
+    assert commands[len(expected) :] == (["configtest"] if where in ("in place", "out") else []), commands
+
+
 def test_what_follows_a_replay() -> None:
-    """The first change that is not cosmetic is explained; without one all requests are compared."""
+    """The first change that is not cosmetic is explained; without one the server is tested or served."""
     old, new = Path("old dir"), Path("new")
     cosmetic = {ChangeKey("vary", rule="C30"): Change(requests=1, examples=["GET http://a/x from 10.0.0.1"])}
     tally = Tally(requests=1, changes=cosmetic)
     quiet = Summary("o", "n", (), tally, dialects=("2.2", "2.4"))
-    assert after_replay(quiet, old, new) == "Next: whimbrel verify 'old dir' new\n"
-    assert after_replay(quiet, None, new) == ""
+    assert after_replay(quiet, old, new, "a test") == "Next: a test\n"
+    assert after_replay(quiet, None, new, "a test") == "Next: a test\n"
     example = "POST http://a:8080/y?z from 10.0.0.2, User-Agent: x"
     tally.changes[ChangeKey("status 200 -> 403")] = Change(requests=1, examples=[example])
     words = "explain 'http://a:8080/y?z' new --from 10.0.0.2 --method POST --dialect 2.4 --diff"
-    assert after_replay(quiet, old, new) == f"Next: whimbrel {words} 'old dir@2.2'\n"
-    assert after_replay(quiet, None, new) == f"Next: whimbrel {words} 2.2\n"
+    assert after_replay(quiet, old, new, "") == f"Next: whimbrel {words} 'old dir@2.2'\n"
+    assert after_replay(quiet, None, new, "") == f"Next: whimbrel {words} 2.2\n"
     failed = Summary("o", "n", (), Tally(), ("n: bad",), dialects=("2.2", "2.4"))
-    assert after_replay(failed, old, new) == "Next: whimbrel check new\n"
+    assert after_replay(failed, old, new, "") == "Next: whimbrel check new\n"
 
 
 def test_what_an_upgrade_has_written_is_no_text_of_2_2(site: Path) -> None:
@@ -358,7 +401,7 @@ def test_what_an_upgrade_has_written_is_no_text_of_2_2(site: Path) -> None:
         assert "not decided" in ready and "--backups" in ready, output
     status, output = run(["replay", "log", "--new", new, "--backups"], site)
     assert status == 0 and "Nothing changes." in output and "before the upgrade" in output, output
-    assert line_of(output, "Next")[:2] == ["verify", "--backups"]
+    assert line_of(output, "Next") == ["ctl", "configtest", "-d", str(site)]
     status, output = run(["replay", "log", "--old", "old.conf", "--new", new, "--backups"], site)
     assert status == 2 and "--old" in output
     run(["upgrade", "--undo", "-d", str(site)], site)
@@ -374,7 +417,9 @@ def test_a_change_that_opens_access_comes_first_and_is_explained_next() -> None:
     }
     summary = Summary("o", "n", (), Tally(requests=8, changes=changes), dialects=("2.2", "2.4"))
     assert [change for _, change in summary.changes] == [opened, many]
-    assert after_replay(summary, Path("o"), Path("n")).startswith("Next: whimbrel explain http://a/opened n ")
+    assert after_replay(summary, Path("o"), Path("n"), "").startswith(
+        "Next: whimbrel explain http://a/opened n "
+    )
 
 
 def test_access_that_a_copy_opens_is_explained_next(site: Path, tmp_path: Path) -> None:

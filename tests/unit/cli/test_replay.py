@@ -107,4 +107,6 @@ def test_what_is_to_decide_about_the_new_text_stands_against_ready(tmp_path: Pat
     old, new = (str(tmp_path / name / "httpd.conf") for name in ("old", "new"))
     found = run("-", "--old", old, "--new", new, "-j", "1", stdin=line("/x").encode())
     first = found.stdout.splitlines()[0]
-    assert first == ("ready for 2.4: no: to decide: 1 finding at 1 place: C06 httpd.conf:3")
+    assert first == "ready for 2.4: no: to decide: 1 finding at 1 place"
+    question = "  C06 foreign-modules  httpd.conf:3  Is modules/mod_frontpage.so built for 2.4?\n"
+    assert found.stdout.count(f"to decide: 1 finding at 1 place\n{question}      yes: # whimbrel: ign") == 2

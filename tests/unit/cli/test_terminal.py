@@ -16,6 +16,7 @@ from importlib import import_module
 from pathlib import Path
 
 import pytest
+from tests.support.samples import some
 from typer.testing import CliRunner
 
 from whimbrel.cli import terminal
@@ -156,7 +157,7 @@ def whole_run(*words: str) -> subprocess.CompletedProcess[bytes]:
     return done
 
 
-@pytest.mark.parametrize("words", [["check"], ["check", "--format", "json"]])
+@pytest.mark.parametrize("words", some([["check"], ["check", "--format", "json"]], 1))
 def test_a_reader_that_ends_changes_no_exit_code(undecided: Path, words: list[str]) -> None:
     words = [*words, str(undecided)]
     whole = whole_run(*words)
@@ -167,7 +168,7 @@ def test_a_reader_that_ends_changes_no_exit_code(undecided: Path, words: list[st
     assert (done.returncode, done.stderr) == (whole.returncode, whole.stderr)
 
 
-@pytest.mark.parametrize("closed", [(1,), (2,), (0, 1, 2)])
+@pytest.mark.parametrize("closed", some([(0, 1, 2), (1,), (2,)], 1))
 def test_closed_standard_files(undecided: Path, closed: tuple[int, ...]) -> None:
     """`>&-` of a shell: there is no traceback, and no file of the command has the number of an output."""
     before = undecided.read_bytes()

@@ -79,6 +79,18 @@ def test_a_line_that_stops_the_new_server_comes_first(root: Path, line: str, *, 
     assert "does not start here" not in run(new, old)[1]
 
 
+def test_a_user_that_is_not_here_is_named_once(root: Path) -> None:
+    """The first line says that no server starts here; what is not known says it of other lines alone."""
+    module = "LoadModule unixd_module modules/mod_unixd.so\n"
+    lines = f"{module}User nobody-has-this-name\nGroup nobody-has-this-name\n"
+    old, new = (write(root, f"{name}.conf", f"Redirect /a /{name}\n{lines}") for name in "bc")
+    _code, output = run(old, new)
+    assert output.startswith(f"new (2.4) does not start here: {new}:10: bad user name nobody-has-this-name\n")
+    assert output.count("bad user name") == 1 and output.count("bad group name") == 1
+    page = run(old, new, "--format", "html")[1]
+    assert page.count("bad user name") == 1
+
+
 @pytest.mark.parametrize("shape", ["json", "sarif", "html", "text"])
 def test_formats(root: Path, shape: str) -> None:
     old, new = write(root, "a.conf", "Redirect /a /b\n"), write(root, "b.conf", "Redirect /<a> /c\n")
@@ -141,7 +153,7 @@ def test_what_check_leaves_to_a_person_is_in_the_sentence(tmp_path: Path) -> Non
         f'DocumentRoot "{tmp_path}/htdocs"\n{loads}{options}{rule}'
     )
     for name, text, sentence in (
-        ("new.conf", rule, "to decide: 1 finding at 1 place: R01 conf/new.conf:16"),
+        ("new.conf", rule, "to decide: 1 finding at 1 place"),
         ("reviewed.conf", reviewed, ""),
         # the answers show a handler that is missing on both sides
         ("handler.conf", f"{reviewed}<Location /status>\nSetHandler server-status\n</Location>\n", ""),
@@ -150,3 +162,7 @@ def test_what_check_leaves_to_a_person_is_in_the_sentence(tmp_path: Path) -> Non
         output = CliRunner().invoke(app, [str(old), new]).output
         ready = next(line for line in output.splitlines() if line.startswith("ready for 2.4: "))
         assert (sentence in ready) and ("to decide" in ready) is bool(sentence), output
+        asked = (
+            "  R01 unsafe-urls  conf/new.conf:16  May URLs of `^/old/(.*)$` get 403 where a question mark "
+        )
+        assert (asked in output) is bool(sentence), output

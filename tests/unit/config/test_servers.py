@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from whimbrel.config.servers import named_server, server_at, why_no_server
+from whimbrel.config.servers import named_server, server_at, server_of, why_no_server
 
 
 @pytest.mark.parametrize(
@@ -43,6 +43,22 @@ def test_a_copy_of_a_debian_directory_without_its_links_is_a_server(tmp_path: Pa
     (tmp_path / "envvars").write_text("export APACHE_LOCK_DIR=/var/lock/apache2\n")
     found = server_at(str(tmp_path))
     assert found is not None and found.root == str(tmp_path)
+
+
+@pytest.mark.parametrize("line", ["Include {}", 'Include "/etc/apache2/{}"', "IncludeOptional {}/*.conf"])
+@pytest.mark.parametrize("name", ["ports.conf", "sites-enabled", "conf.d"])
+def test_a_small_debian_tree_is_a_server_by_what_it_includes(line: str, name: str, tmp_path: Path) -> None:
+    """No ServerRoot, no envvars, no links to modules: apache2.conf and a file that it reads are there."""
+    main = tmp_path / "apache2.conf"
+    main.write_text(f"Include mods-enabled/*.load\nUser www-data\n{line.format(name)}\n")
+    assert server_at(str(tmp_path)) is None
+    (tmp_path / name).mkdir()
+    for text in (main.read_text(), main.read_text().partition("\n")[2]):
+        main.write_text(text)
+        (tmp_path / "httpd.conf").touch()  # Debian's file for users, which may be empty
+        found = server_at(str(tmp_path))
+        assert found is not None and (found.root, found.path) == (str(tmp_path), str(main))
+        assert server_of(str(tmp_path), "").path == str(main)
 
 
 def test_a_directory_called_conf_belongs_to_the_root_above(tmp_path: Path) -> None:

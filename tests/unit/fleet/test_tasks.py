@@ -17,6 +17,7 @@ from whimbrel.cli import check, upgrade, verify
 from whimbrel.fleet.model import FleetReport, ServerResult
 from whimbrel.fleet.servers import NO_NEW, FleetServer
 from whimbrel.fleet.tasks import CheckTask, FleetTask, UpgradeTask, VerifyTask, work
+from whimbrel.report.model import UNREAD
 from whimbrel.upgrade.check.check import Selection
 from whimbrel.upgrade.model import UpgradeOptions
 from whimbrel.upgrade.source.named_sources import ConfigArguments
@@ -66,6 +67,22 @@ def test_a_row_counts_as_the_report_of_its_server(tree: Path) -> None:
     assert row == alone
 
 
+def test_a_row_has_the_counts_of_the_report_of_its_server(tree: Path) -> None:
+    """What needs a decision counts as what needs a review does; text that was not read has a column."""
+    main = tree / "conf/httpd.conf"
+    more = "SSLProxyEngine on\nRewriteEngine on\nRewriteRule ^/(.*)$ /b/$1\nInclude conf/none.conf\n"
+    main.write_text(f"{main.read_text()}{more}")
+    document, _code = alone(check.app, str(tree), "--format", "json")
+    counts = document["counts"]
+    assert counts["to_decide"] > 1 and counts["unread"], counts
+    for task in (CHECK, UPGRADE):
+        result = run(task, tree)
+        assert (result.review, result.by_effect()[UNREAD]) == (counts["to_decide"], counts["unread"]), task
+        assert (result.files, result.lines) == (len(document["files"]), document["lines"])
+    result = run(CHECK, tree)
+    assert sum(one.count for one in result.rules) == counts["findings"] + counts["notes"]
+
+
 def test_files_that_no_include_reads_are_not_counted(tree: Path) -> None:
     (tree / "lone.conf").write_text("MaxClients 5\n<Limit GET>\nOrder allow,deny\n</Limit>\nSSLMutex none\n")
     document, _code = alone(check.app, str(tree), "--format", "json")
@@ -75,7 +92,7 @@ def test_files_that_no_include_reads_are_not_counted(tree: Path) -> None:
     assert (result.files, result.lines) == (len(document["files"]) - 1, document["lines"])
     assert document["lone_files"] == {"lone.conf": 5}
     assert {one["file"] for one in document["findings"] if one["lone_file"]} == {"lone.conf"}
-    assert result.review == sum(one["needs_review"] for one in document["findings"] if not one["lone_file"])
+    assert result.review == document["counts"]["to_decide"]
 
 
 def test_a_main_file_is_its_server(tree: Path) -> None:

@@ -113,8 +113,8 @@ KNOWLEDGE
     GET /x
     GET /y
 
-80 requests have the status that was logged (5.33 %)
-    9 requests: logged 404, now 200
+80 requests have the status that was logged (5.33 %); 5 were not run
+    9 requests: logged 404, both versions answer 200
     4 requests: logged 200, now 403: GET /x
 {ANSWER}"""
 
@@ -198,3 +198,10 @@ def test_all_of_the_json() -> None:
             ],
         },
     }
+
+
+def test_what_is_cosmetic_is_no_other_answer() -> None:
+    tally = Tally(lines=3, requests=3)
+    tally.change(ChangeKey("vary", rule="C30")).requests = 2
+    text = text_of(Summary("old", "new", ("log",), tally))
+    assert "3 requests: none is answered otherwise, but for 2 in what is cosmetic (C30)\naccess: no l" in text

@@ -8,6 +8,7 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
+from tests.support.samples import amount
 from tests.unit.explain.explained_site import CONF
 from tests.unit.replay.replayed_site import NEW, NOW, line, replayer_of, work_of, write_log
 
@@ -321,7 +322,7 @@ def test_requests_with_one_template_have_the_outcomes_of_fresh_sides(tmp_path: P
     new = ("2.4", TEMPLATED.format(denied="Require all denied", old="/b", name="longer"))
     replayer = plain_replayer(tmp_path, old, new)
     paths = ["/old/{}", "/moved/b/{}", "/moved/{}", "/away/{}", "/closed/{}", "/none-{}", "/{}/b/{}"]
-    for number in range(4):
+    for number in range(amount(2, 4)):
         lines = [line(path.format(f"name-{number}", "more"), status=299) for path in paths]
         together = [replayed(replayer, each) for each in lines]
         apart = [replayed(Replayer(replayer.work, (replayer.old, replayer.new)), each) for each in lines]

@@ -41,8 +41,15 @@ RewriteRule ^/w/(.*)$ /wiki/$1 [R=301,L]
 </Directory>
 """
 STOP = "2.4 does not start: conf/httpd.conf:5: mod_authz_default is gone"
-DECIDE = "to decide: 1 finding at 1 place: R01 conf/httpd.conf:14"
+DECIDE = "to decide: 1 finding at 1 place"
+QUESTION = "May URLs of `^/w/(.*)$` get 403 where a question mark (%3f) enters the new path?"
+ASKED = f"R01 unsafe-urls  conf/httpd.conf:14  {QUESTION}"
 RECORD = "# whimbrel: ignore[R01]"
+ANSWERS = (
+    f"yes: {RECORD} above the line records it",
+    "no, they are in use: add UnsafeAllow3F (whimbrel upgrade --unsafe-flags)",
+)
+BELOW = [f"  {ASKED}", f"      {'; '.join(ANSWERS)}"]
 
 
 @pytest.fixture
@@ -71,22 +78,25 @@ def top_of(page: str) -> str:
 
 def test_a_check_begins_and_ends_with_the_answer(site: Path) -> None:
     lines = run(check.app, site).splitlines()
-    assert lines[0] == STOP and lines[1] == DECIDE and RECORD in lines[2] and lines[3].startswith("access: ")
-    assert f"Next: whimbrel upgrade {site}" in lines[:6] and lines[-1] == f"Next: whimbrel upgrade {site}"
-    assert lines[-5:-3] == [STOP, DECIDE]
+    assert lines[:4] == [STOP, DECIDE, *BELOW] and lines[4].startswith("access: ")
+    assert f"Next: whimbrel upgrade {site}" in lines[:7] and lines[-1] == f"Next: whimbrel upgrade {site}"
+    assert lines[-6:-2] == [STOP, DECIDE, *BELOW]
 
 
 def test_the_json_of_a_check_names_what_is_to_decide(site: Path) -> None:
     found = json.loads(run(check.app, site, "--format", "json"))
     assert found["stop"] == STOP and found["next"] == f"whimbrel upgrade {site}"
-    assert found["to_decide"] == [{"rule": rule, "places": ["conf/httpd.conf:14"]} for rule in ("R01",)]
+    assert found["to_decide"] == [
+        {"rule": "R01", "places": ["conf/httpd.conf:14"], "question": QUESTION, "answers": list(ANSWERS)}
+    ]
 
 
 def test_the_page_of_a_check_names_the_stop_and_filters_what_needs_review(site: Path) -> None:
     page = run(check.app, site, "--format", "html")
     assert '<span class="badge" data-risk="breaks">2.4 does not start</span>' in page
     top = top_of(page)
-    assert "conf/httpd.conf:5: mod_authz_default is gone" in top and DECIDE in top and RECORD in top
+    assert "conf/httpd.conf:5: mod_authz_default is gone" in top and DECIDE in top
+    assert f"{QUESTION} conf/httpd.conf:14 R01 unsafe-urls {'; '.join(ANSWERS)}" in top
     assert re.search(r'data-filter="review"[^>]*><b>1</b><span>to decide</span>', page)
     assert len(re.findall(r"<article [^>]* data-review", page)) == 1
 
@@ -102,8 +112,8 @@ def test_an_upgrade_begins_and_ends_with_the_answer(site: Path) -> None:
     lines = run(upgrade.app, site, "--no-verify").splitlines()
     ready = f"ready for 2.4: not yet: {DECIDE}"
     first = next(at for at, line in enumerate(lines) if line == ready)
-    assert RECORD in lines[first + 1]
-    assert lines[-2:] == [ready, f"Next: whimbrel upgrade --write --no-verify {site}"]
+    assert lines[first + 1 : first + 3] == BELOW
+    assert lines[-4:] == [ready, *BELOW, f"Next: whimbrel upgrade --write --no-verify {site}"]
     assert not any(
         line.startswith("Order, Allow, Deny and Satisfy need") for line in lines
     )  # it settles that
@@ -120,7 +130,9 @@ def test_a_comparison_begins_with_its_verdict_and_its_page_has_the_next_command(
     main.write_text(main.read_text().replace("Require ip 10.2", "Require all granted"))
     lines = run(verify.app, site, new).splitlines()
     assert lines[0] == "old (2.2) and new (2.4): different"
-    assert lines[1] == "ready for 2.4: no: 1 cause of access that differs" and lines[1] in lines[-3:]
+    assert lines[1] == "ready for 2.4: no: 1 cause of access that differs" and lines[1] in lines[-6:]
+    below = [DECIDE, *(line.replace("conf:14", "conf:16") for line in BELOW)]
+    assert lines[2:5] == below == lines[-4:-1] and "to decide" not in lines[1]
     command = lines[-1].removeprefix("Next: ")
     assert command.startswith("whimbrel ")
     top = top_of(run(verify.app, site, new, "--format", "html"))
@@ -140,7 +152,8 @@ def test_a_replay_begins_and_ends_with_its_answer(site: Path, tmp_path: Path) ->
     assert lines[0].startswith("ready for 2.4: no: 1 of 2 requests")
     assert lines[1] == "2 requests: 1 changes its status, 0 otherwise"
     assert lines[2] == "access: 1 request gains it, 0 lose it"
-    assert lines[-4:-1] == lines[:3] and lines[-1].startswith("Next: whimbrel explain ")
+    assert lines[3] == DECIDE and lines[4].strip().startswith("R01 ")
+    assert lines[-7:-1] == lines[:6] and lines[-1].startswith("Next: whimbrel explain ")
     assert not any(line.strip().startswith("hosts: -") for line in lines)
     assert "Next: whimbrel explain " in top_of(run(replay.app, *sides, "--format", "html"))
 
@@ -190,8 +203,8 @@ def test_the_name_of_a_file_is_no_command_of_an_answer(site: Path) -> None:
         text = run(*words)
         assert "conf/a\\x0a::error::\\x1b[2J.inc:1" in text and "\x1b" not in text
         assert not any(line.startswith("::") for line in text.splitlines())
-    answer = [line for line in run(check.app, site, "--format", "github").splitlines() if "to decide" in line]
-    assert answer and "\\x0a::error::" in answer[0]
+    answer = [line for line in run(check.app, site, "--format", "github").splitlines() if "  C06 " in line]
+    assert len(answer) == 1 and "\\x0a::error::" in answer[0]
 
 
 def test_each_finding_is_counted_once_in_text_json_and_page(site: Path) -> None:
@@ -206,7 +219,7 @@ def test_each_finding_is_counted_once_in_text_json_and_page(site: Path) -> None:
     words = f"({four[0]} fixed by upgrade, 3 to decide)"
     text = run(check.app, site)
     assert f"{numbers['findings']} findings {words}" in text
-    assert "to decide: 3 findings at 3 places: C06" in text
+    assert "to decide: 3 findings at 3 places\n  C06" in text
     assert f"; {four[0]} fixed by upgrade; 3 to decide" in unescape(run(check.app, site, "--format", "html"))
 
 
@@ -215,8 +228,11 @@ def test_a_comment_that_keeps_a_change_out_says_so(site: Path) -> None:
     main = site / "conf/httpd.conf"
     main.write_text(main.read_text().replace("FileETag None\n", ""))
     text = run(check.app, site)
-    assert "with # whimbrel: ignore[C11] upgrade does not write `FileETag INode MTime Size`" in text
-    assert "ignore[C11," not in text and "ignore[R01]" in text
+    answers = (
+        "yes: upgrade writes FileETag INode MTime Size; no: # whimbrel: ignore[C11] above the line; every "
+    )
+    assert f"Do ETags need the inode, as in 2.2, which reveals it?\n      {answers}" in text
+    assert ANSWERS[0] in text
 
 
 def test_a_text_that_22_refuses_too_says_which_line_stops_which_version(site: Path) -> None:

@@ -6,6 +6,7 @@ The format stands in upgrade/documents/README.md.
 from __future__ import annotations
 
 import re
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -22,6 +23,8 @@ from tests.unit.upgrade.examples import (
 )
 
 import whimbrel.upgrade
+from whimbrel.report.decisions import open_questions
+from whimbrel.report.entries import entry_of
 from whimbrel.upgrade.check.fixpoint import upgrade
 from whimbrel.upgrade.rule import Rule
 from whimbrel.upgrade.rules import all_rules
@@ -83,6 +86,36 @@ def test_an_example_holds(rule: Rule, example: Example, tmp_path: Path) -> None:
     assert not upgrade(read_config_tree(sources(example.before, tmp_path, defines), asked), [rule]).files, (
         "a second time changes something"
     )
+
+
+@pytest.mark.parametrize(
+    ("rule", "example"),
+    [one for one in EXAMPLES if not one[1].silent],
+    ids=[f"{rule.number}: {example.title}" for rule, example in EXAMPLES if not example.silent],
+)
+def test_what_is_to_decide_is_a_question_whose_comment_answers_it(
+    rule: Rule, example: Example, tmp_path: Path
+) -> None:
+    result = upgraded(example, rule, tmp_path)
+    found = open_questions(entry_of(finding, str(tmp_path)) for finding in result.findings)
+    recorded = set()
+    for one in found:
+        is_task = [answer.partition(": ")[0] for answer in one.answers] == ["do"]
+        assert one.text.endswith("?") is not is_task, one
+        assert is_task or len(one.answers) == 2, one
+        if f"# whimbrel: ignore[{one.rule}] above the line" in "; ".join(one.answers):
+            recorded.update((one.rule, *place.rsplit(":", 1)) for place in one.places)
+    files = {path: text.splitlines() for path, text in example.before.items()}
+    for number, path, line in sorted(recorded, key=lambda place: -int(place[2])):
+        files[path].insert(int(line) - 1, f"# whimbrel: ignore[{number}]")
+    answered = replace(example, before={path: "\n".join([*lines, ""]) for path, lines in files.items()})
+    again = upgraded(answered, rule, tmp_path)
+    left = open_questions(entry_of(finding, str(tmp_path)) for finding in again.findings)
+    assert {(one.rule, one.text) for one in left} == {
+        (one.rule, one.text)
+        for one in found
+        if not any((one.rule, *p.rsplit(":", 1)) in recorded for p in one.places)
+    }
 
 
 @pytest.mark.parametrize("name", FILES)

@@ -142,3 +142,11 @@ def test_handlers_count_where_one_answered(status: int, is_compared: bool) -> No
 def test_what_a_back_end_must_fulfil_is_compared() -> None:
     found = compare(Answer(200, back_end="a"), Answer(200, back_end="b"))
     assert found is not None and found.names == ("demands on the back end",)
+
+
+def test_the_order_of_vary_says_nothing() -> None:
+    """A cache reads the names as a set (RFC 9110, 12.5.5), on a line of each or all on one."""
+    old = Answer(200, (("Vary", "User-Agent,Accept-Encoding"),))
+    assert compare(old, Answer(200, (("Vary", "accept-encoding"), ("Vary", "User-Agent")))) is None
+    found = compare(old, Answer(200, (("Vary", "User-Agent"),)))
+    assert found is not None and str(found) == "vary: accept-encoding,user-agent -> user-agent"

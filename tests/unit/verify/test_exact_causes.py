@@ -7,8 +7,9 @@ from pathlib import Path
 import pytest
 from tests.unit.verify.sites import make_root, side
 
+from whimbrel.verify import exact_causes as module
 from whimbrel.verify.causes import Causes
-from whimbrel.verify.config_lines import SideLines
+from whimbrel.verify.config_lines import ConfigLine, SideLines
 from whimbrel.verify.coverage.without_line import RemovalBudget
 from whimbrel.verify.exact_causes import ExactCauses, _paired
 from whimbrel.verify.located_causes import NOT_FOUND, UNCHECKED
@@ -152,3 +153,35 @@ def test_small_bodies_are_a_cosmetic_change_and_come_last(tmp_path: Path) -> Non
     assert found[-1].rule == "C30" and found[-1].cause.old
     names = {name for one in found[-1].examples for name in one.difference.names}
     assert names <= {"vary", "content-encoding", "body"}
+
+
+def test_sides_that_were_tried_are_not_loaded_again(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The direct path loads each whenever it is asked; the budget counts each time on both paths."""
+    load, take = module.side_without, module._Spent.take
+    loaded: list[object] = []
+    spent: list[int] = []
+
+    def counted(one: Side, lines: tuple[ConfigLine, ...]) -> Side | None:
+        loaded.append(lines)
+        return load(one, lines)
+
+    def taken(self: module._Spent, lines: int) -> None:
+        spent.append(lines)
+        take(self, lines)
+
+    monkeypatch.setattr(module, "side_without", counted)
+    monkeypatch.setattr(module._Spent, "take", taken)
+    rules = "RewriteEngine On\nRewriteRule ^/a9 /index.html\nAddType text/x-old .html\n"
+    found = []
+    for kept in (1, 16):
+        monkeypatch.setattr(module, "MAX_WITHOUT", kept)
+        root = tmp_path / str(kept)
+        shown = [
+            (str(group.cause).replace(str(root), ""), group.reason, group.count)
+            for group in groups(root, CHARSET + DEFLATE + rules, DEFLATE)
+        ]
+        found.append((shown, len(spent), len(loaded)))
+        spent.clear()
+        loaded.clear()
+    assert found[0][0] == found[1][0]
+    assert found[0][2] <= found[0][1] and found[1][2] < found[0][2]

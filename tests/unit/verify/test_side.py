@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import gc
 import os
 from pathlib import Path
 
 import pytest
 from tests.unit.verify.sites import make_root, side
 
+from whimbrel.engine.request import Request
 from whimbrel.verify.answer import DECIDES
 from whimbrel.verify.probe import Probe, ProbeUser
 
@@ -153,3 +155,34 @@ def test_the_load_of_the_machine_does_not_tell_answers_apart(
     assert answers[0].status == 200
     assert answers[0].body == answers[1].body
     assert answers[0].field("x-load") == answers[1].field("x-load")
+
+
+RULES = """RewriteEngine On
+RewriteCond %{QUERY_STRING} a
+RewriteRule ^/old/(.*)$ /$1 [PT]
+RewriteRule ^/gone - [G,E=A:b]
+RewriteRule !^/index /none
+"""
+
+
+def test_an_answer_does_not_depend_on_the_steps_that_are_kept(root: Path) -> None:
+    found = side(root, "new", RULES, "2.4")
+    for target in ("/", "/old/index.html?a", "/old/index.html", "/gone", "/index.html"):
+        traced = found.checked(probe(target))[0]
+        steps = found.runtime.steps
+        assert found.answer(probe(target)) == traced and steps and not found.runtime.steps
+
+
+def test_a_request_ends_with_its_answer(root: Path) -> None:
+    """A cycle would keep it until a collection."""
+    found = side(root, "new", RULES, "2.4")
+    found.answer(probe("/none"))
+    gc.collect()
+    gc.disable()
+    try:
+        for target in ("/none", "/", "/gone", "/index.html"):
+            found.answer(probe(target))
+        left = sum(type(one) is Request for one in gc.get_objects())
+    finally:
+        gc.enable()
+    assert left <= 1  # an engine may keep the last one

@@ -31,11 +31,6 @@ def authn_provider(words: list[str], around: CheckContext) -> str | None:
     return None
 
 
-def has_socache(name: str, around: CheckContext) -> bool:
-    """Return True if a loaded module provides the shared object cache *name*."""
-    return f"socache_{SOCACHE.get(name)}_module" in around.loaded
-
-
 MIN_SEGMENT = 8192
 MAX_SEGMENT = {"2.2": 67108864, "2.4": 4294967295}
 

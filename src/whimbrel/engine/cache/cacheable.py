@@ -13,9 +13,7 @@ from whimbrel.http.syntax.head import Head
 
 
 def is_cacheable_head(head: Head) -> bool:
-    """Return True if all that a head means is in its fields: no error, no body, no expectation, no fragment
-    before a query.
-    """
+    """Return True if all of a head is in its fields: no error, body, expectation, or odd fragment."""
     return (
         not (
             head.error is not None
@@ -33,9 +31,7 @@ def is_cacheable_head(head: Head) -> bool:
 
 
 def _has_cacheable_body(r: Request, response: Response) -> bool:
-    """Return True if the body is bytes or one unmodified file, and a rebuilt body comes from the handler
-    alone.
-    """
+    """Return True if the body is bytes or one unmodified file, rebuilt by the handler alone."""
     parts = response.parts
     old = not r.connection.is_http2
     if r.body_factory is not None and (r.output_filters or not old):
@@ -78,9 +74,7 @@ def is_last(r: Request, response: Response) -> bool:
 
 
 def served_bounds(r: Request, response: Response) -> tuple[int, int]:
-    """Return the numbers of earlier requests on a connection from which on the response is valid, and no
-    longer is.
-    """
+    """Return the numbers of earlier requests on a connection between which the response is valid."""
     most = r.server_conf(CoreServerConfig).max_keep_alive
     return most if is_last(r, response) else 0, (0 if response.close else most) or 1 << 60
 
@@ -96,9 +90,7 @@ def logs_slot(r: Request, writer: Any) -> bool:
 
 
 def _has_lost_slot(r: Request, slots: tuple[HeadPiece, ...]) -> bool:
-    """Return True if a field that each use has to compute anew is not in the head, because another module
-    changed it.
-    """
+    """Return True if a field that each use computes anew was changed by another module."""
     found = [piece for piece in slots if isinstance(piece, ClockValue)]
     if any(all(value is not piece for piece in found) for value in r.deps.clock_fields):
         return True

@@ -9,10 +9,7 @@ from whimbrel.engine.response import Framing, Response
 
 
 class CachedHeadResponse(Response):
-    """A cached response as the protocols send it: a `Response` whose body is *part*.
-
-    *now* is the time of the request.
-    """
+    """A cached response as the protocols send it: *part* is the body, *now* the request's time."""
 
     __slots__ = ("_connection", "_hit", "_now")
 
@@ -35,7 +32,6 @@ class CachedHeadResponse(Response):
         self.received_at = now
 
     def head(self, date: bytes) -> bytes:
-        """See Response.head."""
         return self._hit[0].template.serialize_head(self._connection.served, date, self._now)
 
     def on_sent(self, count: int, more: int = 0) -> None:

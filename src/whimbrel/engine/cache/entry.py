@@ -144,9 +144,7 @@ class CachedResponse:
             self.ready_tick = tick
 
     def own_data(self, date: bytes) -> bytes:
-        """Return head and body of a ready entry without a Keep-Alive count at *date*, for hits by the same
-        bytes.
-        """
+        """Return head and body of a ready entry without Keep-Alive count at *date*, for the same bytes."""
         if self.data_date is not date:
             self.data = self.template.serialize(0, date, 0.0)
             self.data_date = date

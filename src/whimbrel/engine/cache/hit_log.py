@@ -137,9 +137,7 @@ class HitLog:
         self.own_time = b""
 
     def release_request(self, bare: RawHead) -> None:
-        """Release what later hits do not read: most of the memory of the request and its head; *bare*
-        replaces the head.
-        """
+        """Release what later hits do not read, most of the request and its head, which *bare* replaces."""
         self.head = bare
         r: Request | None = self.request
         while r is not None:
@@ -202,10 +200,7 @@ class HitLog:
         count: int | None = None,
         more: int = 0,
     ) -> None:
-        """Write the lines of a hit by *head*.
-
-        *count* is the number of body bytes (None: all); for *more* see `Response.on_sent`.
-        """
+        """Write the lines of a hit by *head*; *count*: body bytes (None: all); *more*: `Response.on_sent`."""
         engine = self.request.engine
         write = engine.runtime.write_log
         has_all_bytes = not more and (count is None or count == template.size)

@@ -30,8 +30,9 @@ from whimbrel.engine.specialized.budget import LearnedBudget
 from whimbrel.engine.specialized.directories import SpecializedResponses
 from whimbrel.engine.specialized.split_path import LineParts
 from whimbrel.engine.tls import TlsSession
-from whimbrel.http.syntax.head import Head, HeadLimits
+from whimbrel.http.syntax.head import Head
 from whimbrel.http.syntax.head_shape import NO_SHAPE, HeadShapes, Pieces, SplitHead, line_of
+from whimbrel.http.syntax.line_reader import HeadLimits
 
 MAX_BODY: Final = 512 * 1024
 MAX_WEIGHT: Final = 2 * MAX_BODY  # bytes of one response with what belongs to it
@@ -131,9 +132,7 @@ class ResponseCache:
         self.seen.clear()
 
     def note_line(self, line: bytes) -> None:
-        """Account for one more request line in an index; drop the lines of all indexes where they exceed the
-        bound in bytes.
-        """
+        """Account for one more line of an index; drop all indexes' lines beyond the bound in bytes."""
         self._lines_bytes += len(line) + LINE_COST
         if self._lines_bytes > MAX_LINE_BYTES:
             self.forget_lines()
@@ -253,16 +252,11 @@ class CacheIndex:
             index.clear()
 
     def forget_lines(self) -> None:
-        """Drop the request lines; entries that depend on some fields are then found by exact bytes, or not at
-        all.
-        """
+        """Drop the request lines; entries that depend on some fields are then found by exact bytes."""
         self._lines.clear()
 
     def lookup(self, connection: Connection, raw: bytes, limits: HeadLimits, tick: int | None) -> Hit | None:
-        """Return the valid response for the bytes of a head, with the head in pieces; None without one.
-
-        *limits* are those for heads; *tick*: see `Validity.holds`.
-        """
+        """Return the valid response for a head in pieces, or None; *tick*: see `Validity.holds`."""
         cached = self.by_head.get(raw)
         if cached is not None and cached.is_valid(connection, tick):
             return cached, cached.log.own
@@ -270,9 +264,7 @@ class CacheIndex:
         return hit if hit is not None and hit[0].is_valid(connection, tick) else None
 
     def find(self, connection: Connection, raw: bytes, limits: HeadLimits, tick: int | None) -> Hit | None:
-        """Return what `lookup` returns, but not yet validated, for the bytes of a head for which nothing
-        valid is in `by_head`.
-        """
+        """Return what `lookup` does, not yet validated, for a head without a valid entry in `by_head`."""
         if len(raw) > limits.plain:
             return None
         answers = self._answers

@@ -72,7 +72,6 @@ class CachedRequestView:
 
     @property
     def the_request(self) -> str | None:
-        """See Request."""
         return self.head.line if self.any_query else self.request.untracked_line
 
     @property

@@ -47,9 +47,7 @@ class Validity:
         self.tick: int | None = None
 
     def holds(self, connection: Connection, tick: int | None) -> bool:
-        """Return True if the response may answer a request on *connection*; its files are checked once in
-        each *tick* (None: always).
-        """
+        """Return True if it may answer a request on *connection*; files are checked once a *tick*."""
         client = connection.client_ip
         if not self.min_served <= connection.served < self.max_served or (
             self.client is not None and self.client != client
@@ -66,9 +64,7 @@ class Validity:
         return True
 
     def _is_in_same_lists(self, client: str) -> bool:
-        """Return True if *client* is in the same of `address_lists` as the client that the response was built
-        for.
-        """
+        """Return True if *client* is in the same of `address_lists` as the first client."""
         return all(
             (client in addresses) is (self.first_client in addresses) for addresses in self.address_lists
         )

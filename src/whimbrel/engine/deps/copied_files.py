@@ -28,15 +28,12 @@ class CopiedDependencies(Dependencies):
         self._copied = copied
 
     def on_disk(self, path: str, *, follow: bool = True) -> str:
-        """Return the file to open for *path*."""
         return self._copied.on_disk(path, follow=follow)
 
     def stat(self, path: str) -> os.stat_result | None:
-        """As in Dependencies."""
         return self._status(path, follow=True)
 
     def lstat(self, path: str) -> os.stat_result | None:
-        """As in Dependencies."""
         return self._status(path, follow=False)
 
     def opened(self, path: str, info: os.stat_result) -> os.stat_result:

@@ -68,9 +68,7 @@ _clock = time.clock_gettime_ns
 
 
 def file_clock() -> int:
-    """Return the time in nanoseconds that the kernel would stamp on a file that is changed now; it moves in
-    ticks of up to 10 ms.
-    """
+    """Return the nanoseconds that the kernel would stamp on a file now; ticks take up to 10 ms."""
     return _clock(_COARSE)
 
 
@@ -85,16 +83,12 @@ def is_settled(changed: int, clock: int) -> bool:
 
 
 def is_settled_file(info: os.stat_result) -> bool:
-    """Return True if the file's signature will differ after every later change; call it before reading the
-    file.
-    """
+    """Return True if every later change will alter the file's signature; call it before reading."""
     return is_settled(info.st_ctime_ns, file_clock())
 
 
 def error_signature(why: int) -> StatSignature:
-    """Return the signature of a failed stat: None if nothing exists there, else one for the error, which
-    leads to another response.
-    """
+    """Return the signature of a failed stat: None if nothing exists, else one for the error."""
     return None if why in (ENOENT, ENOTDIR) else (FAILED, why, 0, 0, 0, 0)
 
 
@@ -109,9 +103,7 @@ ASSUMED_DIRECTORY: Final = os.stat_result(
 
 
 class FileDependency:
-    """A recorded stat: *path*, whether links are followed, the signature; *tick* is the last tick in which it
-    was unchanged.
-    """
+    """A recorded stat: *path*, links followed or not, signature; *tick*: the last check without change."""
 
     __slots__ = ("follow", "known", "path", "tick")
 
@@ -139,9 +131,7 @@ class TickStatCache:
         self.dependencies: dict[tuple[bytes, bool, StatSignature], FileDependency] = {}
 
     def dependency(self, path: bytes, follow: bool, known: StatSignature) -> FileDependency:
-        """Return the note of a question and its response, the same object for all responses that depend on
-        it.
-        """
+        """Return the note of a question and its response, one object for all responses."""
         key = (path, follow, known)
         dependency = self.dependencies.get(key)
         if dependency is None:
@@ -154,9 +144,7 @@ class TickStatCache:
 
 
 def _question(*, follow: bool) -> Callable[[Dependencies, str], os.stat_result | None]:
-    """`FileView.stat` or `lstat`: a function for each, with `stat_signature` written out in it, since they
-    make up much of what a request costs.
-    """
+    """`FileView.stat` or `lstat`, with `stat_signature` written out: much of a request's cost."""
 
     def question(self: Dependencies, path: str) -> os.stat_result | None:
         name = path.encode("latin-1")
@@ -322,9 +310,7 @@ class Dependencies:
         return info
 
     def is_settled(self, seconds: float) -> bool:
-        """Return True if every file was left alone for a second before *seconds*, and a later change of one
-        shows in its mark.
-        """
+        """Return True if all files were left alone for a second before *seconds*: a change will show."""
         return seconds * 1e9 - self.newest > RACY_WINDOW and is_settled(self.changed, self._begun)
 
     def recorded(self) -> RecordedDependencies:
@@ -402,9 +388,7 @@ class CachedFile:
 
 
 class FileCache:
-    """Cache of small files. Key: path; value: the contents; valid while stat(2) returns the same
-    signature.
-    """
+    """Cache of small files. Key: path; value: contents; valid while stat(2) has the same signature."""
 
     __slots__ = ("_bytes", "_files")
 
@@ -413,9 +397,7 @@ class FileCache:
         self._bytes = 0
 
     def get(self, path: str, info: os.stat_result) -> CachedFile | None:
-        """Return the cached contents of *path*, whose stat result is *info*; None if they are not cached or
-        outdated.
-        """
+        """Return the contents of *path*, whose stat result is *info*; None if not cached or outdated."""
         entry = self._files.get(path)
         if entry is not None and entry.stamp == (
             info.st_mtime_ns,
@@ -428,9 +410,7 @@ class FileCache:
         return None
 
     def put(self, path: str, info: os.stat_result, data: bytes, now: float) -> None:
-        """Store the contents of a file, unless it is large, or so young that a later change may not show in
-        its signature.
-        """
+        """Store a file's contents unless it is large, or so young that a change may not show."""
         if len(data) > MAX_CACHED_FILE or now * 1e9 - info.st_mtime_ns < RACY_WINDOW:
             return
         self._bytes += len(data) + CONTENT_COST

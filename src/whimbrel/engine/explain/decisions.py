@@ -47,9 +47,7 @@ class Decision:
 
 @dataclass(frozen=True, slots=True)
 class MergedSection:
-    """A section or .htaccess file that applies to a request: *written* is its opening line, *place* its
-    location (line 0 of a file).
-    """
+    """A section or .htaccess file that applies: *written* its first line, *place* where it is."""
 
     kind: str
     written: str
@@ -124,9 +122,7 @@ class Tracer:
         describe: Describe,
         parts: Parts = (),
     ) -> Any:
-        """Return *fn* (request first), wrapped as a step of its request's trace; those of *parts* that were
-        not evaluated are recorded as "not asked".
-        """
+        """Return *fn* as a step of its request's trace; unused *parts* are recorded as "not asked"."""
 
         def finish(r: Request, result: object) -> Any:
             trail = trace_of(r)

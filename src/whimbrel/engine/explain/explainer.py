@@ -164,9 +164,7 @@ def _satisfy(r: Request, detail: str) -> str:
 
 
 def _old_lines(r: Request) -> list[Decision]:
-    """Return the Require lines of 2.2, each with True if it applies to the request's method; every module
-    that knows the first word evaluates it.
-    """
+    """Return 2.2's Require lines, each with True if it applies to the request's method."""
     return [
         Decision(
             " ".join(("Require", line.name, *line.words)),
@@ -337,7 +335,6 @@ class TracedHtaccess(HtaccessResolver):
     __slots__ = ()
 
     def layer(self, r: Request, directory: str, rules: HtaccessPolicy, probes: list[Probe]) -> Layer | None:
-        """As in HtaccessResolver."""
         try:
             return super().layer(r, directory, rules, probes)
         except HtaccessError as problem:

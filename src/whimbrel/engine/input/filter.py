@@ -58,7 +58,6 @@ class FilteredBody(RequestBody):
 
     @property
     def ended(self) -> bool:
-        """True if the last byte has arrived."""
         return self.source.ended
 
     @property
@@ -68,7 +67,6 @@ class FilteredBody(RequestBody):
 
     @property
     def buffered(self) -> int:
-        """Number of bytes that have arrived and were not read."""
         return self.source.buffered
 
     def check_announced(self) -> None:

@@ -12,6 +12,7 @@ from whimbrel.config.model import LogSink, Server
 from whimbrel.engine.connection import Connection
 from whimbrel.engine.log.error_log_format import ErrorFormats, LogRecord, log_id
 from whimbrel.engine.log.error_log_line import LogContext, LogLine, enabled, error_line
+from whimbrel.engine.redirect_chain import client_request
 
 if TYPE_CHECKING:
     from whimbrel.engine.request import Request
@@ -35,7 +36,7 @@ class ErrorLog:
         connection = r.connection
         message = LogRecord(line, runtime.now(), runtime.pid, r.server, connection, r)
         self._first_of_connection(message, sink, formats)
-        first = _first(r)
+        first = client_request(r)
         if not first.log_id:
             first.log_id = first.env.get("UNIQUE_ID") or log_id()
             if formats.request:
@@ -78,9 +79,7 @@ class ErrorLog:
         return formats.main is None and not formats.request and not formats.connection
 
     def about_server(self, server: Server, line: LogLine) -> None:
-        """Write a line without client, if the server's LogLevel admits it; for example about a .htaccess
-        file.
-        """
+        """Write a line without client if LogLevel admits it; for example about a .htaccess file."""
         if not enabled(server.config(CoreServerConfig).log_level, line.module, line.level):
             return
         sink, formats = self._of(server)
@@ -120,10 +119,3 @@ class ErrorLog:
             )
             self._known[id(server)] = entry
         return entry
-
-
-def _first(r: Request) -> Request:
-    """Return the request that came from the client."""
-    while (earlier := r.main or r.prev) is not None:
-        r = earlier
-    return r

@@ -27,9 +27,7 @@ from whimbrel.http.syntax.url import escape_errorlog_item
 
 
 class FormatItem(Protocol):
-    """One item of a format: *text* if *letter* is "", else a format letter; *starts*: it begins a
-    new field.
-    """
+    """An item of a format: *text* if *letter* is "", else a letter; *starts*: a new field begins."""
 
     @property
     def letter(self) -> str: ...
@@ -51,9 +49,7 @@ class FormatItem(Protocol):
 
 
 class LogRecord(NamedTuple):
-    """A line with its subject: *connection* and *r* (a request, or the view of a cached one), None if it has
-    none.
-    """
+    """A line with its subject, *connection* and *r* (or the view of a cached one), None without."""
 
     line: LogLine
     now: float
@@ -113,9 +109,7 @@ def _thread(_m: LogRecord, argument: str) -> str:
 
 
 def error_time(now: float, options: str) -> str:
-    """%t: of the *options* ``u`` and ``m`` add a fraction, ``c`` is the ISO form, ``z`` adds the zone; with a
-    ``%`` they are strftime's.
-    """
+    """%t: *options* ``u``, ``m`` add a fraction, ``c`` is ISO, ``z`` the zone, with ``%`` strftime's."""
     moment = datetime.fromtimestamp(now).astimezone()
     if "%" in options:
         return time.strftime(options, time.localtime(now))
@@ -180,9 +174,7 @@ def render(pieces: Sequence[FormatItem], m: LogRecord) -> str | None:
 
 
 class ErrorFormats:
-    """The formats of one server: *main*, None for the default; *more* are lines written once for each
-    connection or request.
-    """
+    """The formats of a server: *main* (None: default); *more*: once per connection or request."""
 
     def __init__(self, main: Sequence[FormatItem] | None, more: dict[str, list[Any]]) -> None:
         self.main = main

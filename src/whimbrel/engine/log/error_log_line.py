@@ -9,34 +9,18 @@ from __future__ import annotations
 
 from whimbrel.base.latin1 import to_bytes
 from whimbrel.base.lazy_dataclasses import dataclass
-from whimbrel.base.static_typing import Final
+from whimbrel.base.static_typing import TYPE_CHECKING, Final, Protocol
 from whimbrel.config.messages import MAX_LINE
 from whimbrel.http.semantics.dates import error_log_time
 from whimbrel.http.syntax.url import escape_errorlog_item
 
-LEVELS: Final = {
-    name: number
-    for number, name in enumerate(
-        (
-            "emerg",
-            "alert",
-            "crit",
-            "error",
-            "warn",
-            "notice",
-            "info",
-            "debug",
-            "trace1",
-            "trace2",
-            "trace3",
-            "trace4",
-            "trace5",
-            "trace6",
-            "trace7",
-            "trace8",
-        )
-    )
-}
+if TYPE_CHECKING:
+    from whimbrel.engine.request import Request
+
+_NAMES: Final = (
+    "emerg alert crit error warn notice info debug trace1 trace2 trace3 trace4 trace5 trace6 trace7 trace8"
+)
+LEVELS: Final = {name: number for number, name in enumerate(_NAMES.split())}
 DEFAULT_LEVEL: Final = LEVELS["warn"]
 DEBUG: Final = LEVELS["debug"]
 
@@ -86,9 +70,7 @@ class LogContext:
 
 
 def enabled(levels: dict[str, int], module: str, level: str) -> bool:
-    """Return True if LogLevel *levels* (module name or "" -> number) let a message of *module* at *level*
-    through.
-    """
+    """Return True if LogLevel *levels* (module or "" -> number) admits *level* of *module*."""
     limit = levels.get(module)
     if limit is None:
         limit = levels.get("", DEFAULT_LEVEL)
@@ -109,3 +91,18 @@ def error_line(line: LogLine, facts: LogContext, *, new: bool) -> bytes:
     tail = f", referer: {escape_errorlog_item(facts.referer)}" if facts.referer else ""
     text = f"{head}{escape_errorlog_item(line.message(new=new))}{tail}"
     return to_bytes(text[:MAX_LINE] + "\n")
+
+
+class ModuleLog(Protocol):
+    """Logs a line about a request: level, AH number ("" without one), text, the system's reason as in APR."""
+
+    def __call__(self, r: Request, level: str, code: str, text: str, cause: str = "") -> None: ...
+
+
+def module_log(module: str) -> ModuleLog:
+    """Return the log of *module*."""
+
+    def log(r: Request, level: str, code: str, text: str, cause: str = "") -> None:
+        r.log(level, text, code=code, module=module, cause=cause)
+
+    return log

@@ -31,9 +31,7 @@ AT_ONCE: Final = (
 
 
 def apply_ranges(r: Request) -> int:
-    """Cut the body to the requested ranges; return the status of the response, 416 if no range is
-    satisfiable.
-    """
+    """Cut the body to the requested ranges; return the status, 416 if none is satisfiable."""
     old = r.plan.dialect.wire_22
     fields = r.headers_out.entries()
     value = range_header(r.headers_in, version22=old)

@@ -11,14 +11,13 @@ from abc import abstractmethod
 from collections.abc import Awaitable
 
 from whimbrel.base.static_typing import TYPE_CHECKING, Any, IntEnum, IntFlag, TypeAlias
-from whimbrel.engine.body import PIECE, Aborted
+from whimbrel.engine.body import PIECE, Aborted, Source
 from whimbrel.registry.module import Reads
 
 if TYPE_CHECKING:
-    from whimbrel.engine.body import Source
     from whimbrel.engine.request import Request
 
-    Begun: TypeAlias = "Transform | Source | None"
+Begun: TypeAlias = "Transform | Source | None"
 
 
 class FilterError(Aborted):

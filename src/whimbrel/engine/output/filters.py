@@ -7,7 +7,17 @@ from collections.abc import Callable
 from functools import partial
 from typing import TYPE_CHECKING, Final
 
-from whimbrel.engine.body import PIECE, Aborted, JoinedSource, Part, Source, content, is_complete, size_of
+from whimbrel.engine.body import (
+    PIECE,
+    Aborted,
+    FlushingSource,
+    JoinedSource,
+    Part,
+    Source,
+    content,
+    is_complete,
+    size_of,
+)
 from whimbrel.engine.coroutines import yield_to_loop
 from whimbrel.engine.output.filter import FilterError, FilterType, OutputFilter, Transform
 from whimbrel.engine.request import Request
@@ -22,10 +32,7 @@ MAX_GATHERED: Final = 256 * 1024
 
 
 async def run_output_filters(r: Request, *, after_head: bool = False) -> None:
-    """Run the output filters of *r* on `r.body`, in order.
-
-    *after_head* selects those behind httpd's header filter; they see a body whose framing is decided.
-    """
+    """Run the filters of *r* on `r.body`; *after_head*: those behind httpd's header filter."""
     for each in r.output_filters:
         if (each.type > FilterType.PROTOCOL) is after_head:
             await _run(r, each)
@@ -117,7 +124,7 @@ class FailedSource(Source):
         raise self._failure
 
 
-class GatheredSource(Source):
+class GatheredSource(FlushingSource):
     """Output of a filter, of which the beginning is gathered before the head is sent.
 
     Attributes:
@@ -140,9 +147,7 @@ class GatheredSource(Source):
 
     @abstractmethod
     async def _next(self) -> bytes | None:
-        """Return the next bytes of the output, b"" for a flush, None at the end; set `_has_flush` if a flush
-        follows the bytes. Raise `_failure` if it is set.
-        """
+        """Return the next bytes, b"" for a flush, None at the end; `_has_flush`: one follows. May raise."""
 
     async def gather(self, count: int) -> list[Part]:
         """Read until *count* bytes of output, its end, or a flush are there; return the body: bytes at the
@@ -171,14 +176,7 @@ class GatheredSource(Source):
         self.early = True
         return [self]
 
-    async def read(self) -> bytes | None:
-        """Return the next bytes of the output."""
-        while (data := await self.read_or_flush()) == b"":
-            pass
-        return data
-
     async def read_or_flush(self) -> bytes | None:
-        """See Source."""
         first = b"".join(self._first)
         self._first.clear()
         if first:
@@ -208,7 +206,6 @@ class TransformedSource(GatheredSource):
 
     @property
     def has_ended(self) -> bool:
-        """Return True if the input has been read."""
         return self._source is None
 
     async def _next(self) -> bytes | None:
@@ -242,9 +239,7 @@ class TransformedSource(GatheredSource):
         return None
 
     async def _call(self, size: int, work: Callable[..., bytes | None], *arguments: bytes) -> bytes | None:
-        """Return the output of *work* on *size* bytes; that before a failure is returned, and the failure
-        raised later.
-        """
+        """Return the output of *work* on *size* bytes; a failure behind output is raised later."""
         try:
             if self._transform.is_heavy and size >= self._transform.thread_threshold:
                 return await self._r.engine.runtime.compute(partial(work, *arguments))

@@ -73,9 +73,7 @@ def origin_date(r: Request) -> bytes:
 
 
 def _asks(r: Request) -> bool | None:
-    """Return True if the client requests a persistent connection, False if it does not; None if other framing
-    fields are present.
-    """
+    """Return True or False as the client requests a persistent connection; None with other framing."""
     fields = r.headers_in
     if fields.has_none(FRAMING_FIELDS):
         return False

@@ -139,10 +139,7 @@ def _has_bad_field(r: Request) -> bool:
 
 
 def is_good(r: Request, pair: Pair) -> bool:
-    """Return True if a field is in order, so short that this is cached, and judged strictly.
-
-    Transfer-Encoding is not: see `_is_miscoded`.
-    """
+    """Return True if a short field is in order by strict rules. Transfer-Encoding: `_is_miscoded`."""
     good = r.engine.validated_fields
     if (
         not r.plan.server_core.strict_http
@@ -184,10 +181,7 @@ async def _error_page(r: Request, status: int, already: int = 200) -> Request:
 
 
 async def _failed(r: Request, problem: Aborted) -> Response:
-    """Return the error page in place of a response that an output filter or its input could not make.
-
-    The page has no body if its own filters fail too.
-    """
+    """Return the error page for what a filter could not make, without a body if its own fail."""
     first = first_request(r)
     while True:
         failure = problem if isinstance(problem, FilterError) else FilterError()
@@ -399,9 +393,7 @@ def keep_alive(
 
 
 def _announces_protocols(r: Request) -> bool:
-    """Return True if the response announces the end of the connection: not for a head refused with a status
-    after which httpd would go on.
-    """
+    """Return True if the response announces the end: not for a head after which httpd goes on."""
     head = first_request(r).head
     error = head.error if head is not None else None
     return error is None or error.status in CLOSING_STATUSES
@@ -419,9 +411,7 @@ def _is_closing_document(r: Request) -> bool:
 
 
 def _waits(r: Request) -> bool:
-    """Return True if the client still waits for 100 Continue before it sends its body; the caller that sends
-    that clears the head's mark.
-    """
+    """Return True if the client waits for 100 Continue; the caller that sends it clears the mark."""
     while r.head is None and r.prev is not None:
         r = r.prev
     return r.head is None or r.head.expect_continue

@@ -7,9 +7,7 @@ from whimbrel.engine.request import Request
 
 
 def content_type(r: Request) -> str | None:
-    """Return the media type, with AddDefaultCharset's parameter if it has no charset
-    (ap_make_content_type).
-    """
+    """Return the media type, with AddDefaultCharset's parameter if it has no charset."""
     kind = r.content_type
     if kind is None:
         kind = r.plan.core.default_type if r.plan.dialect.default_type else None

@@ -6,7 +6,6 @@ from __future__ import annotations
 
 from whimbrel.config.model import LOCATION_KINDS
 from whimbrel.engine.pipeline.hooks import config_error, run_phase
-from whimbrel.engine.plan.plan import Plan
 from whimbrel.engine.request import Request
 from whimbrel.engine.walk.merges import shares_settings
 from whimbrel.registry.phases import (
@@ -52,17 +51,10 @@ async def check_access(r: Request) -> HookStatus:
 
 
 def _was_checked(r: Request, earlier: Request) -> bool:
-    """Return True if *r* has the settings of *earlier*.
-
-    2.2 merges <Location> sections for every request, so a request with one shares no settings.
-    """
+    """Return True if *r* has *earlier*'s settings; 2.2 merges <Location> for every request."""
     if r.plan.dialect.access_in_core:
-        return r.plan is earlier.plan and not _has_location(r.plan)
+        return r.plan is earlier.plan and not any(layer.kind in LOCATION_KINDS for layer in r.plan.layers)
     return shares_settings(r, earlier)
-
-
-def _has_location(plan: Plan) -> bool:
-    return any(layer.kind in LOCATION_KINDS for layer in plan.layers)
 
 
 async def _check_access_22(r: Request) -> HookStatus:

@@ -95,9 +95,7 @@ def is_url(text: str) -> bool:
 
 
 def error_document(r: Request, status: int) -> str | None:
-    """The ErrorDocument for *status*: a URL, or text that begins with a double quote; None for the canned
-    page.
-    """
+    """The ErrorDocument for *status*: a URL, or text after a double quote; None: the canned page."""
     own = r.notes.get(CUSTOM_RESPONSE)
     if own is not None:
         return own
@@ -110,9 +108,7 @@ def error_document(r: Request, status: int) -> str | None:
 
 
 def is_redirected(r: Request, status: int) -> bool:
-    """Return True if the page for *status* is that of a path on this server: the request's body is left to
-    it, which 2.2 discards before.
-    """
+    """Return True if *status*' page is a path here: the body is left to it, which 2.2 discards."""
     if r.plan.dialect.wire_22 or not (r.plan.core.error_documents or CUSTOM_RESPONSE in r.notes):
         return False
     document = error_document(r, status)

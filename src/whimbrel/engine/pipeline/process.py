@@ -125,9 +125,7 @@ def _check_forwarded(r: Request) -> HookStatus:
 
 
 def _decode(r: Request) -> HookStatus:
-    """Normalize and unescape a path with escapes, dot segments or doubled slashes; return OK, 400 or 404 as
-    httpd does.
-    """
+    """Normalize and unescape a path with escapes, dots or ``//``; return OK, 400 or 404."""
     server = r.server_conf(CoreServerConfig)
     old = not r.plan.dialect.merge_slashes
     core = r.dir_config(CoreDirConfig)

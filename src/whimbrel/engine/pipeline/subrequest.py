@@ -69,9 +69,7 @@ async def lookup_uri(r: Request, target: str, method: str = "GET", *, with_query
 
 
 async def lookup_file(r: Request, path: str) -> Request:
-    """Return the sub-request for a file, absolute or relative to the directory of the request's file
-    (ap_sub_req_lookup_file).
-    """
+    """Return the sub-request for a file, absolute or relative to the request's (ap_sub_req_lookup_file)."""
     new = _subrequest(r)
     new.merges = Merges(by_file=True)
     directory = (r.filename or "/").rpartition("/")[0] + "/"

@@ -102,9 +102,7 @@ class CompiledPhase:
             self.run = self._run_async if any(hook.is_async for hook in hooks) else self._run_sync
 
     def _always(self, otherwise: HookStatus) -> HookStatus | None:
-        """Return the result of hooks that are all constant, *otherwise* if none of them ends the phase; None
-        if one is not constant.
-        """
+        """Return the result of constant hooks, *otherwise* if none ends the phase; None if one varies."""
         for hook in self._hooks:
             if hook.constant is None:
                 return None
@@ -155,9 +153,7 @@ class CompiledPhase:
         return DECLINED if passes is not None and OK not in passes else OK
 
     def for_type(self, kind: str | None) -> tuple[str, CompiledPhase]:
-        """Return the handler that a media type stands for where none is set, and the phase of the hooks that
-        may take it.
-        """
+        """Return the handler that a media type stands for, and the phase of the hooks that may take it."""
         if self._types is None:
             self._types = BoundedDict(MAX_HANDLERS)
         entry = self._types.get(kind)
@@ -189,9 +185,7 @@ def _callable(hooks: Iterable[CompiledHook]) -> Hooks:
 
 
 def ordered(entries: list[tuple[Module, Hook]]) -> tuple[Hook, ...]:
-    """Return hooks in httpd's order: by number, then load order, then moved to satisfy `before`
-    and `after`.
-    """
+    """Return hooks in httpd's order: by number, by load, then moved for `before` and `after`."""
     todo = sorted(entries, key=lambda e: e[1].order)
     sources = {module.source for module, _ in todo}
     waits: list[tuple[Module, Hook, set[str]]] = []

@@ -193,9 +193,7 @@ class Plan:
         return self.server_rec.config(kind)
 
     def origin(self, record: type[Any], field: str, item: Hashable = ENTIRE) -> tuple[Origin, ...]:
-        """Return the lines that set a field of a merged record, or an item of it, the outermost first; () for
-        a default, and without `LoadOptions.origins`.
-        """
+        """Return the lines that set a field or an item of it, outermost first; () for a default."""
         return origin_of(self._holders(), OriginKey(record, field, item))
 
     def origins(self, record: type[Any]) -> tuple[Origin, ...]:
@@ -236,9 +234,7 @@ class Plan:
         return [one for one in compiled if one is not None]
 
     def always_grants(self) -> bool:
-        """Return True if the access phases admit every request, whatever Satisfy is: host and user are both
-        always granted.
-        """
+        """Return True if the access phases admit every request: host and user are always granted."""
         if self.is_always_granted is None:
             self.is_always_granted = (
                 self.access is None

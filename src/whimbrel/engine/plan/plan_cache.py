@@ -49,9 +49,7 @@ class PlanCache:
         self._locations: dict[int, Locations] = {}
 
     def locations(self, server: Server) -> Locations:
-        """Return the <Location> sections of a server; virtual hosts without sections share the
-        main server's.
-        """
+        """Return the <Location> sections of a server; hosts without any share the main server's."""
         entry = self._locations.get(id(server.locations))
         if entry is None:
             entry = Locations(server.locations)
@@ -59,10 +57,7 @@ class PlanCache:
         return entry
 
     def merge_layers(self, base: Layer | None, over: Layer) -> Layer:
-        """Return *over* merged on *base* as one layer.
-
-        httpd merges the sections of one walk with each other before it merges them into the settings.
-        """
+        """Return *over* on *base*: sections of a walk are merged before they get into the settings."""
         if base is None:
             return over
         layer = self._merged_layers.get((base, over))

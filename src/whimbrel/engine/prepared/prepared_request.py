@@ -267,7 +267,7 @@ class _Copied:
     def __init__(self, r: Request) -> None:
         self.fields = r.headers_out.copy() if r.headers_out.entries() else None
         self.always = r.err_headers_out.copy() if r.err_headers_out.entries() else None
-        self.env = _detached(r.env) if isinstance(r.env, LazyEnv) else r.env.copy()
+        self.env = r.env.for_request(Dependencies(), 0) if isinstance(r.env, LazyEnv) else r.env.copy()
         self.notes = r.notes.copy()
         self.encodings = tuple(r.content_encodings)
         self.languages = tuple(r.content_languages)
@@ -304,11 +304,6 @@ class _Copied:
         for line in self.events:
             r.engine.error_log.about_request(r, line)
             r.log_lines.append(line)
-
-
-def _detached(env: LazyEnv) -> LazyEnv:
-    """Return a copy that holds nothing of the request."""
-    return env.for_request(Dependencies(), 0)
 
 
 def is_plain(r: Request) -> bool:

@@ -31,7 +31,7 @@ if TYPE_CHECKING:
     from whimbrel.engine.relay.relay import Relay
     from whimbrel.engine.request import Request
     from whimbrel.engine.response import Response
-    from whimbrel.http.syntax.head import HeadLimits
+    from whimbrel.http.syntax.line_reader import HeadLimits
 
 # bounds of the requests to one address of the server, by bytes and by key, of their heads, and of the answers
 # to each
@@ -139,10 +139,7 @@ class RelayTable:
         self._seen = Doorkeeper(MAX_SEEN)
 
     def find(self, connection: Connection, raw: bytes, limits: HeadLimits) -> RelayHit | None:
-        """Return the entry for a head that is not in `by_head`; it is stored there on its second occurrence.
-
-        *limits* are those of heads.
-        """
+        """Return the entry of a head that is not in `by_head`, where it gets the second time."""
         if len(raw) > min(limits.plain, MAX_HEAD):
             return None
         shape = self._shapes.by_number.get(connection.shape)
@@ -217,9 +214,7 @@ class RelayCache:
         self._tables: dict[tuple[str, int], RelayTable] = {}
 
     def table(self, connection: Connection) -> RelayTable:
-        """Return the requests to the address of *connection*; an empty table for one with TLS, a PROXY
-        header, or HTTP/2.
-        """
+        """Return the requests to *connection*'s address; none with TLS, a PROXY header, or HTTP/2."""
         if connection.tls is not None or connection.proxied is not None or connection.is_http2:
             return RelayTable(self._shapes)
         key = (connection.local_ip, connection.local_port)

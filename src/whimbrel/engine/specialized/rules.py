@@ -109,8 +109,10 @@ def classifier(r: Request, url_directory: str, directory: str) -> Classify | Non
 def _plan_rules(r: Request, root: Plan, located: Plan) -> NameRules | None:
     """Return what the settings of *r* read of a path; None if some of it is not declared."""
     rules = NameRules()
-    rules.path_matches += [partial(_is_of_location, s) for s in root.locations.sections if _has_pattern(s)]
-    rules.name_matches += [partial(_is_of_files, section) for section in r.plan.core.files or ()]
+    rules.path_matches += [
+        partial(_is_of, path_matches, s) for s in root.locations.sections if _has_pattern(s)
+    ]
+    rules.name_matches += [partial(_is_of, name_matches, section) for section in r.plan.core.files or ()]
     for hook in _hooks(r, root, located):
         if hook.constant is not None:
             continue
@@ -143,9 +145,7 @@ def _add_prefix(special: set[str], prefix: str, directory: str) -> None:
 
 
 def _server_paths(r: Request) -> tuple[str, ...]:
-    """Return the ServerPaths of all servers: they select the server of a request without a host name, and are
-    not part of the file's name.
-    """
+    """Return all ServerPaths: they select a server without a host name, and are no file's name."""
     notes = r.engine.plans.root(r.engine.main).notes
     if _server_paths not in notes:
         servers = r.engine.configuration.servers()
@@ -160,9 +160,7 @@ def _has_pattern(section: Section) -> bool:
 
 
 def _add_locations(special: set[str], r: Request, root: Plan, directory: str) -> Plan:
-    """Add the literal <Location> sections below *directory*; return the plan with those that apply to all of
-    it.
-    """
+    """Add literal <Location> sections below *directory*; return the plan with those for all of it."""
     layer = None
     for section in root.locations.sections:
         if _has_pattern(section):
@@ -196,15 +194,6 @@ def _may_be_below(pattern: str, segments: list[str]) -> bool:
     )
 
 
-def _is_of_location(section: Section, path: str) -> bool:
-    """Return True if a <Location> with a pattern matches *path*."""
-    if section.regex is not None:
-        return section.regex.search(path) is not None
-    return path_matches(section, path)
-
-
-def _is_of_files(section: Section, name: str) -> bool:
-    """Return True if a <Files> section matches *name*."""
-    if section.regex is not None:
-        return section.regex.search(name) is not None
-    return name_matches(section, name)
+def _is_of(matches: Callable[[Section, str], bool], section: Section, text: str) -> bool:
+    """Return True if *section* matches by its regular expression, or by *matches* without one."""
+    return matches(section, text) if section.regex is None else section.regex.search(text) is not None

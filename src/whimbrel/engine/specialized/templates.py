@@ -118,18 +118,13 @@ def _values(info: os.stat_result, etag: str) -> tuple[bytes, bytes, bytes]:
 
 
 def _only_line(head: bytes, name: bytes, value: bytes) -> bytes:
-    """Return the line of the field *name* with its line ends; b"" unless it is the only one with *name* and
-    has *value*.
-    """
+    """Return the line of *name* with its end; b"" unless it is the only one and has *value*."""
     line = b"\r\n%b: %b\r\n" % (name, value)
     return line if head.count(line) == 1 and head.lower().count(b"\r\n%b:" % name.lower()) == 1 else b""
 
 
 class PathTemplate:
-    """A page that names its path: *head* is what follows Date in it, with marks, as *body* has.
-
-    *sample* is the response that both are made of.
-    """
+    """A page that names its path: *head* after Date and *body*, with marks; made of *sample*."""
 
     __slots__ = ("_body", "_head", "_sample")
 

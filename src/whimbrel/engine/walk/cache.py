@@ -88,9 +88,7 @@ class CachedWalk:
         return not self.state.probes or probes_unchanged(r.deps, self.state.probes)
 
     def admits_file(self, r: Request, path: str, certain: bool) -> bool:
-        """Return True if no section or link check concerns the regular file *path* itself; *certain*: it is
-        known not to be a link.
-        """
+        """Return True if nothing concerns the regular file *path* itself; *certain*: it is no link."""
         if self.state.strict:
             return certain or is_file(r.deps.lstat(path))
         if path + "/" in self.beside:
@@ -107,10 +105,7 @@ def store(r: Request, end: WalkState) -> None:
 
 
 def try_cached_walk(r: Request, path: str) -> bool:
-    """Apply a cached walk to *r*: set plan, file name, path info and finfo.
-
-    Return False if none is valid; finfo may then be set.
-    """
+    """Apply a cached walk to *r*; return False if none is valid, perhaps with finfo set."""
     walks = r.plan.walks
     if not walks:
         return False
@@ -159,9 +154,7 @@ def _apply(r: Request, walk: CachedWalk, path: str, info: os.stat_result | None,
 
 
 def _from_parent(r: Request, walks: dict[str, CachedWalk], path: str, end: int) -> bool:
-    """Go on from the nearest directory above *end* of *path* that is known, where its next name is missing or
-    is a file: the rest is path info.
-    """
+    """Go on from the nearest known directory above *end* where the next name is missing or a file."""
     walk: CachedWalk | None = None
     while end > 0 and walk is None:
         at = path.rindex("/", 0, end)

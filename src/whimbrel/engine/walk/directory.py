@@ -25,9 +25,7 @@ from whimbrel.registry.phases import OK, HookStatus
 
 
 def directory_walk(r: Request) -> HookStatus:
-    """Lay <Directory> sections and .htaccess files over the settings, from the root down to the file; sets
-    info and path_info.
-    """
+    """Lay <Directory> sections and .htaccess files over the settings; sets info and path_info."""
     if r.filename is None:
         return OK
     path = _normalized(r.filename) if "//" in r.filename or "/." in r.filename else r.filename
@@ -226,9 +224,7 @@ class DirectoryWalk:
         return check_symlink(self.r, self.path, info)
 
     def _follows_links(self) -> bool:
-        """Return True if symbolic links are allowed whatever their owner, so that the stat of the file is
-        sufficient.
-        """
+        """Return True if links are allowed whatever their owner: the file's stat is sufficient."""
         value = self.r.plan.core.options.value
         return value & (OPT_SYM_LINKS | OPT_SYM_OWNER) == OPT_SYM_LINKS
 

@@ -45,9 +45,7 @@ class HtaccessPolicy(NamedTuple):
 
 
 class HtaccessResolver:
-    """The .htaccess files of one engine. A changed file invalidates all plans, as they may
-    contain its layer.
-    """
+    """The .htaccess files of an engine; a changed file invalidates all plans, which may have its layer."""
 
     __slots__ = ("_cache", "_configuration", "_known", "_layers", "_plans")
 
@@ -127,9 +125,7 @@ class HtaccessResolver:
 
 
 def _first_time(r: Request, path: str, override: Override) -> bool:
-    """Return True if no request on behalf of the same client request has read the file under this
-    policy yet.
-    """
+    """Return True if no request for the same client request has read the file under this policy."""
     first = r
     while before := first.main or first.prev:
         first = before

@@ -14,9 +14,7 @@ from whimbrel.http.syntax.url import merge_slashes
 
 
 def walk_location_and_if(r: Request) -> None:
-    """Lay the <Location> sections that match the URL, then the <If> sections that are true, over the
-    request's settings.
-    """
+    """Lay matching <Location> sections, then the <If> sections that are true, over the settings."""
     locations = r.plan.locations
     uri = r.uri
     if locations.sections and uri and r.location_walk_uri != uri:

@@ -14,9 +14,7 @@ from whimbrel.registry.phases import OK, HookStatus
 def check_symlink(
     r: Request, path: str, info: os.stat_result | None
 ) -> tuple[HookStatus, os.stat_result | None]:
-    """Check *path*, whose lstat is *info*, against the options in force; return a status and the stat of the
-    target.
-    """
+    """Check *path*, whose lstat is *info*, against the options; return a status and the target's stat."""
     if info is None:
         why = r.deps.errno
         return (OK, None) if why == errno.ENOENT else (_log_refused(r, path, why), None)
@@ -43,9 +41,7 @@ def _log_refused(r: Request, path: str, why: int) -> HookStatus:
 
 
 def link_target(r: Request, path: str, link: os.stat_result, *, code: str) -> os.stat_result | None:
-    """Return the target of a symbolic link that the options allow, else log a line of *code* and return
-    None.
-    """
+    """Return the target of a link that the options allow, else log a line of *code*; None."""
     value = r.plan.core.options.value
     target = r.deps.stat(path) if value & (OPT_SYM_LINKS | OPT_SYM_OWNER) else None
     if target is None or (value & OPT_SYM_OWNER and target.st_uid != link.st_uid):

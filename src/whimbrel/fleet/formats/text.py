@@ -23,11 +23,10 @@ WORDS: Final = dict(
 )
 """The heads of the columns of counts: 500s are the lines that break requests rather than the start, unread is
 what could not be read."""
-REVIEW: Final = "review"
+REVIEW: Final = "to decide"
 """The head of the column of findings that a person must look at; `verify` has none."""
-
-
-UNDECIDED: Final = "undecided"
+UNDECIDED: Final = "not known"
+"""The head of the column of facts that are not known and may matter."""
 TIME: Final = "time"
 MIN_TIME: Final = 10
 MIN_FAULT: Final = 30
@@ -117,8 +116,15 @@ def _heads(report: FleetReport, width: int) -> list[str]:
     heads += [REVIEW] if report.command != "verify" and any(one.review for one in report.servers) else []
     heads += [UNDECIDED] if any(server.undecided for server in report.servers) else []
     heads.append(TIME)
+    # in the place of a time, also where the column is left out
+    equal = max(
+        (columns_of(f"  = {shown(one.same_as, MAX_NAME)}") for one in report.servers if one.same_as),
+        default=0,
+    )
     for head in _LESS_WANTED:
-        if sum(_width(one) + 2 for one in heads) > width and head in heads:
+        counts = sum(_width(one) + 2 for one in heads if one != TIME)
+        last = max(equal, _width(TIME) + 2 if TIME in heads else 0)
+        if counts + last > width and head in heads:
             heads.remove(head)
     return heads
 

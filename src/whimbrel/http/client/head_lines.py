@@ -11,9 +11,7 @@ _FOLDS: Final = frozenset(b" \t")
 
 
 class HeadLine(NamedTuple):
-    """One line without its end; *is_long* if it is longer than the limit and was cut; *has_nul* if it ends at
-    a NUL.
-    """
+    """A line without its end; *is_long*: cut at the limit; *has_nul*: it ends at a NUL."""
 
     text: str
     is_long: bool = False

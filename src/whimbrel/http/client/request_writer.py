@@ -22,10 +22,7 @@ class UnsafeRequest(ValueError):
 
 
 def request_bytes(method: str, target: str, fields: Iterable[Pair], *, version: str = "1.1") -> bytes:
-    """Return a request head: the request line, *fields* in the order given, an empty line.
-
-    Raises UnsafeRequest.
-    """
+    """Return a request head: request line, *fields* in order, an empty line. Raises UnsafeRequest."""
     line = f"{method} {target} HTTP/{version}\r\n"
     if _LINE(line) is None:
         raise UnsafeRequest("malformed request line")

@@ -125,7 +125,6 @@ class ResponseReader(AnswerReader):
         self.trailers: Headers | None = None
 
     def feed(self, data: bytes) -> None:
-        """See AnswerReader."""
         at = self._at
         if at == _AT_STATUS and self._lines is None:
             stop = data.find(b"\r\n\r\n") + 4
@@ -144,7 +143,6 @@ class ResponseReader(AnswerReader):
             self._add(data)
 
     def eof(self, cause: str = "") -> None:
-        """See AnswerReader."""
         if self.done:
             self.reusable = False
         elif self._at == _AT_CLOSE and not cause:

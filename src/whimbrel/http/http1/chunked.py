@@ -9,7 +9,6 @@ import re
 from enum import Enum, auto
 from typing import Final
 
-from whimbrel.base.latin1 import to_bytes
 from whimbrel.http.semantics.headers import Headers
 from whimbrel.http.syntax.fields import FieldReader, Fields
 from whimbrel.http.syntax.line_reader import HeadLimits, LogMessage, ParserOptions
@@ -262,9 +261,3 @@ class LengthBody:
         """End of input: raise BodyError unless the body is complete."""
         if not self.done:
             raise _unfinished(_PARTIAL)
-
-
-def last_chunk(trailers: Headers | None = None) -> bytes:
-    """Return the end of a chunked response, with trailer fields if there are any."""
-    lines = "".join(f"{name}: {value}\r\n" for name, value in trailers) if trailers is not None else ""
-    return b"0\r\n" + to_bytes(lines) + b"\r\n"

@@ -17,9 +17,7 @@ _LOOSE_NAME = re.compile(r"[!-~\x80-\xff]+")
 
 
 def head_bytes(status_line: str, pairs: Iterable[Pair], *, protocol: str = "HTTP/1.1") -> bytes:
-    """Return the head of a response: *status_line* is ``200 OK``; fields in the order given, an empty line
-    last.
-    """
+    """Return the head of a response: *status_line* is ``200 OK``; fields in order, an empty line."""
     lines = "".join([f"{name}: {value}\r\n" for name, value in pairs])
     return to_bytes(f"{protocol} {status_line}\r\n{lines}\r\n")
 

@@ -184,9 +184,7 @@ class ServerH2Connection(Generic[S]):
         return self._has_settings and self._gathering is None
 
     def frame_end(self, data: bytes, at: int) -> int:
-        """Return the end of the frame at *at*, whose 9-byte header is complete; raise ConnectionFault before
-        its payload arrives.
-        """
+        """Return the end of the frame at *at* by its header; raise ConnectionFault before its payload."""
         size = int.from_bytes(data[at : at + 3])
         if size > MAX_FRAME:
             raise ConnectionFault(_FRAME_SIZE)
@@ -448,9 +446,7 @@ class ServerH2Connection(Generic[S]):
                 raise ConnectionFault(_PROTOCOL)
 
     def consume(self, stream: S, size: int) -> None:
-        """Give *size* bytes of a body, which were read, back to the client's windows: by halves, so that few
-        frames do it.
-        """
+        """Return *size* read bytes to the client's windows by halves, so that few frames do it."""
         self._return_shared(size)
         stream.consumed += size
         if stream.consumed * 2 >= self._stream_window and not stream.ended and stream.number in self.streams:
@@ -484,9 +480,7 @@ class ServerH2Connection(Generic[S]):
         stream.sent += self._send_block(HEADERS, END_STREAM if end else 0, stream.number, block)
 
     def promise(self, parent: int, block: bytes) -> tuple[int, int]:
-        """Promise a stream for the request *block* on the client's stream *parent*; return its number, and
-        the bytes of the frames.
-        """
+        """Promise a stream for *block* on *parent*; return its number and the frames' bytes."""
         self.promised += 2
         return self.promised, self._send_block(PUSH_PROMISE, 0, parent, self.promised.to_bytes(4) + block)
 
@@ -519,10 +513,7 @@ class ServerH2Connection(Generic[S]):
         return size <= self.window and size <= self.initial_window and size <= self.max_frame
 
     def answer(self, number: int, block: bytes, body: bytes) -> int:
-        """Send a whole response on a new stream, for which `has_room` was True; *block* fits into one frame.
-
-        Return the bytes of the frames.
-        """
+        """Send a whole response on a new stream (see `has_room`); *block* is one frame. Return bytes."""
         self.window -= len(body)
         name = number.to_bytes(4)
         if body:

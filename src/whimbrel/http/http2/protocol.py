@@ -20,7 +20,8 @@ from whimbrel.base.lazy_re import compile
 from whimbrel.base.numbers import decimal, upper
 from whimbrel.http.http1.response import invalid_field
 from whimbrel.http.semantics.headers import Headers, Pair
-from whimbrel.http.syntax.head import Head, HeadError, HeadLimits, LogMessage, ParserOptions, head_from_parts
+from whimbrel.http.syntax.head import Head, HeadError, head_from_parts
+from whimbrel.http.syntax.line_reader import HeadLimits, LogMessage, ParserOptions
 
 PREFACE: Final = b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n"
 VERSION: Final = (2, 0)
@@ -74,9 +75,7 @@ class ErrorCode(IntEnum):
 
 
 class MalformedRequest(Exception):
-    """A block of fields that gets no response: the stream is reset with *code*; *reasons* are for the error
-    log.
-    """
+    """A block of fields without response: reset with *code*; *reasons* are for the error log."""
 
     def __init__(self, code: ErrorCode, reasons: tuple[LogMessage, ...] = ()) -> None:
         super().__init__(code)
@@ -319,17 +318,13 @@ def is_field(name: bytes, value: bytes) -> bool:
 
 
 def upgraded(head: Head, rules: ParserOptions) -> Head:
-    """Return the request of stream 1 after a change from HTTP/1.1: without the fields that were meant for the
-    connection.
-    """
+    """Return the request of stream 1 after HTTP/1.1, without the fields for the connection."""
     headers = Headers((name, value) for name, value in head.headers.items() if name.lower() not in ONE_HOP)
     return head_from_parts(b"", f"{head.method} {head.target} HTTP/2.0", headers, rules)
 
 
 def client_settings(value: str) -> bytes | None:
-    """Return the payload of a SETTINGS frame from HTTP2-Settings, None where it cannot be one; bytes that are
-    no base64 end it, as httpd reads it.
-    """
+    """Return SETTINGS' payload from HTTP2-Settings, or None; what is no base64 ends it."""
     digits = re.match(r"[-_A-Za-z0-9]*", value, re.ASCII)
     text = digits[0] if digits is not None else ""
     if len(text) % 4 == 1:
@@ -339,10 +334,7 @@ def client_settings(value: str) -> bytes | None:
 
 
 def interim_fields(status: int, fields: Iterable[Pair]) -> list[RawField]:
-    """Return the fields of an interim response, without those that are malformed or connection-specific.
-
-    Values of one name are joined.
-    """
+    """Return an interim response's fields without malformed and connection-specific ones, joined."""
     known: dict[bytes, bytes] = {b":status": b"%d" % status}
     for pair in fields:
         name = to_bytes(pair[0].lower())
@@ -353,9 +345,7 @@ def interim_fields(status: int, fields: Iterable[Pair]) -> list[RawField]:
 
 
 def answer_fields(before: bytes, date: bytes, after: bytes) -> Sequence[RawField]:
-    """Return the fields of a response from its HTTP/1 head around Date: in httpd's order, without
-    connection-specific fields.
-    """
+    """Return a response's fields around Date, as httpd orders them, without those of the connection."""
     known = len(before) + len(after) <= MAX_KNOWN_HEAD
     return (_known_fields if known else _fields_of)(before, date, after)
 
@@ -377,25 +367,3 @@ _known_fields = lru_cache(maxsize=256)(_fields_of)
 def goaway(last_stream: int, code: int, text: bytes = b"") -> bytes:
     """A GOAWAY frame."""
     return (8 + len(text)).to_bytes(3) + b"\x07\0\0\0\0\0" + last_stream.to_bytes(4) + code.to_bytes(4) + text
-
-
-__all__ = [
-    "ONE_HOP",
-    "PREFACE",
-    "ConnectionFault",
-    "HeadTooLong",
-    "MalformedRequest",
-    "RawField",
-    "LogMessage",
-    "ErrorCode",
-    "answer_fields",
-    "check_trailers",
-    "client_settings",
-    "goaway",
-    "is_field",
-    "promised_request",
-    "raw_head",
-    "read_request",
-    "refused_request",
-    "upgraded",
-]

@@ -20,7 +20,8 @@ from whimbrel.http.http2.protocol import (
     refused_request,
 )
 from whimbrel.http.semantics.headers import Headers
-from whimbrel.http.syntax.head import Head, HeadError, HeadLimits, ParserOptions
+from whimbrel.http.syntax.head import Head, HeadError
+from whimbrel.http.syntax.line_reader import HeadLimits, ParserOptions
 
 PROTOCOL: Final = b":protocol"
 _PSEUDO: Final = (b":scheme", b":path", b":authority")

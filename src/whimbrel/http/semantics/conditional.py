@@ -121,9 +121,7 @@ def _meets_22(method: str, headers: Headers, etag: str | None, modified: int, no
 
 
 def find_etag(value: str, etag: str) -> bool:
-    """Return True if 2.2 finds the tag: exact comparison; text outside quotes is in lower case, so a weak tag
-    never matches.
-    """
+    """Return True if 2.2 finds the tag: exact; no weak tag matches, as unquoted text is in lower case."""
     return not etag.startswith("W") and etag in _members(value)
 
 

@@ -84,9 +84,7 @@ def log_time(seconds: float) -> str:
 
 
 def error_log_time(seconds: float, *, microseconds: bool) -> str:
-    """Return the error log's time in local time: ``[Sat Nov 21 11:30:00.123456 2026]``, or without the
-    fraction as 2.2 writes it.
-    """
+    """Return the time of the error log: ``[Sat Nov 21 11:30:00.123456 2026]``; 2.2 has no fraction."""
     from datetime import datetime  # as above
 
     t = datetime.fromtimestamp(seconds)

@@ -72,9 +72,7 @@ def error_page(page: ErrorPage, *, version22: bool = False, doctype: str = "") -
 
 
 def is_request_independent(status: int, *, version22: bool) -> bool:
-    """Return True if the page for *status* depends on nothing of the request but *line*, *notes*,
-    *additional* and *signature*.
-    """
+    """Return True if the page depends on nothing but *line*, *notes*, *additional* and *signature*."""
     return status in _SAME or (not version22 and status in _ALIKE_24)
 
 
@@ -95,53 +93,14 @@ def _canned(page: ErrorPage, version22: bool) -> str:
     words = _SAME.get(page.status)
     if words is not None:
         return words
-    text = (
-        (_WORDS_22 if version22 else _WORDS_24).get(page.status)
-        or _WORDS.get(page.status)
-        or (_misfortune_22 if version22 else _misfortune_24)
-    )
+    text = (_WORDS_22 if version22 else _WORDS_24).get(page.status) or _WORDS.get(page.status)
+    if text is None:
+        return _misfortune(page, version22)
     return text(page, escape_html(page.uri) if version22 else "")
 
 
 def _moved(page: ErrorPage, _uri: str) -> str:
     return f'<p>The document has moved <a href="{escape_html(page.location or "")}">here</a>.</p>\n'
-
-
-def _see_other(page: ErrorPage, _uri: str) -> str:
-    return (
-        f"<p>The answer to your request is located <a "
-        f'href="{escape_html(page.location or "")}">here</a>.</p>\n'
-    )
-
-
-def _use_proxy(page: ErrorPage, _uri: str) -> str:
-    return (
-        "<p>This resource is only accessible through the proxy\n"
-        f"{escape_html(page.location or '')}<br />\n"
-        f"You will need to configure your client to use that proxy.</p>\n"
-    )
-
-
-def _choices(page: ErrorPage, _uri: str) -> str:
-    return page.variants
-
-
-def _bad_request(page: ErrorPage, _uri: str) -> str:
-    return f"<p>Your browser sent a request that this server could not understand.<br />\n{page.notes}</p>\n"
-
-
-def _length_required(page: ErrorPage, _uri: str) -> str:
-    return (
-        f"<p>A request of the requested method {escape_html(page.method)} requires a valid "
-        f"Content-length.<br />\n{page.notes}</p>\n"
-    )
-
-
-def _too_long(page: ErrorPage, _uri: str) -> str:
-    return (
-        f"<p>The requested URL's length exceeds the capacity\nlimit for this server.<br />\n"
-        f"{page.notes}</p>\n"
-    )
 
 
 def _expectation(page: ErrorPage, _uri: str) -> str:
@@ -157,37 +116,6 @@ def _expectation(page: ErrorPage, _uri: str) -> str:
             f"    Expect: {escape_html(page.expect)}\n</pre>\n</p>"
         )
     return seen + "<p>Only the 100-continue expectation is supported.</p>\n"
-
-
-def _legal(page: ErrorPage, _uri: str) -> str:
-    return f"<p>Access to this URL has been denied for legal reasons.<br />\n{page.notes}</p>\n"
-
-
-def _bad_gateway(page: ErrorPage, _uri: str) -> str:
-    return (
-        f"<p>The proxy server received an invalid\r\nresponse from an upstream server.<br />\r\n"
-        f"{page.notes}</p>\n"
-    )
-
-
-def _forbidden_22(_page: ErrorPage, uri: str) -> str:
-    return f"<p>You don't have permission to access {uri}\non this server.</p>\n"
-
-
-def _forbidden_24(page: ErrorPage, _uri: str) -> str:
-    return f"<p>You don't have permission to access this resource.{page.notes}</p>\n"
-
-
-def _not_found_22(_page: ErrorPage, uri: str) -> str:
-    return f"<p>The requested URL {uri} was not found on this server.</p>\n"
-
-
-def _method_22(page: ErrorPage, uri: str) -> str:
-    return f"<p>The requested method {escape_html(page.method)} is not allowed for the URL {uri}.</p>\n"
-
-
-def _method_24(page: ErrorPage, _uri: str) -> str:
-    return f"<p>The requested method {escape_html(page.method)} is not allowed for this URL.</p>\n"
 
 
 def _not_acceptable(page: ErrorPage, uri: str) -> str:
@@ -222,21 +150,6 @@ def _too_large(page: ErrorPage, uri: str) -> str:
     )
 
 
-def _not_implemented_22(page: ErrorPage, uri: str) -> str:
-    return f"<p>{escape_html(page.method)} to {uri} not supported.<br />\n{page.notes}</p>\n"
-
-
-def _not_implemented_24(page: ErrorPage, _uri: str) -> str:
-    return f"<p>{escape_html(page.method)} not supported for current URL.<br />\n{page.notes}</p>\n"
-
-
-def _varies(_page: ErrorPage, uri: str) -> str:
-    return (
-        f"<p>A variant for the requested resource\n<pre>\n{uri}\n</pre>\n"
-        "is itself a negotiable resource. This indicates a configuration error.</p>\n"
-    )
-
-
 _INTERNAL = (
     "<p>The server encountered an internal error or\nmisconfiguration and was unable to complete\n"
     "your request.</p>\n"
@@ -244,24 +157,18 @@ _INTERNAL = (
 _LOGGED = "<p>More information about this error may be available\nin the server error log.</p>\n"
 
 
-def _misfortune_22(page: ErrorPage, _uri: str) -> str:
+def _misfortune(page: ErrorPage, version22: bool) -> str:
     if page.verbose and page.notes:
         return page.notes + "<p />\n"
-    return (
-        f"{_INTERNAL}<p>Please contact the server administrator,\n"
-        f" {escape_html(page.admin or NO_ADMIN)} and inform them of the time the error "
-        f"occurred,\nand anything you might have done that may have\ncaused the error.</p>\n{_LOGGED}"
+    admin = escape_html(page.admin or NO_ADMIN)
+    words = (
+        f"administrator,\n {admin} and inform them of the time the error occurred,\n"
+        "and anything you might have done that may have\ncaused the error."
+        if version22
+        else f"administrator at \n {admin} to inform them of the time this error occurred,\n"
+        " and the actions you performed just before this error."
     )
-
-
-def _misfortune_24(page: ErrorPage, _uri: str) -> str:
-    if page.verbose and page.notes:
-        return page.notes + "<p />\n"
-    return (
-        f"{_INTERNAL}<p>Please contact the server administrator at \n"
-        f" {escape_html(page.admin or NO_ADMIN)} to inform them of the time this "
-        f"error occurred,\n and the actions you performed just before this error.</p>\n{_LOGGED}"
-    )
+    return f"{_INTERNAL}<p>Please contact the server {words}</p>\n{_LOGGED}"
 
 
 _ALIKE_24: Final = frozenset((403, 404, 410, 412))
@@ -342,39 +249,70 @@ _SAME: Final = MappingProxyType(
 
 _WORDS: Final[MappingProxyType[int, Text]] = MappingProxyType(
     {
-        300: _choices,
+        300: lambda page, _uri: page.variants,
         301: _moved,
         302: _moved,
-        303: _see_other,
-        305: _use_proxy,
+        303: lambda page, _uri: (
+            f"<p>The answer to your request is located <a "
+            f'href="{escape_html(page.location or "")}">here</a>.</p>\n'
+        ),
+        305: lambda page, _uri: (
+            "<p>This resource is only accessible through the proxy\n"
+            f"{escape_html(page.location or '')}<br />\n"
+            f"You will need to configure your client to use that proxy.</p>\n"
+        ),
         307: _moved,
         308: _moved,
-        400: _bad_request,
+        400: lambda page, _uri: (
+            f"<p>Your browser sent a request that this server could not understand.<br />\n{page.notes}</p>\n"
+        ),
         406: _not_acceptable,
         410: _gone,
-        411: _length_required,
+        411: lambda page, _uri: (
+            f"<p>A request of the requested method {escape_html(page.method)} requires a valid "
+            f"Content-length.<br />\n{page.notes}</p>\n"
+        ),
         412: _precondition,
         413: _too_large,
-        414: _too_long,
+        414: lambda page, _uri: (
+            f"<p>The requested URL's length exceeds the capacity\nlimit for this server.<br />\n"
+            f"{page.notes}</p>\n"
+        ),
         417: _expectation,
-        451: _legal,
-        502: _bad_gateway,
-        506: _varies,
+        451: lambda page, _uri: (
+            f"<p>Access to this URL has been denied for legal reasons.<br />\n{page.notes}</p>\n"
+        ),
+        502: lambda page, _uri: (
+            f"<p>The proxy server received an invalid\r\nresponse from an upstream server.<br />\r\n"
+            f"{page.notes}</p>\n"
+        ),
+        506: lambda _page, uri: (
+            f"<p>A variant for the requested resource\n<pre>\n{uri}\n</pre>\n"
+            "is itself a negotiable resource. This indicates a configuration error.</p>\n"
+        ),
     }
 )
 _WORDS_22: Final[MappingProxyType[int, Text]] = MappingProxyType(
     {
-        403: _forbidden_22,
-        404: _not_found_22,
-        405: _method_22,
-        501: _not_implemented_22,
+        403: lambda _page, uri: f"<p>You don't have permission to access {uri}\non this server.</p>\n",
+        404: lambda _page, uri: f"<p>The requested URL {uri} was not found on this server.</p>\n",
+        405: lambda page, uri: (
+            f"<p>The requested method {escape_html(page.method)} is not allowed for the URL {uri}.</p>\n"
+        ),
+        501: lambda page, uri: (
+            f"<p>{escape_html(page.method)} to {uri} not supported.<br />\n{page.notes}</p>\n"
+        ),
     }
 )
 _WORDS_24: Final[MappingProxyType[int, Text]] = MappingProxyType(
     {
-        403: _forbidden_24,
+        403: lambda page, _uri: f"<p>You don't have permission to access this resource.{page.notes}</p>\n",
         404: lambda _page, _uri: "<p>The requested URL was not found on this server.</p>\n",
-        405: _method_24,
-        501: _not_implemented_24,
+        405: lambda page, _uri: (
+            f"<p>The requested method {escape_html(page.method)} is not allowed for this URL.</p>\n"
+        ),
+        501: lambda page, _uri: (
+            f"<p>{escape_html(page.method)} not supported for current URL.<br />\n{page.notes}</p>\n"
+        ),
     }
 )

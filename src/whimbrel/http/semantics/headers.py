@@ -74,9 +74,7 @@ class Headers:
         return isinstance(name, str) and name.lower() in self._at
 
     def set(self, name: str, value: str) -> None:
-        """Set one value: replace the first entry in its position and remove the others; append it if there is
-        none.
-        """
+        """Set one value in place of the first entry, and remove the others; or append it."""
         low = name.lower()
         entry = self._at.get(low)
         if self._more and entry is not None:
@@ -117,9 +115,7 @@ class Headers:
         return list(self._at.values())
 
     def entries(self) -> Mapping[str, Pair]:
-        """Return the first entry of each name, by the name in lower case; not to be changed.  Further entries
-        have keys that are no names.
-        """
+        """Return the first entry of each name by lower-case name, not to be changed; others: no names."""
         return self._at
 
     @property
@@ -163,17 +159,13 @@ class Headers:
             self.add(name, value)
 
     def overlay(self, over: Headers) -> Headers:
-        """Return a new table: the entries of *over*, then those of this table, unmerged, so `get` returns the
-        value of *over* first.
-        """
+        """Return *over*'s entries, then this table's, unmerged: `get` finds *over*'s first."""
         merged = over.copy()
         merged.extend(self._at.values())
         return merged
 
     def compress(self) -> None:
-        """Join the values of a name with ``, `` at its first entry: how httpd reads a request with repeated
-        headers (RFC 9110 5.3).
-        """
+        """Join a name's values with ``, `` at its first entry: repeated headers (RFC 9110 5.3)."""
         if not self._more:
             return
         joined = Headers()

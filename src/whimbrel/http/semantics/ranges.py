@@ -39,9 +39,7 @@ class RangeLimits:
 
 @dataclass(frozen=True, slots=True)
 class Ranges:
-    """The outcome: *parts* are (first byte, last byte) in the order of sending; 2.4 counts *overlaps* and
-    *reversals*.
-    """
+    """The outcome: *parts* (first, last byte) as sent; 2.4 counts *overlaps* and *reversals*."""
 
     verdict: RangeResult
     parts: tuple[tuple[int, int], ...] = ()
@@ -63,9 +61,7 @@ def range_header(headers: Headers, *, version22: bool = False) -> str | None:
 def parse_ranges(
     value: str | None, length: int, limits: RangeLimits = DEFAULT_LIMITS, *, version22: bool = False
 ) -> Ranges:
-    """Return the parts of *length* bytes that a Range field requests; the caller evaluates If-Range
-    (`conditional.range_still_fits`).
-    """
+    """Return the parts of *length* bytes that Range requests; the caller evaluates If-Range."""
     if value is None or value[:6].lower() != "bytes=" or (version22 and limits.ranges == 0):
         return _FULL
     part = _SINGLE.fullmatch(value, 6)
@@ -95,9 +91,7 @@ def parse_ranges(
 
 
 def _parse_specs(text: str, length: int, version22: bool) -> list[tuple[int, int]] | None:
-    """Every range as (first, last), not yet cut at the end; None when one is wrong.  ``0-`` makes all others
-    superfluous.
-    """
+    """Every range as (first, last), not cut at the end; None if one is wrong. ``0-`` beats all."""
     specs: list[tuple[int, int]] = []
     for word in re.split(",+", text):
         if not word:
@@ -196,13 +190,3 @@ def part_head(part: tuple[int, int], length: int, boundary: str, content_type: s
 def multipart_end(boundary: str) -> bytes:
     """Return the bytes after the last part."""
     return to_bytes(f"\r\n--{boundary}--\r\n")
-
-
-def multipart_length(
-    parts: tuple[tuple[int, int], ...], length: int, boundary: str, content_type: str | None
-) -> int:
-    """The Content-Length of the whole multipart body."""
-    heads = sum(
-        len(part_head(part, length, boundary, content_type)) + part[1] - part[0] + 1 for part in parts
-    )
-    return heads + len(multipart_end(boundary))

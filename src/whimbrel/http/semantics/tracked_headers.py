@@ -32,14 +32,12 @@ class TrackedHeaders(Headers):
         self.all_fields_used = False
 
     def get(self, name: str, default: str | None = None) -> str | None:
-        """See Headers.get."""
         low = name.lower()
         self.accessed.add(low)
         entry = self._at.get(low)
         return default if entry is None else entry[1]
 
     def get_classified(self, name: str, sets: tuple[Container[str], ...]) -> str | None:
-        """See Headers.tested."""
         low = name.lower()
         known = self.tests.get(low)
         if known is None:
@@ -50,17 +48,14 @@ class TrackedHeaders(Headers):
         return None if entry is None else entry[1]
 
     def has_none(self, names: frozenset[str]) -> bool:
-        """See Headers.none_of."""
         self.accessed |= names
         return names.isdisjoint(self._at)
 
     def get_list(self, name: str) -> str | None:
-        """See Headers.get_list."""
         self.accessed.add(name.lower())
         return super().get_list(name)
 
     def get_all(self, name: str) -> list[str]:
-        """See Headers.get_all."""
         self.accessed.add(name.lower())
         return super().get_all(name)
 
@@ -71,12 +66,10 @@ class TrackedHeaders(Headers):
 
     # as a whole -----------------------------------------------------------------------------------
     def items(self) -> list[Pair]:
-        """See Headers.items."""
         self.all_fields_used = True
         return super().items()
 
     def names(self) -> list[str]:
-        """See Headers.names."""
         self.all_fields_used = True
         return super().names()
 
@@ -94,47 +87,38 @@ class TrackedHeaders(Headers):
         return super().copy()
 
     def overlay(self, over: Headers) -> Headers:
-        """See Headers.overlay."""
         self.all_fields_used = True
         return super().overlay(over)
 
     # changes --------------------------------------------------------------------------------------
     def set(self, name: str, value: str) -> None:
-        """See Headers.set."""
         self.all_fields_used = True
         super().set(name, value)
 
     def add(self, name: str, value: str) -> None:
-        """See Headers.add."""
         self.all_fields_used = True
         super().add(name, value)
 
     def unset(self, name: str) -> None:
-        """See Headers.unset."""
         self.all_fields_used = True
         super().unset(name)
 
     def merge(self, name: str, value: str) -> None:
-        """See Headers.merge."""
         self.all_fields_used = True
         super().merge(name, value)
 
     def update(self, entries: Mapping[str, Pair]) -> None:
-        """See Headers.update."""
         self.all_fields_used = True
         super().update(entries)
 
     def clear(self) -> None:
-        """See Headers.clear."""
         self.all_fields_used = True
         super().clear()
 
     def extend(self, pairs: Iterable[Pair]) -> None:
-        """See Headers.extend."""
         self.all_fields_used = True
         super().extend(pairs)
 
     def compress(self) -> None:
-        """See Headers.compress."""
         self.all_fields_used = True
         super().compress()

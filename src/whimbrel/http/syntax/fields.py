@@ -41,9 +41,7 @@ def has_token(value: str | None, token: str) -> bool:
 
 @dataclass(slots=True)
 class Fields:
-    """The parsed fields: repeated names merged; unmerged if *status* is set, as parsing stopped
-    at an error.
-    """
+    """The parsed fields, repeated names merged; unmerged with *status*, an error."""
 
     headers: Headers
     next: int
@@ -61,9 +59,7 @@ class Fields:
 
 
 class FieldReader:
-    """Reads the field lines of a growing buffer, each line once, from *at* up to and including the empty
-    line.
-    """
+    """Reads field lines of a growing buffer, each once, from *at* up to the empty line."""
 
     __slots__ = ("_count", "_found", "_limits", "_pending", "_rules")
 

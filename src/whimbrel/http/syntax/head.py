@@ -30,19 +30,6 @@ from whimbrel.http.syntax.line_reader import (
 from whimbrel.http.syntax.request_line import RequestLine, parse_request_line
 from whimbrel.http.syntax.target import UriParts
 
-__all__ = [
-    "InputState",
-    "Head",
-    "HeadError",
-    "HeadLimits",
-    "HeadReader",
-    "ParserOptions",
-    "LogMessage",
-    "head_from_parts",
-    "read_complete",
-    "read_head",
-]
-
 HeaderBlockCache = dict[
     bytes, tuple[dict[str, Pair], str, int | None] | None
 ]  # by their bytes, with host name and port; None: they came once
@@ -196,9 +183,7 @@ def read_complete(
 
 
 class HeadReader:
-    """Reads a head of any form as it arrives, each line once: `data` is the input so far, extended by the
-    owner between calls of `read`.
-    """
+    """Reads a head of any form, each line once; the owner extends `data` between calls of `read`."""
 
     __slots__ = ("_fields", "_head", "_limits", "_rules", "data")
 
@@ -230,9 +215,7 @@ class HeadReader:
 
 
 def head_from_parts(raw: bytes, line: str, headers: Headers, rules: ParserOptions) -> Head:
-    """Return the head of a request that came in parts (HTTP/2), judged like any other: *line* as HTTP/1 would
-    have it, *headers* with every name once.
-    """
+    """Return an HTTP/2 request's head, judged like others: *line* as in HTTP/1, *headers* unique."""
     match = _COMPOSED.fullmatch(line)
     entries = {name.lower(): (name, value) for name, value in headers.items()}
     if match is not None and not rules.registered_methods and match[1] != "CONNECT":
@@ -345,9 +328,7 @@ def _finish(head: Head, entries: dict[str, tuple[str, str]], rules: ParserOption
 
 
 def _frame(head: Head, rules: ParserOptions) -> HeadError | None:
-    """Evaluate Content-Length and Transfer-Encoding (RFC 9112, 6): set the body's framing, or return the
-    refusal.
-    """
+    """Evaluate Content-Length and Transfer-Encoding (RFC 9112, 6): set framing, or refuse."""
     text = head.headers.get("Content-Length")
     coding = head.headers.get_list("Transfer-Encoding")
     if text is not None:
@@ -377,9 +358,7 @@ def _frame(head: Head, rules: ParserOptions) -> HeadError | None:
 
 
 def content_length(text: str, *, signed: bool = False) -> int | None:
-    """Return a length of at most 63 bits in digits only (with *signed* as C's strtoll reads it: ``+5``), else
-    None.
-    """
+    """Return a length of at most 63 bits in digits (*signed*: as C's strtoll, ``+5``), else None."""
     pattern = r"\+?[0-9]+|-0+" if signed else r"[0-9]+"
     if re.fullmatch(pattern, text, re.ASCII) is None:
         return None
@@ -388,9 +367,7 @@ def content_length(text: str, *, signed: bool = False) -> int | None:
 
 
 def is_chunked(coding: str) -> bool:
-    """Return True if the last transfer coding is ``chunked``, behind a comma and spaces or alone
-    (ap_is_chunked).
-    """
+    """Return True if the last transfer coding, behind a comma or alone, is ``chunked``."""
     return re.search(r"(?:\A|, *)chunked\Z", coding, re.IGNORECASE | re.ASCII) is not None
 
 
@@ -407,9 +384,7 @@ def _refused(
 
 
 def _host_error(head: Head, rules: ParserOptions) -> HeadError | None:
-    """Set the host name from the target or the Host field, and replace the field if both are present; or
-    return the refusal.
-    """
+    """Set the host name from target or Host field, which the target replaces; or return the refusal."""
     field_value = head.headers.get("Host")
     named = head.url is not None and head.hostname is not None
     given = head.hostname if named else field_value
@@ -458,9 +433,7 @@ def _expectation(head: Head, rules: ParserOptions) -> HeadError | None:
 
 
 def _begun(data: bytes | bytearray, line: Line, rules: ParserOptions) -> Head:
-    """Return a head with the values of the first line alone: for one that is refused because of it, and for
-    HTTP/0.9.
-    """
+    """Return a head with the first line's values alone: for a refused one, and for HTTP/0.9."""
     parsed = parse_request_line(line.text, rules)
     head = _from_line(parsed, bytes(data[: line.next]), 0, line.next)
     if parsed.reason is not None:

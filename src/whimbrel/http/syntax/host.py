@@ -17,9 +17,7 @@ _PROBLEM = 6  # bytes of a bad name that the message shows
 
 
 class Host(NamedTuple):
-    """A host in lower case without port, brackets and final dot, or the *reasons* for its refusal; *port* is
-    None if absent.
-    """
+    """A host in lower case without port, brackets and final dot, or *reasons* for its refusal."""
 
     name: str
     port: int | None = None
@@ -51,9 +49,7 @@ def check_host(given: str, rules: ParserOptions, *, from_target: bool = False) -
 
 
 def _split_port(given: str) -> tuple[str, int | None, bool] | None:
-    """(name, port or None, whether it is an IPv6 literal); None for a port out of range, a wrong literal, no
-    name.
-    """
+    """(name, port or None, is it an IPv6 literal); None for a bad port or literal, or no name."""
     match = re.search(r":([0-9]+)\Z", given, re.ASCII)
     port = None
     if match is not None:
@@ -77,19 +73,14 @@ def _is_ipv6(text: str) -> bool:
 
 
 def _is_bad_literal(name: str, rules: ParserOptions) -> bool:
-    """Return True if *name* is no IPv6 literal.
-
-    2.4 admits one ``::``, and no dot beside a colon or a dot; an absolute target is checked no further.
-    """
+    """Return True if *name* is no IPv6 literal: in 2.4 one ``::``, no dot beside a colon or a dot."""
     if _LITERAL.fullmatch(name) is None:
         return True
     return not rules.version22 and _MISPLACED.search(name) is not None
 
 
 def _strict_problem(name: str, rules: ParserOptions) -> LogMessage | None:
-    """Why a name without port is no host name: other characters, a dotted number that is no address, a
-    numeric top-level domain.
-    """
+    """Why a name is no host name: other characters, no address in dots, a numeric top-level domain."""
     allowed = r"[0-9A-Za-z.\-]*" if rules.version22 else r"[0-9A-Za-z.\-_]*"
     match = re.match(allowed, name)
     end = match.end() if match else 0

@@ -72,9 +72,7 @@ class LogMessage(NamedTuple):
 
 
 class Line(NamedTuple):
-    """One line: *kind* is ``ok``, ``more`` (incomplete), ``end`` (end of input), ``long`` or ``bad``; *next*
-    is its end.
-    """
+    """A line: *kind* is ``ok``, ``more`` (to come), ``end`` (of input), ``long``, ``bad``; *next*."""
 
     kind: str
     text: str

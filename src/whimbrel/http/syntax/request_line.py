@@ -44,9 +44,7 @@ class Fault(Enum):
 
 @dataclass(slots=True)
 class RequestLine:
-    """A parsed request line; *status* is the response if *reason* is set.  *names_host*: the target names a
-    host.
-    """
+    """A request line; *status* is the response if *reason* is set; *names_host*: the target's."""
 
     method: str
     target: str
@@ -167,9 +165,7 @@ def parse_request_line(line: str, rules: ParserOptions) -> RequestLine:
 
 
 def _version(scan: _Scan) -> tuple[str, tuple[int, int]]:
-    """Return the protocol as text and number; a name that is not quite right is a fault, and HTTP/0.9 in all
-    that follows.
-    """
+    """Return the protocol as text and number; a wrong name is a fault, and HTTP/0.9 from then on."""
     match = _PROTOCOL.fullmatch(scan.protocol)
     if match is not None:
         return scan.protocol, (int(match[1]), int(match[2]))

@@ -37,9 +37,7 @@ _DEFAULT_PORTS: Final = {
 
 @dataclass(frozen=True, slots=True)
 class UriParts:
-    """The parts of a URL; None means absent, "" empty.  *hostname* is without the brackets of IPv6,
-    *port_text* as written.
-    """
+    """The parts of a URL, None if absent; *hostname* without brackets, *port_text* as written."""
 
     scheme: str | None = None
     user: str | None = None
@@ -58,18 +56,14 @@ def default_port(scheme: str | None) -> int:
 
 
 def split_target(target: str, method: str) -> UriParts | None:
-    """Return a request target; None when it cannot be read.  CONNECT takes ``host:port``; of several leading
-    slashes one counts.
-    """
+    """Return a target, None if unreadable; CONNECT takes ``host:port``; leading slashes are one."""
     if method == "CONNECT":
         return split_hostinfo(target)
     return split_url(_LEADING_SLASHES.sub("", target, count=1) if target.startswith("//") else target)
 
 
 def split_url(url: str) -> UriParts | None:
-    """Split any URL; None if a port is no number, a bracket is unclosed, or a relative path's first segment
-    has a colon.
-    """
+    """Split any URL; None for a bad port, an unclosed bracket, a colon in a relative first segment."""
     parts, is_complete = read_url(url)
     return parts if is_complete else None
 

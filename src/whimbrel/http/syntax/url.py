@@ -55,9 +55,7 @@ def decode_path(
 
 
 def unescape(path: str, slashes: Slashes = Slashes.OFF) -> tuple[str, int]:
-    """Replace escapes; (path, 0 or 400 or 404).  A wrong escape stays and means 400, a NUL or a refused slash
-    means 404.
-    """
+    """Replace escapes; (path, status): a wrong escape stays (400), a NUL or a refused slash is 404."""
     if "%" not in path:
         return path, 0
     status = 0
@@ -78,9 +76,7 @@ def unescape(path: str, slashes: Slashes = Slashes.OFF) -> tuple[str, int]:
 
 
 def unescape_loose(text: str) -> str:
-    """Decode valid escapes (``+`` stays) and retain the rest: for query strings and user input, never for
-    paths.
-    """
+    """Decode valid escapes (``+`` stays), keep the rest: for queries and user input, never paths."""
     return _ESCAPE.sub(lambda m: m[0] if m[1] is None else chr(int(m[1], 16)), text)
 
 
@@ -111,9 +107,7 @@ def normalize(
 
 
 def _without_dots(path: str, merge: bool) -> tuple[str, bool]:
-    """Remove dot segments; return the path, and True if it never went above its beginning.  With *merge*
-    empty segments are ignored.
-    """
+    """Remove dot segments; return the path, and True if it stayed below; *merge*: no empty ones."""
     root = "/" if path[:1] == "/" else ""
     segments: list[str] = []
     inside = True
@@ -131,9 +125,7 @@ def _without_dots(path: str, merge: bool) -> tuple[str, bool]:
 
 
 def getparents(path: str) -> str:
-    """Return 2.2's normal form: without dot segments, with empty segments.  ``/..`` removes the root's slash,
-    which makes the path invalid.
-    """
+    """Return 2.2's normal form, with empty segments; ``/..`` removes the root's slash: invalid."""
     if "." not in path:
         return path
     parts = path.split("/")
@@ -168,9 +160,7 @@ def escape_uri(path: str) -> str:
 
 
 def escape_path(path: str) -> str:
-    """Return `escape_uri` of a path that may be relative, with ``./`` in front if its first segment has a
-    colon.
-    """
+    """Return `escape_uri` of a path, with ``./`` before a first segment with a colon."""
     first = path.partition("/")[0]
     return ("./" if ":" in first else "") + escape_uri(path)
 
@@ -189,9 +179,7 @@ _HTML = str.maketrans({"<": "&lt;", ">": "&gt;", "&": "&amp;", '"': "&quot;"})
 
 
 def escape_html(text: str, *, ascii_only: bool = False) -> str:
-    """Return the four characters that end text or a quoted attribute; with *ascii_only* other bytes too, as
-    ``&#233;``.
-    """
+    """Escape the characters that end text or attributes; *ascii_only*: other bytes as ``&#233;``."""
     escaped = text.translate(_HTML)
     return re.sub(r"[\x80-\xff]", lambda m: f"&#{ord(m[0]):03};", escaped) if ascii_only else escaped
 
@@ -230,8 +218,6 @@ def escape_errorlog_item(text: str) -> str:
 
 
 def construct_url(scheme: str, host: str, port: int, uri: str) -> str:
-    """Return ``http://host/uri``, without the scheme's default port; *uri* is already escaped, *host* has
-    brackets for IPv6.
-    """
+    """Return ``http://host/uri`` without the default port; *uri* is escaped, *host* has brackets."""
     is_default = {"http": 80, "https": 443}.get(scheme)
     return f"{scheme}://{host}{'' if port == is_default else f':{port}'}{uri}"

@@ -20,7 +20,7 @@ from whimbrel.modules.support.auth.auth_api import environment
 from whimbrel.modules.support.reverse_dns import confirmed_name, in_domain
 from whimbrel.registry.module import Reads
 from whimbrel.registry.phases import HookStatus
-from whimbrel.registry.settings import UNSET, setting
+from whimbrel.registry.settings import UNSET, Unmerged, setting
 
 R = TypeVar("R")
 METHODS: Final = 64
@@ -47,7 +47,7 @@ class Entry:
 
 
 @dataclass(slots=True)
-class AllowDenyDirConfig:
+class AllowDenyDirConfig(Unmerged):
     """Per-directory settings; *order* and *satisfy* by method number."""
 
     order: dict[int, str] = setting(make=dict)
@@ -55,10 +55,6 @@ class AllowDenyDirConfig:
     denies: list[Entry] = setting(make=list)
     satisfy: dict[int, str] = setting(make=dict)
     order_places: dict[int, SourceLocation | None] = setting(make=dict)
-
-    def merge_onto(self, base: AllowDenyDirConfig) -> AllowDenyDirConfig:
-        """Return this record alone: httpd does not merge it."""
-        return self
 
 
 def by_method(cmd: Command, known: Any, value: R) -> dict[int, R]:
@@ -108,9 +104,7 @@ def entry(cmd: Command, where: str) -> Entry:
 
 
 def _network(where: str) -> Network | None:
-    """Return the network, or None if the argument is a host name; an argument with a slash is always a
-    network.
-    """
+    """Return the network, None for a host name; an argument with a slash is always a network."""
     address, slash, mask = where.partition("/")
     try:
         return parse_network(address, mask if slash else None)
@@ -155,9 +149,7 @@ class Entries:
         return any(test is not None and test(r) for test, _ in self.tests(r.method_number))
 
     async def has_waiting(self, r: Request) -> bool:
-        """Return True if an entry matches the request; a name is looked up only if no earlier entry
-        matched.
-        """
+        """Return True if an entry matches; a name is looked up only if no earlier entry matched."""
         for test, hosts in self.tests(r.method_number):
             if test is not None:
                 if test(r):
@@ -216,9 +208,7 @@ async def _traced_list(r: Request, verb: str, entries: list[Entry]) -> Decision:
 def traced_check(
     record: AllowDenyDirConfig, check: Callable[[Request], Any], watch: Tracer | None, waits: bool
 ) -> tuple[Any, bool]:
-    """Return *check* and whether it is async; with a *watch* it records the result of `traced_lists`
-    first.
-    """
+    """Return *check* and whether it is async; with a *watch* it first records `traced_lists`."""
     if watch is None:
         return check, waits
 

@@ -1,7 +1,4 @@
-"""mod_access_compat: Order, Allow, Deny and Satisfy in 2.4.
-
-Manual: mod/mod_access_compat.html.
-"""
+"""mod_access_compat: Order, Allow, Deny and Satisfy in 2.4."""
 
 from __future__ import annotations
 
@@ -47,9 +44,7 @@ def satisfies(r: Request) -> str:
 
 
 def make_access(scope: Scope) -> CompiledHook:
-    """Refuse clients that Order, Allow and Deny exclude; logged even where Satisfy Any may admit them by
-    password.
-    """
+    """Refuse clients by Order, Allow and Deny; logged even where Satisfy Any may admit them."""
     record = scope.dir_config(AllowDenyDirConfig)
     if not record.order and not record.denies and not any(e.kind == "host" for e in record.allows):
         return CompiledHook(lambda r: OK, Reads.NOTHING, constant=OK)

@@ -1,7 +1,4 @@
-"""mod_allowmethods: methods allowed in a part of the site.
-
-Manual: mod/mod_allowmethods.html.
-"""
+"""mod_allowmethods: methods allowed in a part of the site."""
 
 from __future__ import annotations
 

@@ -1,32 +1,25 @@
-"""mod_auth_basic: HTTP Basic authentication (RFC 7617).
-
-Manual: mod/mod_auth_basic.html.
-"""
+"""mod_auth_basic: HTTP Basic authentication (RFC 7617)."""
 
 from __future__ import annotations
 
-from whimbrel.base.errors import ConfigError
 from whimbrel.base.latin1 import to_bytes, to_text
 from whimbrel.base.lazy_dataclasses import dataclass
 from whimbrel.base.lazy_re import compile
 from whimbrel.base.static_typing import TYPE_CHECKING
 from whimbrel.directives.command import Command
 from whimbrel.engine.expressions import StringExpression, literal, read_string
+from whimbrel.engine.log.error_log_line import module_log
 from whimbrel.expr.errors import EvalError
 from whimbrel.modules.aaa.mod_authn_core import find_provider
 from whimbrel.modules.support.auth.auth_api import (
-    AUTH_DENIED,
-    AUTH_GENERAL_ERROR,
-    AUTH_GRANTED,
-    AUTH_USER_FOUND,
-    AUTH_USER_NOT_FOUND,
+    Authn,
     AuthnProvider,
     BoundAuthn,
     auth_name,
     auth_type,
     ready_authn,
 )
-from whimbrel.modules.support.setters import set_flag
+from whimbrel.modules.support.setters import add_values, set_choice, set_flag
 from whimbrel.registry.module import CompiledHook, Hook, Module, Order, Reads, Scope
 from whimbrel.registry.phases import (
     CHECK_USER_ID,
@@ -37,31 +30,25 @@ from whimbrel.registry.phases import (
     OK,
     HookStatus,
 )
-from whimbrel.registry.settings import UNSET, setting
+from whimbrel.registry.settings import setting
 
 if TYPE_CHECKING:
     from whimbrel.engine.request import Request
 
 _MODULE = "auth_basic"
+_log = module_log(_MODULE)
 _BASE64 = compile(r"[A-Za-z0-9+/]*")
 FakeUser = tuple[StringExpression, StringExpression]
 
 
 @dataclass(slots=True)
 class AuthBasicDirConfig:
-    """Per-directory settings; *fake*: user and password of AuthBasicFake; *digest*: providers return
-    MD5(user:realm:password).
-    """
+    """Per-directory settings; *fake*: AuthBasicFake; *digest*: providers return MD5(user:realm:pw)."""
 
     providers: list[AuthnProvider] = setting(make=list)
     authoritative: bool = setting(True)
     fake: FakeUser | None = setting(None)
     digest: bool = setting(False)
-
-
-def add_provider(cmd: Command, record: AuthBasicDirConfig, words: list[str]) -> None:
-    known = [] if record.providers is UNSET else record.providers
-    record.providers = [*known, find_provider(cmd, words[0])]
 
 
 def set_fake(cmd: Command, record: AuthBasicDirConfig, words: list[str]) -> None:
@@ -79,14 +66,6 @@ def set_fake(cmd: Command, record: AuthBasicDirConfig, words: list[str]) -> None
             cmd, words[1], f"Could not parse fake password expression associated to user '{words[0]}'"
         ),
     )
-
-
-def set_digest(_cmd: Command, record: AuthBasicDirConfig, words: list[str]) -> None:
-    """AuthBasicUseDigestAlgorithm."""
-    word = words[0].lower()
-    if word not in ("off", "md5"):
-        raise ConfigError(f"Invalid algorithm in AuthBasicUseDigestAlgorithm: {words[0]}")
-    record.digest = word == "md5"
 
 
 # credentials of the request -----------------------------------------------------------------------
@@ -108,7 +87,7 @@ def credentials(r: Request) -> tuple[str, str] | None:
         return None
     scheme, _, rest = line.partition(" ")
     if scheme.lower() != "basic":
-        r.log("error", f"client used wrong authentication scheme: {r.uri}", code="AH01614", module=_MODULE)
+        _log(r, "error", "AH01614", f"client used wrong authentication scheme: {r.uri}")
         return None
     user, _, password = decode_base64(rest.lstrip(" ")).partition("\0")[0].partition(":")
     return user, password
@@ -144,7 +123,7 @@ def make_authenticate(scope: Scope) -> CompiledHook:
             return DECLINED
         realm = realm_of(r)
         if realm is None:
-            r.log("error", f"need AuthName: {r.uri}", code="AH01615", module=_MODULE)
+            _log(r, "error", "AH01615", f"need AuthName: {r.uri}")
             return 500
         r.auth_type = auth_type_name
         given = credentials(r)
@@ -153,9 +132,9 @@ def make_authenticate(scope: Scope) -> CompiledHook:
             return 401
         r.user, password = given
         result = await _check_password(r, checks, settings.digest, realm, password)
-        if result == AUTH_GRANTED:
+        if result == Authn.GRANTED:
             return OK
-        if not settings.authoritative and result != AUTH_DENIED:
+        if not settings.authoritative and result != Authn.DENIED:
             return DECLINED
         return _refused(r, result, realm)
 
@@ -173,15 +152,15 @@ async def _check_password(
 ) -> int:
     """Return the authn_status of the first provider that has the user."""
     if not checks:
-        r.log("error", "No Authn provider configured", code="AH01616", module=_MODULE)
-        return AUTH_GENERAL_ERROR
-    result = AUTH_USER_NOT_FOUND
+        _log(r, "error", "AH01616", "No Authn provider configured")
+        return Authn.GENERAL_ERROR
+    result = Authn.USER_NOT_FOUND
     user = r.user or ""
     for check in checks:
         result = await (
             _by_realm(r, check, user, realm, password) if digest else check.password(r, user, password)
         )
-        if result != AUTH_USER_NOT_FOUND:
+        if result != Authn.USER_NOT_FOUND:
             break
     return result
 
@@ -189,25 +168,22 @@ async def _check_password(
 async def _by_realm(r: Request, check: BoundAuthn, user: str, realm: str, password: str) -> int:
     """AuthBasicUseDigestAlgorithm: compare the provider's hash with MD5(user:realm:password)."""
     if check.realm_hash is None:
-        return AUTH_GENERAL_ERROR
+        return Authn.GENERAL_ERROR
     result, stored = await check.realm_hash(r, user, realm)
-    if result != AUTH_USER_FOUND:
+    if result != Authn.USER_FOUND:
         return result
     from hashlib import md5
 
-    return AUTH_GRANTED if md5(to_bytes(f"{user}:{realm}:{password}")).hexdigest() == stored else AUTH_DENIED
+    return (
+        Authn.GRANTED if md5(to_bytes(f"{user}:{realm}:{password}")).hexdigest() == stored else Authn.DENIED
+    )
 
 
 def _refused(r: Request, result: int, realm: str) -> HookStatus:
-    if result == AUTH_DENIED:
-        r.log(
-            "error",
-            f'user {r.user}: authentication failure for "{r.uri}": Password Mismatch',
-            code="AH01617",
-            module=_MODULE,
-        )
-    elif result == AUTH_USER_NOT_FOUND:
-        r.log("error", f"user {r.user} not found: {r.uri}", code="AH01618", module=_MODULE)
+    if result == Authn.DENIED:
+        _log(r, "error", "AH01617", f'user {r.user}: authentication failure for "{r.uri}": Password Mismatch')
+    elif result == Authn.USER_NOT_FOUND:
+        _log(r, "error", "AH01618", f"user {r.user} not found: {r.uri}")
     else:
         return 500
     challenge(r, realm)
@@ -249,16 +225,11 @@ def make_fake(scope: Scope) -> CompiledHook | None:
                 line = (
                     f"AuthBasicFake: could not evaluate {what} expression for URI '{r.uri}': {problem.reason}"
                 )
-                r.log("error", line, code=failed, module=_MODULE)
+                _log(r, "error", failed, line)
                 return 500
             if not value:
                 name = "username" if what == "user" else what
-                r.log(
-                    "info",
-                    f"AuthBasicFake: empty {name} expression for URI '{r.uri}', ignoring",
-                    code=empty,
-                    module=_MODULE,
-                )
+                _log(r, "info", empty, f"AuthBasicFake: empty {name} expression for URI '{r.uri}', ignoring")
                 r.headers_in.unset("Authorization")
                 return DECLINED
             values.append(value)
@@ -275,10 +246,12 @@ MODULE = Module(
     source="mod_auth_basic.c",
     dir_config=AuthBasicDirConfig,
     dir_setters={
-        "AuthBasicProvider": add_provider,
+        "AuthBasicProvider": add_values("providers", lambda cmd, words: [find_provider(cmd, words[0])]),
         "AuthBasicAuthoritative": set_flag("authoritative"),
         "AuthBasicFake": set_fake,
-        "AuthBasicUseDigestAlgorithm": set_digest,
+        "AuthBasicUseDigestAlgorithm": set_choice(
+            "digest", {"off": False, "md5": True}, "Invalid algorithm in AuthBasicUseDigestAlgorithm: {word}"
+        ),
     },
     hooks=(
         Hook(CHECK_USER_ID, make_authenticate),

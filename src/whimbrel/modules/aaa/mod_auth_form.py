@@ -1,8 +1,7 @@
 """mod_auth_form (2.4): logins by a form, stored in a session.
 
-Manual: mod/mod_auth_form.html.  A request is authenticated by its session or, if it is a POST of a login
-form, by the form.  A login sent to the page itself may carry the request that it interrupted: method, media
-type and body.
+A request is authenticated by its session or, if it is a POST of a login form, by the form. A login sent to
+the page itself may carry the request that it interrupted: method, media type and body.
 """
 
 from __future__ import annotations
@@ -16,20 +15,18 @@ from typing import TYPE_CHECKING, Final
 from whimbrel.base.errors import ConfigError
 from whimbrel.base.latin1 import to_bytes, to_text
 from whimbrel.base.lazy_dataclasses import dataclass
-from whimbrel.catalogue.checks.numbers import strtol
 from whimbrel.directives.command import Command
 from whimbrel.directives.spec import Versions
 from whimbrel.engine.expressions import StringExpression, read_string
 from whimbrel.engine.input.body import ready_body
+from whimbrel.engine.log.error_log_line import module_log
+from whimbrel.engine.redirect_chain import client_request
 from whimbrel.expr.errors import EvalError
 from whimbrel.http.syntax.url import escape_uri
 from whimbrel.modules.aaa.mod_authn_core import find_provider
 from whimbrel.modules.session import mod_session
 from whimbrel.modules.support.auth.auth_api import (
-    AUTH_DENIED,
-    AUTH_GENERAL_ERROR,
-    AUTH_GRANTED,
-    AUTH_USER_NOT_FOUND,
+    Authn,
     AuthnCoreDirConfig,
     AuthnProvider,
     BoundAuthn,
@@ -37,15 +34,16 @@ from whimbrel.modules.support.auth.auth_api import (
     auth_type,
 )
 from whimbrel.modules.support.form_data import FormTooLarge, read_form
-from whimbrel.modules.support.setters import set_flag, set_text
+from whimbrel.modules.support.setters import add_values, set_flag, set_size, set_text
 from whimbrel.registry.module import CompiledHook, Hook, Module, Order, Reads, Scope
 from whimbrel.registry.phases import CHECK_USER_ID, DECLINED, HANDLER, OK, HookStatus
-from whimbrel.registry.settings import UNSET, setting
+from whimbrel.registry.settings import setting
 
 if TYPE_CHECKING:
     from whimbrel.engine.request import Request
 
 _MODULE = "auth_form"
+_log = module_log(_MODULE)
 _LOGIN: Final = "form-login-handler"
 _LOGOUT: Final = "form-logout-handler"
 _REDIRECT: Final = "form-redirect-handler"
@@ -53,9 +51,7 @@ _REDIRECT: Final = "form-redirect-handler"
 
 @dataclass(slots=True)
 class AuthFormDirConfig:
-    """Per-directory settings: names of the form's fields, its maximum *size* in bytes, and the redirect
-    targets.
-    """
+    """Per-directory settings: names of the form's fields, its *size* in bytes, redirect targets."""
 
     providers: list[AuthnProvider] = setting(make=list)
     authoritative: bool = setting(True)
@@ -112,7 +108,7 @@ class FormAuthenticator:
 
     async def known(self, r: Request, realm: str) -> Login | None:
         """Return the login of an earlier request in the chain of redirects, or of the session."""
-        notes = mod_session.first_request(r).notes
+        notes = client_request(r).notes
         user = notes.get(f"{realm}-user")
         password = notes.get(f"{realm}-pw")
         if user and password:
@@ -143,7 +139,7 @@ class FormAuthenticator:
             r.user = user
         location, method, kind, body = map(fields.get, (conf.location, conf.method, conf.mimetype, conf.body))
         login = Login(user or "", password or "", None, location, method, kind, body)
-        notes = mod_session.first_request(r).notes
+        notes = client_request(r).notes
         for key, given in (
             ("user", user),
             ("pw", password),
@@ -171,23 +167,23 @@ class FormAuthenticator:
         """Return OK if the providers accept user and password, else the status of the refusal."""
         if not login.is_complete:
             return 401
-        result = AUTH_USER_NOT_FOUND if self.checks else AUTH_GENERAL_ERROR
+        result = Authn.USER_NOT_FOUND if self.checks else Authn.GENERAL_ERROR
         if not self.checks:
-            r.log("error", "no authn provider configured", code="AH01806", module=_MODULE)
+            _log(r, "error", "AH01806", "no authn provider configured")
         for check in self.checks:
             result = await check.password(r, login.user, login.password)
-            if result != AUTH_USER_NOT_FOUND:
+            if result != Authn.USER_NOT_FOUND:
                 break
-        if result == AUTH_GRANTED:
+        if result == Authn.GRANTED:
             return OK
-        if not self.conf.authoritative and result != AUTH_DENIED:
+        if not self.conf.authoritative and result != Authn.DENIED:
             return DECLINED
-        if result == AUTH_DENIED:
+        if result == Authn.DENIED:
             line = f"user '{login.user}': authentication failure for \"{r.uri}\": password Mismatch"
-            r.log("error", line, code="AH01807", module=_MODULE)
+            _log(r, "error", "AH01807", line)
             return 401
-        if result == AUTH_USER_NOT_FOUND:
-            r.log("error", f"user '{login.user}' not found: {r.uri}", code="AH01808", module=_MODULE)
+        if result == Authn.USER_NOT_FOUND:
+            _log(r, "error", "AH01808", f"user '{login.user}' not found: {r.uri}")
             return 401
         return 500
 
@@ -239,11 +235,11 @@ def make_authenticate(scope: Scope) -> CompiledHook | None:
         r.set_uncacheable()
         if r.proxy:
             line = f"form auth cannot be used for proxy requests due to XSS risk, access denied: {r.uri}"
-            r.log("error", line, code="AH01809", module=_MODULE)
+            _log(r, "error", "AH01809", line)
             return 500
         realm = authenticator.realm_of(r)
         if realm is None:
-            r.log("error", f"need AuthName: {r.uri}", code="AH01810", module=_MODULE)
+            _log(r, "error", "AH01810", f"need AuthName: {r.uri}")
             return 500
         r.auth_type = kind
         answer = await _by_session(r, authenticator, realm)
@@ -291,15 +287,13 @@ async def _by_form(r: Request, authenticator: FormAuthenticator, realm: str, log
 
 def _forget(r: Request, realm: str) -> None:
     """Mark the failed login, so that redirected requests do not try it again."""
-    notes = mod_session.first_request(r).notes
+    notes = client_request(r).notes
     for key in ("user", "pw"):
         notes.pop(f"{realm}-{key}", None)
 
 
 def _resume(r: Request, login: Login) -> None:
-    """Resume the request that the login interrupted: its body in this request, its method in a
-    sub-request.
-    """
+    """Resume the request that the login interrupted: its body here, its method in a sub-request."""
     is_complete = login.mimetype is not None and login.body is not None
     body = to_bytes(login.body or "") if is_complete else b""
     if is_complete:
@@ -342,12 +336,7 @@ def make_login(scope: Scope) -> CompiledHook:
             return DECLINED
         r.set_uncacheable()
         if r.method != "POST":
-            r.log(
-                "error",
-                f"the {_LOGIN} only supports the POST method for {r.uri}",
-                code="AH01811",
-                module=_MODULE,
-            )
+            _log(r, "error", "AH01811", f"the {_LOGIN} only supports the POST method for {r.uri}")
             return 405
         realm = authenticator.realm_of(r) or ""
         try:
@@ -394,13 +383,13 @@ def make_redirect(scope: Scope) -> CompiledHook:
         if r.handler != _REDIRECT:
             return DECLINED
         r.set_uncacheable()
-        notes = mod_session.first_request(r).notes
+        notes = client_request(r).notes
         realm = realm_of(r) or ""
         method = notes.get(f"{realm}-method")
         kind = notes.get(f"{realm}-mimetype")
         if method is None or kind is None or "auth_form-resumes" not in r.notes:
             line = f"internal redirect requested but one or all of method, mimetype or body are NULL: {r.uri}"
-            r.log("error", line, code="AH01813", module=_MODULE)
+            _log(r, "error", "AH01813", line)
             return 500
         line = f"internal redirect to method '{method}' and body mimetype '{kind}' for the uri: {r.uri}"
         r.log("debug", line, code="AH01812", module=_MODULE)
@@ -413,20 +402,6 @@ def make_redirect(scope: Scope) -> CompiledHook:
 
 
 # directives ---------------------------------------------------------------------------------------
-def add_provider(cmd: Command, record: AuthFormDirConfig, words: list[str]) -> None:
-    """AuthFormProvider."""
-    known = [] if record.providers is UNSET else record.providers
-    record.providers = [*known, find_provider(cmd, words[0])]
-
-
-def set_size(_cmd: Command, record: AuthFormDirConfig, words: list[str]) -> None:
-    """AuthFormSize BYTES."""
-    value, _, cut = strtol(words[0])
-    if cut or value < 0:
-        raise ConfigError("AuthCookieFormSize must be a size in bytes, or zero.")
-    record.size = value
-
-
 def set_place(field: str, what: str) -> Callable[[Command, AuthFormDirConfig, list[str]], None]:
     """Return the setter of a string expression."""
 
@@ -453,14 +428,14 @@ MODULE = Module(
     versions=Versions.V24,
     dir_config=AuthFormDirConfig,
     dir_setters={
-        "AuthFormProvider": add_provider,
+        "AuthFormProvider": add_values("providers", lambda cmd, words: [find_provider(cmd, words[0])]),
         "AuthFormUsername": set_name("username"),
         "AuthFormPassword": set_name("password"),
         "AuthFormLocation": set_name("location"),
         "AuthFormMethod": set_name("method"),
         "AuthFormMimetype": set_name("mimetype"),
         "AuthFormBody": set_name("body"),
-        "AuthFormSize": set_size,
+        "AuthFormSize": set_size("size", 0, "AuthCookieFormSize must be a size in bytes, or zero."),
         "AuthFormLoginRequiredLocation": set_place("required", "login required"),
         "AuthFormLoginSuccessLocation": set_place("success", "login success"),
         "AuthFormLogoutLocation": set_place("logout", "logout required"),

@@ -1,7 +1,4 @@
-"""mod_authn_alias (2.2): authentication providers with their own settings; part of mod_authn_core in 2.4.
-
-Manual of 2.2: mod/mod_authn_alias.html.
-"""
+"""mod_authn_alias (2.2): authentication providers with their own settings; part of mod_authn_core in 2.4."""
 
 from __future__ import annotations
 

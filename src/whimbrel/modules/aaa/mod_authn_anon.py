@@ -1,7 +1,4 @@
-"""mod_authn_anon: anonymous users, who give one of a few names and any password.
-
-Manual: mod/mod_authn_anon.html.
-"""
+"""mod_authn_anon: anonymous users, who give one of a few names and any password."""
 
 from __future__ import annotations
 
@@ -10,26 +7,18 @@ from typing import TYPE_CHECKING
 from whimbrel.base.errors import ConfigError
 from whimbrel.base.lazy_dataclasses import dataclass
 from whimbrel.directives.command import Command
-from whimbrel.modules.support.auth.auth_api import (
-    AUTH_DENIED,
-    AUTH_GRANTED,
-    AUTH_USER_NOT_FOUND,
-    AuthnProvider,
-    BoundAuthn,
-)
+from whimbrel.modules.support.auth.auth_api import Authn, AuthnProvider, BoundAuthn
 from whimbrel.modules.support.setters import set_flag
 from whimbrel.registry.module import Module, Provider, Reads, Scope
-from whimbrel.registry.settings import UNSET, setting
+from whimbrel.registry.settings import UNSET, Unmerged, setting
 
 if TYPE_CHECKING:
     from whimbrel.engine.request import Request
 
 
 @dataclass(slots=True)
-class AnonDirConfig:
-    """Per-directory settings; httpd does not merge them, so a section that sets one resets the others to
-    defaults.
-    """
+class AnonDirConfig(Unmerged):
+    """Per-directory settings, which httpd does not merge: one that is set resets the others."""
 
     users: frozenset[str] = setting(frozenset())  # in lower case
     anyone: bool = setting(False)  # Anonymous *
@@ -37,10 +26,6 @@ class AnonDirConfig:
     email: bool = setting(True)
     log: bool = setting(True)
     verify: bool = setting(False)
-
-    def merge_onto(self, base: AnonDirConfig) -> AnonDirConfig:
-        """Return this record alone."""
-        return self
 
 
 def add_user(_cmd: Command, record: AnonDirConfig, words: list[str]) -> None:
@@ -60,12 +45,12 @@ def make_anon(scope: Scope) -> BoundAuthn:
 
     async def password(r: Request, user: str, given: str) -> int:
         if not _known(settings, user):
-            return AUTH_USER_NOT_FOUND
+            return Authn.USER_NOT_FOUND
         if (settings.email and not given) or (settings.verify and not _is_address(given)):
-            return AUTH_DENIED
+            return Authn.DENIED
         if settings.log and r.initial:
             r.log("info", f"Anonymous: Passwd <{given}> Accepted", code="AH01672", module="authn_anon")
-        return AUTH_GRANTED
+        return Authn.GRANTED
 
     return BoundAuthn(password, None, Reads.HEAD)
 

@@ -1,7 +1,4 @@
-"""mod_authn_core: AuthType, AuthName and aliases of authentication providers (2.4).
-
-Manual: mod/mod_authn_core.html.
-"""
+"""mod_authn_core: AuthType, AuthName and aliases of authentication providers (2.4)."""
 
 from __future__ import annotations
 
@@ -16,8 +13,9 @@ from whimbrel.directives.command import Command
 from whimbrel.directives.spec import Context, Versions
 from whimbrel.directives.tokens import getword
 from whimbrel.engine.expressions import read_string
+from whimbrel.engine.log.error_log_line import module_log
 from whimbrel.modules.support.auth.auth_api import (
-    AUTH_GENERAL_ERROR,
+    Authn,
     AuthnCoreDirConfig,
     AuthnProvider,
     BoundAuthn,
@@ -33,6 +31,8 @@ from whimbrel.registry.settings import UNSET, setting
 
 if TYPE_CHECKING:
     from whimbrel.engine.request import Request
+
+_log = module_log("authn_core")
 
 
 @dataclass(slots=True)
@@ -78,8 +78,8 @@ _ELSEWHERE: Final = {
 
 
 async def _unknown(r: Request, _user: str, _password: str) -> int:
-    r.log("error", "AuthBasicProvider has no behaviour here", module="authn_core")
-    return AUTH_GENERAL_ERROR
+    _log(r, "error", "", "AuthBasicProvider has no behaviour here")
+    return Authn.GENERAL_ERROR
 
 
 def alias(cmd: Command, _record: object, words: list[str]) -> None:
@@ -109,21 +109,14 @@ def alias(cmd: Command, _record: object, words: list[str]) -> None:
 
 
 def make_no_user(scope: Scope) -> CompiledHook:
-    """Final check_user_id hook: OK if no authentication is configured, 500 if no module implements the
-    type.
-    """
+    """Final check_user_id hook: OK without authentication, 500 if no module has the type."""
     kind = auth_type(scope)
 
     def check(r: Request) -> HookStatus:
         auth_type_name = kind(r)
         if auth_type_name is None:
             return OK
-        r.log(
-            "error",
-            f"AuthType {auth_type_name} configured without corresponding module",
-            code="AH01796",
-            module="authn_core",
-        )
+        _log(r, "error", "AH01796", f"AuthType {auth_type_name} configured without corresponding module")
         return 500
 
     return CompiledHook(check, Reads.FIELDS)

@@ -1,29 +1,17 @@
 """mod_authn_dbd: users and passwords in a database.
 
-Manual: mod/mod_authn_dbd.html.  The first column of the first row is the password; the others are set in the
-environment as AUTHENTICATE_NAME.
+The first column of the first row is the password; the others are set in the environment as AUTHENTICATE_NAME.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import TYPE_CHECKING
 
-from whimbrel.base.errors import ConfigError
 from whimbrel.base.lazy_dataclasses import dataclass
-from whimbrel.directives.command import Command
+from whimbrel.engine.log.error_log_line import module_log
 from whimbrel.modules.database.dbd_drivers import DatabaseError
-from whimbrel.modules.database.mod_dbd import environment_name, query
-from whimbrel.modules.support.auth.auth_api import (
-    AUTH_DENIED,
-    AUTH_GENERAL_ERROR,
-    AUTH_GRANTED,
-    AUTH_USER_FOUND,
-    AUTH_USER_NOT_FOUND,
-    AuthnProvider,
-    BoundAuthn,
-    cache_sink,
-)
+from whimbrel.modules.database.mod_dbd import environment_name, query, set_query
+from whimbrel.modules.support.auth.auth_api import Authn, AuthnProvider, BoundAuthn, cache_sink
 from whimbrel.modules.support.auth.auth_files import Verifier
 from whimbrel.registry.module import Module, Provider, Reads, Scope
 from whimbrel.registry.settings import setting
@@ -31,7 +19,7 @@ from whimbrel.registry.settings import setting
 if TYPE_CHECKING:
     from whimbrel.engine.request import Request
 
-_MODULE = "authn_dbd"
+_log = module_log("authn_dbd")
 Codes = tuple[str, str, str]  # no database, no query, a query that fails
 
 
@@ -41,17 +29,6 @@ class AuthnDbdDirConfig:
 
     user: str = setting("")
     realm: str = setting("")
-
-
-def set_query(field: str) -> Callable[[Command, AuthnDbdDirConfig, list[str]], None]:
-    """Return the setter of a statement."""
-
-    def apply(cmd: Command, record: AuthnDbdDirConfig, words: list[str]) -> None:
-        if not cmd.loaded("mod_dbd.c"):
-            raise ConfigError("You must load mod_dbd to enable AuthDBD functions")
-        setattr(record, field, words[0])
-
-    return apply
 
 
 def make_dbd(scope: Scope) -> BoundAuthn:
@@ -64,17 +41,17 @@ def make_dbd(scope: Scope) -> BoundAuthn:
         status, stored = await _lookup(
             r, settings.user, "AuthDBDUserPWQuery", ("AH01653", "AH01654", "AH01656"), user
         )
-        if status != AUTH_USER_FOUND:
+        if status != Authn.USER_FOUND:
             return status
         if store is not None:
             await store(r, user, "", stored)
-        return AUTH_GRANTED if await verifier.verify(r, user, given, stored) else AUTH_DENIED
+        return Authn.GRANTED if await verifier.verify(r, user, given, stored) else Authn.DENIED
 
     async def realm_hash(r: Request, user: str, realm: str) -> tuple[int, str]:
         status = await _lookup(
             r, settings.realm, "AuthDBDUserRealmQuery", ("AH01658", "AH01659", "AH01661"), user, realm
         )
-        if status[0] == AUTH_USER_FOUND:
+        if status[0] == Authn.USER_FOUND:
             if store is not None:
                 await store(r, user, realm, status[1])
         return status
@@ -86,32 +63,22 @@ async def _lookup(r: Request, statement: str, name: str, codes: Codes, *values: 
     """Return AUTH_USER_FOUND and the stored hash of the user; errors are logged."""
     who = ":".join(values)
     if not statement:
-        r.log("error", f"No {name} has been specified", code=codes[1], module=_MODULE)
-        return AUTH_GENERAL_ERROR, ""
+        _log(r, "error", codes[1], f"No {name} has been specified")
+        return Authn.GENERAL_ERROR, ""
     try:
         result = await query(r, statement, *values)
     except DatabaseError as problem:
         if problem.connected:
-            r.log(
-                "error",
-                f"Query execution error looking up '{who}' in database [{problem}]",
-                code=codes[2],
-                module=_MODULE,
-            )
+            _log(r, "error", codes[2], f"Query execution error looking up '{who}' in database [{problem}]")
         else:
-            r.log(
-                "error",
-                f"Failed to acquire database connection to look up user '{who}'",
-                code=codes[0],
-                module=_MODULE,
-            )
-        return AUTH_GENERAL_ERROR, ""
+            _log(r, "error", codes[0], f"Failed to acquire database connection to look up user '{who}'")
+        return Authn.GENERAL_ERROR, ""
     if result.rows:
         for column, value in list(zip(result.names, result.rows[0], strict=True))[1:]:
             if value is not None:
                 r.env[environment_name("AUTHENTICATE_", column)] = value
     stored = next((row[0] for row in result.rows if row[0] is not None), None)
-    return (AUTH_USER_NOT_FOUND, "") if stored is None else (AUTH_USER_FOUND, stored)
+    return (Authn.USER_NOT_FOUND, "") if stored is None else (Authn.USER_FOUND, stored)
 
 
 MODULE = Module(
@@ -119,8 +86,8 @@ MODULE = Module(
     source="mod_authn_dbd.c",
     dir_config=AuthnDbdDirConfig,
     dir_setters={
-        "AuthDBDUserPWQuery": set_query("user"),
-        "AuthDBDUserRealmQuery": set_query("realm"),
+        "AuthDBDUserPWQuery": set_query("user", "AuthDBD"),
+        "AuthDBDUserRealmQuery": set_query("realm", "AuthDBD"),
     },
     providers=(Provider("authn", "dbd", AuthnProvider(make_dbd)),),
 )

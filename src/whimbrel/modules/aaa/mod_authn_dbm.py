@@ -1,7 +1,6 @@
 """mod_authn_dbm: users and passwords in a DBM file.
 
-Manual: mod/mod_authn_dbm.html.  The key is the user (for Digest ``user:realm``), the value the password and,
-after a colon, arbitrary text.
+The key is the user (for Digest ``user:realm``), the value the password and, after a colon, arbitrary text.
 """
 
 from __future__ import annotations
@@ -9,36 +8,23 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from whimbrel.base.lazy_dataclasses import dataclass
-from whimbrel.modules.support.auth.auth_api import (
-    AUTH_DENIED,
-    AUTH_GENERAL_ERROR,
-    AUTH_GRANTED,
-    AUTH_USER_FOUND,
-    AUTH_USER_NOT_FOUND,
-    AuthnProvider,
-    BoundAuthn,
-    cache_sink,
-)
+from whimbrel.modules.support.auth.auth_api import Authn, AuthnProvider, BoundAuthn, cache_sink
 from whimbrel.modules.support.auth.auth_files import Unreadable
 from whimbrel.modules.support.dbm.open import DbmFile
 from whimbrel.modules.support.setters import set_path, set_text
 from whimbrel.registry.module import Module, Provider, Scope
-from whimbrel.registry.settings import setting
+from whimbrel.registry.settings import Unmerged, setting
 
 if TYPE_CHECKING:
     from whimbrel.engine.request import Request
 
 
 @dataclass(slots=True)
-class AuthnDbmDirConfig:
+class AuthnDbmDirConfig(Unmerged):
     """Per-directory settings, which httpd does not merge."""
 
     path: str = setting("")
     kind: str = setting("default")
-
-    def merge_onto(self, base: AuthnDbmDirConfig) -> AuthnDbmDirConfig:
-        """Return this record alone."""
-        return self
 
 
 def make_dbm(scope: Scope) -> BoundAuthn:
@@ -50,21 +36,21 @@ def make_dbm(scope: Scope) -> BoundAuthn:
     async def password(r: Request, user: str, given: str) -> int:
         entries = _entries(r, file)
         if entries is None:
-            return AUTH_GENERAL_ERROR
+            return Authn.GENERAL_ERROR
         stored = entries.get(user)
         if stored is None:
-            return AUTH_USER_NOT_FOUND
+            return Authn.USER_NOT_FOUND
         stored = stored.partition(":")[0]
         if store is not None:
             await store(r, user, "", stored)
-        return AUTH_GRANTED if await file.verifier.verify(r, user, given, stored) else AUTH_DENIED
+        return Authn.GRANTED if await file.verifier.verify(r, user, given, stored) else Authn.DENIED
 
     async def realm_hash(r: Request, user: str, realm: str) -> tuple[int, str]:
         entries = _entries(r, file)
         if entries is None:
-            return AUTH_GENERAL_ERROR, ""
+            return Authn.GENERAL_ERROR, ""
         stored = entries.get(f"{user}:{realm}")
-        return (AUTH_USER_NOT_FOUND, "") if stored is None else (AUTH_USER_FOUND, stored.partition(":")[0])
+        return (Authn.USER_NOT_FOUND, "") if stored is None else (Authn.USER_FOUND, stored.partition(":")[0])
 
     return BoundAuthn(password, realm_hash)
 

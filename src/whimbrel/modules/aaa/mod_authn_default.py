@@ -1,7 +1,4 @@
-"""mod_authn_default (2.2): refuses users whom no other module has verified.
-
-Manual of 2.2: mod/mod_authn_default.html.
-"""
+"""mod_authn_default (2.2): refuses users whom no other module has verified."""
 
 from __future__ import annotations
 

@@ -1,30 +1,25 @@
-"""mod_authn_file: users and passwords in a text file.
-
-Manual: mod/mod_authn_file.html.
-"""
+"""mod_authn_file: users and passwords in a text file."""
 
 from __future__ import annotations
 
-from whimbrel.base.errors import ConfigError
 from whimbrel.base.lazy_dataclasses import dataclass
 from whimbrel.base.static_typing import TYPE_CHECKING
-from whimbrel.directives.command import Command
-from whimbrel.modules.support.auth.auth_api import (
-    AUTH_DENIED,
-    AUTH_GENERAL_ERROR,
-    AUTH_GRANTED,
-    AUTH_USER_FOUND,
-    AUTH_USER_NOT_FOUND,
-    AuthnProvider,
-    BoundAuthn,
-    cache_sink,
+from whimbrel.engine.log.error_log_line import module_log
+from whimbrel.modules.support.auth.auth_api import Authn, AuthnProvider, BoundAuthn, cache_sink
+from whimbrel.modules.support.auth.auth_files import (
+    AuthFile,
+    Passwords,
+    Unreadable,
+    password_file,
+    set_standard_file,
 )
-from whimbrel.modules.support.auth.auth_files import AuthFile, Passwords, Unreadable, password_file
 from whimbrel.registry.module import Module, Provider, Reads, Scope
 from whimbrel.registry.settings import setting
 
 if TYPE_CHECKING:
     from whimbrel.engine.request import Request
+
+_log = module_log("authn_file")
 
 
 @dataclass(slots=True)
@@ -32,12 +27,6 @@ class AuthnFileDirConfig:
     """Per-directory settings."""
 
     file: AuthFile[Passwords] | None = setting(None)
-
-
-def set_file(cmd: Command, record: AuthnFileDirConfig, words: list[str]) -> None:
-    if len(words) > 1 and words[1] != "standard":
-        raise ConfigError(f"Invalid auth file type: {words[1]}")
-    record.file = password_file(cmd.server_path(words[0]), cmd.dialect)
 
 
 def make_file(scope: Scope) -> BoundAuthn:
@@ -48,23 +37,23 @@ def make_file(scope: Scope) -> BoundAuthn:
     async def password(r: Request, user: str, given: str) -> int:
         entries = _entries(r, file, ("AH01619", "AH01620"))
         if entries is None:
-            return AUTH_GENERAL_ERROR
+            return Authn.GENERAL_ERROR
         if user not in entries.stored:
-            return AUTH_USER_NOT_FOUND
+            return Authn.USER_NOT_FOUND
         if store is not None:
             await store(r, user, "", entries.stored[user])
-        return AUTH_GRANTED if await entries.right(r, user, given) else AUTH_DENIED
+        return Authn.GRANTED if await entries.right(r, user, given) else Authn.DENIED
 
     async def realm_hash(r: Request, user: str, realm: str) -> tuple[int, str]:
         entries = _entries(r, file, ("AH01621", "AH01622"))
         if entries is None:
-            return AUTH_GENERAL_ERROR, ""
+            return Authn.GENERAL_ERROR, ""
         found = entries.realms.get((user, realm))
         if found is None:
-            return AUTH_USER_NOT_FOUND, ""
+            return Authn.USER_NOT_FOUND, ""
         if store is not None:
             await store(r, user, realm, found)
-        return AUTH_USER_FOUND, found
+        return Authn.USER_FOUND, found
 
     return BoundAuthn(password, realm_hash, Reads.FIELDS | Reads.FILES)
 
@@ -72,18 +61,12 @@ def make_file(scope: Scope) -> BoundAuthn:
 def _entries(r: Request, file: AuthFile[Passwords] | None, codes: tuple[str, str]) -> Passwords | None:
     """Return the file's entries; None (logged) if there is no file or it cannot be read."""
     if file is None:
-        r.log("error", "AuthUserFile not specified in the configuration", code=codes[0], module="authn_file")
+        _log(r, "error", codes[0], "AuthUserFile not specified in the configuration")
         return None
     try:
         return file.content(r)
     except Unreadable as problem:
-        r.log(
-            "error",
-            f"Could not open password file: {file.path}",
-            code=codes[1],
-            module="authn_file",
-            cause=problem.cause,
-        )
+        _log(r, "error", codes[1], f"Could not open password file: {file.path}", problem.cause)
         return None
 
 
@@ -92,7 +75,7 @@ MODULE = Module(
     source="mod_authn_file.c",
     dir_config=AuthnFileDirConfig,
     dir_setters={
-        "AuthUserFile": set_file,
+        "AuthUserFile": set_standard_file(password_file),
     },
     providers=(Provider("authn", "file", AuthnProvider(make_file)),),
 )

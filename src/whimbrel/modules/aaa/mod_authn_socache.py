@@ -1,7 +1,4 @@
-"""mod_authn_socache (2.4): cache of credentials that a slow provider found.
-
-Manual: mod/mod_authn_socache.html.
-"""
+"""mod_authn_socache (2.4): cache of credentials that a slow provider found."""
 
 from __future__ import annotations
 
@@ -10,24 +7,15 @@ from typing import Final
 from whimbrel.base.errors import ConfigError, PostConfigError
 from whimbrel.base.latin1 import to_bytes, to_text
 from whimbrel.base.lazy_dataclasses import dataclass
-from whimbrel.base.numbers import atoi
 from whimbrel.catalogue.checks.providers import SOCACHE
 from whimbrel.config.configuration import Configuration
 from whimbrel.directives.command import Command
 from whimbrel.directives.spec import Versions
 from whimbrel.engine.request import Request
 from whimbrel.modules.cache.object_cache import GROUP, prepare_kind, read_kind, worker_cache
-from whimbrel.modules.support.auth.auth_api import (
-    AUTH_DENIED,
-    AUTH_GRANTED,
-    AUTH_USER_FOUND,
-    AUTH_USER_NOT_FOUND,
-    AuthnProvider,
-    BoundAuthn,
-    CacheSink,
-)
+from whimbrel.modules.support.auth.auth_api import Authn, AuthnProvider, BoundAuthn, CacheSink
 from whimbrel.modules.support.auth.auth_files import Verifier
-from whimbrel.modules.support.setters import set_text
+from whimbrel.modules.support.setters import set_number, set_text
 from whimbrel.registry.module import Module, Provider, Reads, Scope
 from whimbrel.registry.settings import UNSET, setting
 
@@ -79,10 +67,6 @@ def add_provider(cmd: Command, record: AuthnCacheDirConfig, words: list[str]) ->
         cmd.main_server(AuthnCacheServerConfig).wanted = True
 
 
-def set_timeout(_cmd: Command, record: AuthnCacheDirConfig, words: list[str]) -> None:
-    record.timeout = atoi(words[0])
-
-
 def prepare(finished: Configuration) -> None:
     """Choose the default, shmcb, for a cache that is enabled without a type; let it make its files."""
     main = next(iter(finished.servers())).config(AuthnCacheServerConfig)
@@ -120,9 +104,7 @@ def _log(r: Request, text: str, code: str) -> None:
 
 
 def storing(scope: Scope, name: str) -> CacheSink | None:
-    """Return the function that a provider *name* calls with user, realm ("" for Basic) and stored password;
-    None if nothing is cached.
-    """
+    """Return what a provider *name* calls with user, realm and stored password, None if not cached."""
     settings = scope.dir_config(AuthnCacheDirConfig)
     if name not in settings.providers:
         return None
@@ -163,12 +145,12 @@ def make_cached(scope: Scope) -> BoundAuthn:
     async def password(r: Request, user: str, given: str) -> int:
         stored = await find(r, user, "", ("AH01684", "AH01685"))
         if stored is None:
-            return AUTH_USER_NOT_FOUND
-        return AUTH_GRANTED if await verifier.verify(r, user, given, stored) else AUTH_DENIED
+            return Authn.USER_NOT_FOUND
+        return Authn.GRANTED if await verifier.verify(r, user, given, stored) else Authn.DENIED
 
     async def realm_hash(r: Request, user: str, realm: str) -> tuple[int, str]:
         stored = await find(r, user, realm, ("AH01687", "AH01688"))
-        return (AUTH_USER_NOT_FOUND, "") if stored is None else (AUTH_USER_FOUND, stored)
+        return (Authn.USER_NOT_FOUND, "") if stored is None else (Authn.USER_FOUND, stored)
 
     return BoundAuthn(password, realm_hash, Reads.HEAD | Reads.UNCACHEABLE)
 
@@ -181,7 +163,7 @@ MODULE = Module(
     server_config=AuthnCacheServerConfig,
     dir_setters={
         "AuthnCacheProvideFor": add_provider,
-        "AuthnCacheTimeout": set_timeout,
+        "AuthnCacheTimeout": set_number("timeout"),
         "AuthnCacheContext": set_text("context"),
     },
     server_setters={

@@ -1,30 +1,19 @@
-"""mod_authz_dbd: Require dbd-group, dbd-login and dbd-logout (2.4).
-
-Manual: mod/mod_authz_dbd.html.
-"""
+"""mod_authz_dbd: Require dbd-group, dbd-login and dbd-logout (2.4)."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
-from whimbrel.base.errors import ConfigError
 from whimbrel.base.lazy_dataclasses import dataclass
 from whimbrel.base.numbers import split
-from whimbrel.directives.command import Command
 from whimbrel.directives.spec import Versions
 from whimbrel.engine.expressions import StringExpression
+from whimbrel.engine.log.error_log_line import module_log
 from whimbrel.modules.aaa.mod_authz_core.providers import expanded, require_text
 from whimbrel.modules.database.dbd_drivers import DatabaseError
-from whimbrel.modules.database.mod_dbd import query
-from whimbrel.modules.support.auth.auth_api import (
-    DENIED,
-    DENIED_NO_USER,
-    GENERAL_ERROR,
-    GRANTED,
-    AuthzCheck,
-    AuthzProvider,
-)
+from whimbrel.modules.database.mod_dbd import query, set_query
+from whimbrel.modules.support.auth.auth_api import Authz, AuthzCheck, AuthzProvider
 from whimbrel.modules.support.setters import set_flag
 from whimbrel.registry.module import Module, Provider, Reads, Scope
 from whimbrel.registry.settings import setting
@@ -33,65 +22,42 @@ if TYPE_CHECKING:
     from whimbrel.engine.request import Request
 
 _MODULE = "authz_dbd"
+_log = module_log(_MODULE)
 _READS = Reads.HEAD | Reads.UNCACHEABLE
 
 
 @dataclass(slots=True)
 class AuthzDbdDirConfig:
-    """Per-directory settings: SQL statements with ``%s`` for the user; *referer*: a login redirects to its
-    referer.
-    """
+    """Per-directory settings: SQL with ``%s`` for the user; *referer*: a login redirects there."""
 
     query: str = setting("")
     redirect: str = setting("")
     referer: bool = setting(False)
 
 
-def set_query(field: str) -> Callable[[Command, AuthzDbdDirConfig, list[str]], None]:
-    """Return the setter of a statement."""
-
-    def apply(cmd: Command, record: AuthzDbdDirConfig, words: list[str]) -> None:
-        if not cmd.loaded("mod_dbd.c"):
-            raise ConfigError("You must load mod_dbd to enable AuthzDBD functions")
-        setattr(record, field, words[0])
-
-    return apply
-
-
 def make_group(scope: Scope, _args: str, names: StringExpression) -> AuthzCheck:
-    """Require dbd-group: grant users of one of the groups that the query returns.
-
-    Blanks separate the names; quotes are characters of them (ap_getword_white).
-    """
+    """Require dbd-group: grant users of a group of the query; blanks separate (ap_getword_white)."""
     settings = scope.dir_config(AuthzDbdDirConfig)
 
     async def check(r: Request) -> int:
         if r.user is None:
-            return DENIED_NO_USER
+            return Authz.DENIED_NO_USER
         if not settings.query:
-            r.log("error", "No query configured for dbd-group!", code="AH01649", module=_MODULE)
-            return GENERAL_ERROR
+            _log(r, "error", "AH01649", "No query configured for dbd-group!")
+            return Authz.GENERAL_ERROR
         try:
             result = await query(r, settings.query, r.user)
         except DatabaseError as problem:
             if problem.connected:
-                r.log(
-                    "error",
-                    f"authz_dbd, in groups query for {r.user} [{problem}]",
-                    code="AH01652",
-                    module=_MODULE,
-                )
+                _log(r, "error", "AH01652", f"authz_dbd, in groups query for {r.user} [{problem}]")
             else:
-                r.log(
-                    "error",
-                    "No db handle available for dbd-query! Check your database access",
-                    code="AH02903",
-                    module=_MODULE,
+                _log(
+                    r, "error", "AH02903", "No db handle available for dbd-query! Check your database access"
                 )
-            return GENERAL_ERROR
+            return Authz.GENERAL_ERROR
         text = expanded(r, names, _MODULE, "dbd-group", "AH02590")
         groups = {row[0] for row in result.rows}
-        return GRANTED if text is not None and groups.intersection(split(text)) else DENIED
+        return Authz.GRANTED if text is not None and groups.intersection(split(text)) else Authz.DENIED
 
     return AuthzCheck(check, _READS, waits=True)
 
@@ -104,15 +70,15 @@ def _session(action: str) -> Callable[[Scope, str, Any], AuthzCheck]:
 
         async def check(r: Request) -> int:
             if r.user is None:
-                return DENIED_NO_USER
+                return Authz.DENIED_NO_USER
             if not await _changed(r, settings, action):
-                return DENIED
+                return Authz.DENIED
             target = r.headers_in.get("Referer") if settings.referer else None
             target = target or await _redirect(r, settings, action)
             if target:
                 r.status = 302
                 r.err_headers_out.set("Location", target)
-            return GRANTED
+            return Authz.GRANTED
 
         return AuthzCheck(check, _READS, waits=True)
 
@@ -122,33 +88,18 @@ def _session(action: str) -> Callable[[Scope, str, Any], AuthzCheck]:
 async def _changed(r: Request, settings: AuthzDbdDirConfig, action: str) -> bool:
     """Run the query that stores who is logged in; return True if it ran."""
     if not settings.query:
-        r.log("error", f"No query configured for {action}!", code="AH01642", module=_MODULE)
+        _log(r, "error", "AH01642", f"No query configured for {action}!")
         return False
     try:
         result = await query(r, settings.query, r.user or "")
     except DatabaseError as problem:
         if problem.connected:
-            r.log(
-                "error",
-                f"authz_dbd: query for {action} failed; user {r.user} [{problem}]",
-                code="AH01645",
-                module=_MODULE,
-            )
+            _log(r, "error", "AH01645", f"authz_dbd: query for {action} failed; user {r.user} [{problem}]")
         else:
-            r.log(
-                "error",
-                f"No db handle available for {action}! Check your database access",
-                code="AH02902",
-                module=_MODULE,
-            )
+            _log(r, "error", "AH02902", f"No db handle available for {action}! Check your database access")
         return False
     if result.changed != 1:
-        r.log(
-            "warn",
-            f"authz_dbd: {action} of user {r.user} updated {result.changed} rows",
-            code="AH01644",
-            module=_MODULE,
-        )
+        _log(r, "warn", "AH01644", f"authz_dbd: {action} of user {r.user} updated {result.changed} rows")
     return True
 
 
@@ -159,12 +110,7 @@ async def _redirect(r: Request, settings: AuthzDbdDirConfig, action: str) -> str
     try:
         result = await query(r, settings.redirect, r.user or "")
     except DatabaseError as problem:
-        r.log(
-            "error",
-            f"authz_dbd/redirect for {action} of {r.user} [{problem}]",
-            code="AH01648",
-            module=_MODULE,
-        )
+        _log(r, "error", "AH01648", f"authz_dbd/redirect for {action} of {r.user} [{problem}]")
         return None
     return next((row[0] for row in result.rows if row[0] is not None), None)
 
@@ -176,8 +122,8 @@ MODULE = Module(
     dir_config=AuthzDbdDirConfig,
     dir_setters={
         "AuthzDBDLoginToReferer": set_flag("referer"),
-        "AuthzDBDQuery": set_query("query"),
-        "AuthzDBDRedirectQuery": set_query("redirect"),
+        "AuthzDBDQuery": set_query("query", "AuthzDBD"),
+        "AuthzDBDRedirectQuery": set_query("redirect", "AuthzDBD"),
     },
     providers=(
         Provider("authz", "dbd-group", AuthzProvider(make_group, require_text)),

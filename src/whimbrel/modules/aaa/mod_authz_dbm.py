@@ -1,7 +1,7 @@
 """mod_authz_dbm: Require dbm-group and dbm-file-group (2.4), Require group (2.2) by a DBM file of groups.
 
-Manual: mod/mod_authz_dbm.html.  The key is ``user:realm`` or the user.  The value is the comma-separated
-groups, or a whole entry of a file with passwords: ``password:groups[:anything]``.  Names are case-sensitive.
+The key is ``user:realm`` or the user. The value is the comma-separated groups, or a whole entry of a file
+with passwords: ``password:groups[:anything]``. Names are case-sensitive.
 """
 
 from __future__ import annotations
@@ -13,27 +13,21 @@ from whimbrel.base.lazy_dataclasses import dataclass
 from whimbrel.base.numbers import split
 from whimbrel.directives.spec import Versions
 from whimbrel.engine.expressions import StringExpression
+from whimbrel.engine.log.error_log_line import module_log
 from whimbrel.engine.request import Request
 from whimbrel.modules.aaa.mod_authz_core.providers import expanded, require_text
 from whimbrel.modules.aaa.mod_authz_owner import GROUP_NOTE
 from whimbrel.modules.core.access_22 import applying, requirements
-from whimbrel.modules.support.auth.auth_api import (
-    DENIED,
-    DENIED_NO_USER,
-    GENERAL_ERROR,
-    GRANTED,
-    AuthzCheck,
-    AuthzProvider,
-    auth_name,
-)
+from whimbrel.modules.support.auth.auth_api import Authz, AuthzCheck, AuthzProvider, auth_name
 from whimbrel.modules.support.auth.auth_files import Unreadable
 from whimbrel.modules.support.dbm.open import DbmFile
 from whimbrel.modules.support.setters import set_flag, set_path, set_text
 from whimbrel.registry.module import CompiledHook, Hook, Module, Provider, Reads, Scope
 from whimbrel.registry.phases import AUTH_CHECKER, DECLINED, OK, HookStatus
-from whimbrel.registry.settings import setting
+from whimbrel.registry.settings import Unmerged, setting
 
 _MODULE = "authz_dbm"
+_log = module_log(_MODULE)
 _READS = Reads.HEAD | Reads.FILES
 _NOT_IN_FILE = "user doesn't appear in DBM group file ({})."
 _NOT_MEMBER = "user is not part of the 'require'ed group(s)."
@@ -41,16 +35,12 @@ Realm = Callable[[Request], str | None]
 
 
 @dataclass(slots=True)
-class AuthzDbmDirConfig:
+class AuthzDbmDirConfig(Unmerged):
     """Per-directory settings, which httpd does not merge."""
 
     path: str = setting("")
     kind: str = setting("default")
     authoritative: bool = setting(True)  # 2.2
-
-    def merge_onto(self, base: AuthzDbmDirConfig) -> AuthzDbmDirConfig:
-        """Return this record alone."""
-        return self
 
 
 def groups_of(value: str) -> frozenset[str]:
@@ -71,33 +61,26 @@ def _groups(r: Request, file: DbmFile, realm: Realm) -> frozenset[str] | None:
 
 def _unreadable(r: Request, file: DbmFile, problem: Unreadable) -> None:
     text = f"could not open dbm (type {file.kind}) group access file: {file.path or '(null)'}"
-    r.log("error", text, code="AH01799", module=_MODULE, cause=problem.cause)
+    _log(r, "error", "AH01799", text, problem.cause)
 
 
 def _refused(r: Request, reason: str, code: str) -> None:
-    r.log(
-        "error",
-        f"Authorization of user {r.user} to access {r.uri} failed, reason: {reason}",
-        code=code,
-        module=_MODULE,
-    )
+    _log(r, "error", code, f"Authorization of user {r.user} to access {r.uri} failed, reason: {reason}")
 
 
 def _known(r: Request, file: DbmFile, realm: Realm, codes: tuple[str, str]) -> frozenset[str] | int:
-    """Return the user's groups, or the logged result if there are none; *codes*: no file set, no such
-    user.
-    """
+    """Return the user's groups, or the logged result; *codes*: no file set, no such user."""
     if not file.path:
-        r.log("error", "No group file was specified in the configuration", code=codes[0], module=_MODULE)
-        return DENIED
+        _log(r, "error", codes[0], "No group file was specified in the configuration")
+        return Authz.DENIED
     try:
         groups = _groups(r, file, realm)
     except Unreadable as problem:
         _unreadable(r, file, problem)
-        return GENERAL_ERROR
+        return Authz.GENERAL_ERROR
     if groups is None:
         _refused(r, _NOT_IN_FILE.format(file.path), codes[1])
-        return DENIED
+        return Authz.DENIED
     return groups
 
 
@@ -109,17 +92,17 @@ def make_group(scope: Scope, _args: str, names: StringExpression) -> AuthzCheck:
 
     def check(r: Request) -> int:
         if r.user is None:
-            return DENIED_NO_USER
+            return Authz.DENIED_NO_USER
         groups = _known(r, file, realm, ("AH01798", "AH01800"))
         if isinstance(groups, int):
             return groups
         text = expanded(r, names, _MODULE, "dbm-group", "AH02591")
         if text is None:
-            return DENIED
+            return Authz.DENIED
         if groups.intersection(split(text)):
-            return GRANTED
+            return Authz.GRANTED
         _refused(r, _NOT_MEMBER, "AH01801")
-        return DENIED
+        return Authz.DENIED
 
     return AuthzCheck(check, _READS | names.reads)
 
@@ -133,15 +116,15 @@ def make_file_group(scope: Scope, _args: str, _parsed: object) -> AuthzCheck:
 
     def check(r: Request) -> int:
         if r.user is None:
-            return DENIED_NO_USER
+            return Authz.DENIED_NO_USER
         groups = _known(r, file, realm, ("AH01802", "AH01804"))
         if isinstance(groups, int):
             return groups
         group = group_of(r) if group_of is not None else None
         if group is not None and group in groups:
-            return GRANTED
+            return Authz.GRANTED
         _refused(r, _NOT_MEMBER, "AH01805")
-        return DENIED
+        return Authz.DENIED
 
     return AuthzCheck(check, _READS)
 

@@ -1,7 +1,4 @@
-"""mod_authz_default (2.2): refuses requests that Require lines apply to and no other module has decided.
-
-Manual of 2.2: mod/mod_authz_default.html.
-"""
+"""mod_authz_default (2.2): refuses requests that Require lines apply to and no other module has decided."""
 
 from __future__ import annotations
 

@@ -1,50 +1,47 @@
 """mod_authz_groupfile: Require group and Require file-group by a text file of groups.
 
-Manual: mod/mod_authz_groupfile.html.  Group names are case-insensitive, user names are case-sensitive.
+Group names are case-insensitive, user names are case-sensitive.
 """
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from whimbrel.base.errors import ConfigError
 from whimbrel.base.lazy_dataclasses import dataclass
-from whimbrel.directives.command import Command
 from whimbrel.directives.spec import Versions
 from whimbrel.engine.expressions import StringExpression
+from whimbrel.engine.log.error_log_line import module_log
 from whimbrel.modules.aaa.mod_authz_core.providers import expanded, require_text, require_words
 from whimbrel.modules.aaa.mod_authz_owner import GROUP_NOTE
 from whimbrel.modules.core.access_22 import applying, requirements
-from whimbrel.modules.support.auth.auth_api import DENIED, DENIED_NO_USER, GRANTED, AuthzCheck, AuthzProvider
-from whimbrel.modules.support.auth.auth_files import AuthFile, Groups, Unreadable, group_file
+from whimbrel.modules.support.auth.auth_api import Authz, AuthzCheck, AuthzProvider
+from whimbrel.modules.support.auth.auth_files import (
+    AuthFile,
+    Groups,
+    Unreadable,
+    group_file,
+    set_standard_file,
+)
 from whimbrel.modules.support.setters import set_flag
 from whimbrel.registry.module import CompiledHook, Hook, Module, Provider, Reads, Scope
 from whimbrel.registry.phases import AUTH_CHECKER, DECLINED, OK, HookStatus
-from whimbrel.registry.settings import setting
+from whimbrel.registry.settings import Unmerged, setting
 
 if TYPE_CHECKING:
     from whimbrel.engine.request import Request
+
+_log = module_log("authz_groupfile")
 
 _NONE: frozenset[str] = frozenset()
 _READS = Reads.HEAD | Reads.FILES
 
 
 @dataclass(slots=True)
-class AuthzGroupFileDirConfig:
+class AuthzGroupFileDirConfig(Unmerged):
     """Per-directory settings, which httpd does not merge."""
 
     file: AuthFile[Groups] | None = setting(None)
     authoritative: bool = setting(True)  # 2.2
-
-    def merge_onto(self, base: AuthzGroupFileDirConfig) -> AuthzGroupFileDirConfig:
-        """Return this record alone."""
-        return self
-
-
-def set_file(cmd: Command, record: AuthzGroupFileDirConfig, words: list[str]) -> None:
-    if len(words) > 1 and words[1] != "standard":
-        raise ConfigError(f"Invalid auth file type: {words[1]}")
-    record.file = group_file(cmd.server_path(words[0]), cmd.dialect)
 
 
 def _groups_of_user(
@@ -52,23 +49,12 @@ def _groups_of_user(
 ) -> frozenset[str] | None:
     """Return the user's groups in lower case; None (logged) if there is no file or it cannot be read."""
     if file is None:
-        r.log(
-            "error",
-            "No group file was specified in the configuration",
-            code=codes[0],
-            module="authz_groupfile",
-        )
+        _log(r, "error", codes[0], "No group file was specified in the configuration")
         return None
     try:
         return file.content(r).get(r.user or "", _NONE)
     except Unreadable as problem:
-        r.log(
-            "error",
-            f"Could not open group file: {file.path}",
-            code=codes[1],
-            module="authz_groupfile",
-            cause=problem.cause,
-        )
+        _log(r, "error", codes[1], f"Could not open group file: {file.path}", problem.cause)
         return None
 
 
@@ -77,20 +63,15 @@ def _in_no_group(
 ) -> int:
     """Refuse a user whose *groups* do not match; an unreadable file was logged before."""
     return (
-        DENIED
+        Authz.DENIED
         if file is None or groups is None
         else _denied(r, f"user doesn't appear in group file ({file.path}).", code, level)
     )
 
 
 def _denied(r: Request, reason: str, code: str, level: str = "debug") -> int:
-    r.log(
-        level,
-        f"Authorization of user {r.user} to access {r.uri} failed, reason: {reason}",
-        code=code,
-        module="authz_groupfile",
-    )
-    return DENIED
+    _log(r, level, code, f"Authorization of user {r.user} to access {r.uri} failed, reason: {reason}")
+    return Authz.DENIED
 
 
 def make_group(scope: Scope, _args: str, names: StringExpression) -> AuthzCheck:
@@ -101,7 +82,7 @@ def make_group(scope: Scope, _args: str, names: StringExpression) -> AuthzCheck:
 
     def check(r: Request) -> int:
         if r.user is None:
-            return DENIED_NO_USER
+            return Authz.DENIED_NO_USER
         groups = _groups_of_user(r, file, ("AH01664", "AH01665"))
         if not groups:
             return _in_no_group(r, file, groups, "AH01666", "info")
@@ -109,10 +90,10 @@ def make_group(scope: Scope, _args: str, names: StringExpression) -> AuthzCheck:
         if wanted is None:
             text = expanded(r, names, "authz_groupfile", "group", "AH02592")
             if text is None:
-                return DENIED
+                return Authz.DENIED
             wanted = frozenset(w.lower() for w in require_words(text))
         return (
-            GRANTED
+            Authz.GRANTED
             if groups & wanted
             else _denied(r, "user is not part of the 'require'ed group(s).", "AH01667")
         )
@@ -127,15 +108,15 @@ def make_file_group(scope: Scope, _args: str, _parsed: object) -> AuthzCheck:
 
     def check(r: Request) -> int:
         if r.user is None:
-            return DENIED_NO_USER
+            return Authz.DENIED_NO_USER
         groups = _groups_of_user(r, file, ("AH01668", "AH01669"))
         if not groups:
             return _in_no_group(r, file, groups, "AH01670", "error")
         group = group_of(r) if group_of is not None else None
         if group is None:
-            return DENIED
+            return Authz.DENIED
         return (
-            GRANTED
+            Authz.GRANTED
             if group.lower() in groups
             else _denied(r, "user is not part of the 'require'ed file group.", "AH01671")
         )
@@ -162,12 +143,7 @@ def make_check22(scope: Scope) -> CompiledHook | None:
         try:
             groups = file.content(r).get(r.user or "", _NONE)
         except Unreadable as problem:
-            r.log(
-                "error",
-                f"Could not open group file: {file.path}",
-                module="authz_groupfile",
-                cause=problem.cause,
-            )
+            _log(r, "error", "", f"Could not open group file: {file.path}", problem.cause)
             return 500
         reason = f"user doesn't appear in group file ({file.path})."
         if groups:
@@ -177,11 +153,7 @@ def make_check22(scope: Scope) -> CompiledHook | None:
             reason = found
         if not settings.authoritative:
             return DECLINED
-        r.log(
-            "error",
-            f"Authorization of user {r.user} to access {r.uri} failed, reason: {reason}",
-            module="authz_groupfile",
-        )
+        _log(r, "error", "", f"Authorization of user {r.user} to access {r.uri} failed, reason: {reason}")
         return 401
 
     return CompiledHook(check, _READS)
@@ -209,7 +181,7 @@ MODULE = Module(
     source="mod_authz_groupfile.c",
     dir_config=AuthzGroupFileDirConfig,
     dir_setters={
-        "AuthGroupFile": set_file,
+        "AuthGroupFile": set_standard_file(group_file),
         "AuthzGroupFileAuthoritative": set_flag("authoritative"),
     },
     hooks=(Hook(AUTH_CHECKER, make_check22, after=("mod_authz_owner.c",)),),

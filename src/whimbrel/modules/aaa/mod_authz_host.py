@@ -1,6 +1,6 @@
 """mod_authz_host: access by address or host name.
 
-2.4: Require ip, host, forward-dns, local; 2.2: Order, Allow, Deny.  Manual: mod/mod_authz_host.html.
+2.4: Require ip, host, forward-dns, local; 2.2: Order, Allow, Deny.
 """
 
 from __future__ import annotations
@@ -14,6 +14,7 @@ from whimbrel.directives.command import Command
 from whimbrel.directives.spec import Versions
 from whimbrel.engine.explain.decisions import tracer_of
 from whimbrel.engine.expressions import StringExpression
+from whimbrel.engine.log.error_log_line import module_log
 from whimbrel.modules.aaa.allow_deny import (
     AllowDenyDirConfig,
     allow_deny_setters,
@@ -22,13 +23,15 @@ from whimbrel.modules.aaa.allow_deny import (
 )
 from whimbrel.modules.aaa.mod_authz_core.providers import expanded, require_text, require_words
 from whimbrel.modules.core.access_22 import auth_required, satisfies
-from whimbrel.modules.support.auth.auth_api import DENIED, GRANTED, AuthzCheck, AuthzProvider
+from whimbrel.modules.support.auth.auth_api import Authz, AuthzCheck, AuthzProvider
 from whimbrel.modules.support.reverse_dns import client_address, compared_address, confirmed_name, in_domain
 from whimbrel.registry.module import CompiledHook, Hook, Module, Provider, Reads, Scope
 from whimbrel.registry.phases import ACCESS_CHECKER, OK, HookStatus
 
 if TYPE_CHECKING:
     from whimbrel.engine.request import Request
+
+_log = module_log("authz_host")
 
 
 # 2.4 ----------------------------------------------------------------------------------------------
@@ -49,7 +52,7 @@ def parse_ip(_cmd: Command, args: str) -> Networks:
 
 def make_ip(_scope: Scope, _args: str, networks: Networks) -> AuthzCheck:
     """Require ip: grant clients in one of the networks."""
-    return AuthzCheck(lambda r: GRANTED if r.client_in(networks) else DENIED, Reads.FIELDS)
+    return AuthzCheck(lambda r: Authz.GRANTED if r.client_in(networks) else Authz.DENIED, Reads.FIELDS)
 
 
 def make_host(_scope: Scope, args: str, domains: StringExpression) -> AuthzCheck:
@@ -58,39 +61,36 @@ def make_host(_scope: Scope, args: str, domains: StringExpression) -> AuthzCheck
     async def check(r: Request) -> int:
         name = await confirmed_name(r)
         if name is None:
-            r.log(
+            _log(
+                r,
                 "error",
+                "AH01753",
                 f"access check of '{args}' to {r.uri} failed, reason: unable to get the remote host name",
-                code="AH01753",
-                module="authz_host",
             )
-            return DENIED
+            return Authz.DENIED
         text = expanded(r, domains, "authz_host", "host", "AH02593")
         if text is None:
-            return DENIED
+            return Authz.DENIED
         words, comment, _ = text.partition("#")
         if comment:
             _complain_of_comment(r, text, only=not words)
-        return GRANTED if any(in_domain(domain, name) for domain in require_words(words)) else DENIED
+        return (
+            Authz.GRANTED if any(in_domain(domain, name) for domain in require_words(words)) else Authz.DENIED
+        )
 
     return AuthzCheck(check, Reads.CLIENT | Reads.UNCACHEABLE | Reads.HEAD, waits=True)
 
 
 def _complain_of_comment(r: Request, text: str, *, only: bool) -> None:
     if only:
-        r.log(
+        _log(
+            r,
             "error",
+            "AH10120",
             f"authz_host authorize: dubious empty 'Require host {text}' with only comment",
-            code="AH10120",
-            module="authz_host",
         )
     else:
-        r.log(
-            "warn",
-            f"authz_host authorize: ignoring comment in 'Require host {text}'",
-            code="AH10121",
-            module="authz_host",
-        )
+        _log(r, "warn", "AH10121", f"authz_host authorize: ignoring comment in 'Require host {text}'")
 
 
 def make_forward_dns(_scope: Scope, _args: str, names: StringExpression) -> AuthzCheck:
@@ -103,19 +103,14 @@ def make_forward_dns(_scope: Scope, _args: str, names: StringExpression) -> Auth
         for name in require_words((text or "").partition("#")[0]):
             addresses = await r.engine.runtime.resolve(name)
             if not addresses:
-                r.log("warn", f'No sockaddr info for "{name}"', code="AH03356", module="authz_host")
+                _log(r, "warn", "AH03356", f'No sockaddr info for "{name}"')
                 continue
             matches = client in map(numeric_address, addresses)
             verdict = "yes" if matches else "no"
-            r.log(
-                "debug",
-                f"access check for {client_address(r)} as '{name}': {verdict}",
-                code="AH03355",
-                module="authz_host",
-            )
+            _log(r, "debug", "AH03355", f"access check for {client_address(r)} as '{name}': {verdict}")
             if matches:
-                return GRANTED
-        return DENIED
+                return Authz.GRANTED
+        return Authz.DENIED
 
     return AuthzCheck(check, Reads.CLIENT | Reads.UNCACHEABLE | Reads.HEAD, waits=True)
 
@@ -127,7 +122,11 @@ def make_local(_scope: Scope, _args: str, _parsed: object) -> AuthzCheck:
     """Require local: grant loopback addresses, and clients whose address is the server's."""
 
     def check(r: Request) -> int:
-        return GRANTED if r.client_in(_LOOPBACK) or r.client_in(_the_same(r.connection.local_ip)) else DENIED
+        return (
+            Authz.GRANTED
+            if r.client_in(_LOOPBACK) or r.client_in(_the_same(r.connection.local_ip))
+            else Authz.DENIED
+        )
 
     return AuthzCheck(check, Reads.FIELDS)
 
@@ -141,9 +140,7 @@ def _the_same(address: str) -> Networks:
 
 # 2.2 ----------------------------------------------------------------------------------------------
 def make_access22(scope: Scope) -> CompiledHook | None:
-    """Order, Allow and Deny in 2.2; refusals are not logged if Satisfy Any and a Require line may still
-    grant.
-    """
+    """Order, Allow and Deny of 2.2; no line if Satisfy Any and a Require line may still grant."""
     if not scope.dialect.access_in_core:
         return None
     record = scope.dir_config(AllowDenyDirConfig)
@@ -154,7 +151,7 @@ def make_access22(scope: Scope) -> CompiledHook | None:
         if not refused:
             return OK
         if always or satisfies(r) != "any" or not auth_required(r):
-            r.log("error", f"client denied by server configuration: {r.filename}", module="authz_host")
+            _log(r, "error", "", f"client denied by server configuration: {r.filename}")
         return 403
 
     async def check_waiting(r: Request) -> HookStatus:

@@ -1,7 +1,4 @@
-"""mod_authz_owner: Require file-owner, and the file's group for Require file-group.
-
-Manual: mod/mod_authz_owner.html.
-"""
+"""mod_authz_owner: Require file-owner, and the file's group for Require file-group."""
 
 from __future__ import annotations
 
@@ -12,7 +9,7 @@ from whimbrel.base.accounts import group_numbered, user_numbered
 from whimbrel.base.lazy_dataclasses import dataclass
 from whimbrel.directives.spec import Versions
 from whimbrel.modules.core.access_22 import Requirement, applying, requirements
-from whimbrel.modules.support.auth.auth_api import DENIED, DENIED_NO_USER, GRANTED, AuthzCheck, AuthzProvider
+from whimbrel.modules.support.auth.auth_api import Authz, AuthzCheck, AuthzProvider
 from whimbrel.modules.support.setters import set_flag
 from whimbrel.registry.module import CompiledHook, Hook, Module, Provider, Reads, Scope
 from whimbrel.registry.phases import AUTH_CHECKER, DECLINED, OK, HookStatus
@@ -34,9 +31,7 @@ class AuthzOwnerDirConfig:
 
 @dataclass(frozen=True, slots=True)
 class _Problem:
-    """Failure to find an owner or group: log text, AH codes for owner and group, errno of a failed stat
-    or 0.
-    """
+    """Failure to find an owner or group: text, AH codes for owner and group, errno of stat or 0."""
 
     text: str
     codes: tuple[str, str]
@@ -76,15 +71,15 @@ def make_file_owner(_scope: Scope, _args: str, _parsed: object) -> AuthzCheck:
 
     def check(r: Request) -> int:
         if r.user is None:
-            return DENIED_NO_USER
+            return Authz.DENIED_NO_USER
         owner = _owner_and_group(r, False)
         if isinstance(owner, _Problem):
             _log(r, owner.text, owner.codes[0], owner.errno)
-            return DENIED
+            return Authz.DENIED
         if owner != r.user:
             _log(r, f"file owner {owner} does not match.", "AH01637")
-            return DENIED
-        return GRANTED
+            return Authz.DENIED
+        return Authz.GRANTED
 
     return AuthzCheck(check, Reads.HEAD | Reads.FILES)
 

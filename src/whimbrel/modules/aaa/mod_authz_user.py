@@ -1,7 +1,4 @@
-"""mod_authz_user: Require user and Require valid-user.
-
-Manual: mod/mod_authz_user.html.
-"""
+"""mod_authz_user: Require user and Require valid-user."""
 
 from __future__ import annotations
 
@@ -11,7 +8,7 @@ from whimbrel.directives.spec import Versions
 from whimbrel.engine.expressions import StringExpression
 from whimbrel.modules.aaa.mod_authz_core.providers import expanded, require_text, require_words
 from whimbrel.modules.core.access_22 import applying, requirements
-from whimbrel.modules.support.auth.auth_api import DENIED, DENIED_NO_USER, GRANTED, AuthzCheck, AuthzProvider
+from whimbrel.modules.support.auth.auth_api import Authz, AuthzCheck, AuthzProvider
 from whimbrel.modules.support.setters import set_flag
 from whimbrel.registry.module import CompiledHook, Hook, Module, Provider, Reads, Scope
 from whimbrel.registry.phases import AUTH_CHECKER, DECLINED, OK, HookStatus
@@ -35,10 +32,10 @@ def make_user(_scope: Scope, _args: str, names: StringExpression) -> AuthzCheck:
 
         def check(r: Request) -> int:
             if r.user is None:
-                return DENIED_NO_USER
+                return Authz.DENIED_NO_USER
             text = expanded(r, names, "authz_user", "user", "AH02594")
             return (
-                GRANTED
+                Authz.GRANTED
                 if text is not None and r.user in require_words(text)
                 else _not_named(r, logged=text is not None)
             )
@@ -48,8 +45,8 @@ def make_user(_scope: Scope, _args: str, names: StringExpression) -> AuthzCheck:
 
     def is_known(r: Request) -> int:
         if r.user is None:
-            return DENIED_NO_USER
-        return GRANTED if r.user in known else _not_named(r)
+            return Authz.DENIED_NO_USER
+        return Authz.GRANTED if r.user in known else _not_named(r)
 
     return AuthzCheck(is_known)
 
@@ -63,18 +60,16 @@ def _not_named(r: Request, *, logged: bool = True) -> int:
             code="AH01663",
             module="authz_user",
         )
-    return DENIED
+    return Authz.DENIED
 
 
 def make_valid_user(_scope: Scope, _args: str, _parsed: object) -> AuthzCheck:
     """Require valid-user: grant every authenticated user."""
-    return AuthzCheck(lambda r: DENIED_NO_USER if r.user is None else GRANTED, Reads.FIELDS)
+    return AuthzCheck(lambda r: Authz.DENIED_NO_USER if r.user is None else Authz.GRANTED, Reads.FIELDS)
 
 
 def make_check22(scope: Scope) -> CompiledHook | None:
-    """2.2: decide Require user and valid-user; decline without such a line, or if not authoritative and none
-    matches.
-    """
+    """2.2: decide Require user and valid-user; decline without one, or if none matches and none must."""
     if not scope.dialect.authoritative_chain:
         return None
     lines = [line for line in requirements(scope) if line.name in ("valid-user", "user")]

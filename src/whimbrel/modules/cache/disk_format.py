@@ -12,13 +12,11 @@ import struct
 
 from whimbrel.base.latin1 import to_bytes
 from whimbrel.base.lazy_dataclasses import dataclass
-from whimbrel.base.static_typing import TYPE_CHECKING, Final
+from whimbrel.base.static_typing import Final
 from whimbrel.http.semantics.headers import Headers
 from whimbrel.modules.cache import cache_control
 from whimbrel.modules.cache.cache_control import CacheControl
-
-if TYPE_CHECKING:
-    from whimbrel.modules.cache.store import CacheInfo
+from whimbrel.modules.cache.store import CacheInfo
 
 VARY_FORMAT: Final = 5
 DISK_FORMAT: Final = 6
@@ -85,9 +83,7 @@ def hash_name(key: str, levels: int, length: int) -> str:
 
 
 def pack_header(info: DiskInfo, key: str, *tables: Headers) -> bytes:
-    """Return the content of a header file; *tables* are the fields of response and request, none for an entry
-    that is invalidated.
-    """
+    """Return a header file's content; *tables*: fields of both sides, none if it is invalidated."""
     name = to_bytes(key)
     flags = _HAS_BODY * info.has_body | _HEADER_ONLY * info.is_head_only
     times = [min(max(t, -_LONGEST), _LONGEST) for t in (info.date, info.expire)]

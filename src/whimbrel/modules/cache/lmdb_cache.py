@@ -119,7 +119,6 @@ class LmdbCache(ObjectCache):
         return bool(pages * PAGE + count <= self._size * USED)
 
     async def remove(self, r: Request, key: bytes) -> None:
-        """Remove a value."""
         import lmdb
 
         try:

@@ -6,14 +6,13 @@ recently used entry, or by GDSF the one with the fewest hits for its size since 
 
 from __future__ import annotations
 
-from whimbrel.base.static_typing import TYPE_CHECKING, Final
+from whimbrel.base.lazy_dataclasses import dataclass, field
+from whimbrel.base.static_typing import Final
 from whimbrel.engine.body import Part
+from whimbrel.engine.request import Request
+from whimbrel.http.semantics.headers import Headers
 from whimbrel.modules.cache.mem_cache_settings import MemCacheServerConfig
 from whimbrel.modules.cache.store import CacheEntry, CacheInfo, CacheStore, EntryWriter, StoreError
-
-if TYPE_CHECKING:
-    from whimbrel.engine.request import Request
-    from whimbrel.http.semantics.headers import Headers
 
 STATE: Final = "mem_cache"  # key in worker_state
 OVERHEAD: Final = 512  # bytes of an entry besides its body and fields
@@ -98,7 +97,6 @@ class MemoryEntry(CacheEntry):
         self.request_fields = stored.request_fields
 
     def body(self) -> list[Part]:
-        """Return the body."""
         return [self._stored.data] if self._stored.data else []
 
     def record(self, r: Request) -> bool:
@@ -106,7 +104,6 @@ class MemoryEntry(CacheEntry):
         return False
 
     async def update(self, r: Request, fields: Headers, request_fields: Headers) -> None:
-        """Store other fields."""
         if not self._cache.put(self.key, Stored(self.info, fields, request_fields, self._stored.data)):
             raise StoreError
 
@@ -115,31 +112,25 @@ class MemoryEntry(CacheEntry):
         self._cache.remove(self.key)
 
     async def remove(self, r: Request) -> None:
-        """Remove the entry."""
         self._cache.remove(self.key)
 
     def close(self) -> None:
         """Release nothing."""
 
 
+@dataclass(slots=True, eq=False)
 class MemoryWriter(EntryWriter):
     """A response until it is complete.  Bound: MCacheMaxObjectSize."""
 
-    __slots__ = ("_cache", "_fields", "_info", "_key", "_parts", "_request_fields", "_size")
-
-    def __init__(
-        self, cache: MemoryCache, key: str, info: CacheInfo, fields: Headers, request_fields: Headers
-    ) -> None:
-        self._cache = cache
-        self._key = key
-        self._info = info
-        self._fields = fields
-        self._request_fields = request_fields
-        self._parts: list[bytes] = []
-        self._size = 0
+    _cache: MemoryCache
+    _key: str
+    _info: CacheInfo
+    _fields: Headers
+    _request_fields: Headers
+    _parts: list[bytes] = field(init=False, default_factory=list)
+    _size: int = field(init=False, default=0)
 
     def write(self, data: bytes) -> None:
-        """Append to the body."""
         self._size += len(data)
         if self._size > self._cache.conf.max_object:
             self.abort()
@@ -147,7 +138,6 @@ class MemoryWriter(EntryWriter):
         self._parts.append(data)
 
     async def commit(self, r: Request) -> None:
-        """Store the response."""
         length = r.headers_out.get("Content-Length")
         if self._size < self._cache.conf.min_object or length not in (None, str(self._size)):
             raise StoreError
@@ -164,8 +154,6 @@ class MemoryWriter(EntryWriter):
 class MemoryStore(CacheStore):
     """The store of mod_mem_cache."""
 
-    __slots__ = ()
-
     def _cache(self, r: Request) -> MemoryCache:
         state = r.engine.worker_state
         conf = r.engine.main.config(MemCacheServerConfig)
@@ -176,7 +164,6 @@ class MemoryStore(CacheStore):
         return known
 
     async def open_entry(self, r: Request, key: str) -> CacheEntry | None:
-        """Return the entry of *key*."""
         cache = self._cache(r)
         stored = cache.get(key)
         return None if stored is None else MemoryEntry(cache, key, stored)

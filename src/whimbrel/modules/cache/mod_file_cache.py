@@ -9,6 +9,7 @@ from __future__ import annotations
 import os
 import stat
 
+from whimbrel.base.errors import apr_error
 from whimbrel.base.file_reading import open_regular
 from whimbrel.base.latin1 import to_bytes
 from whimbrel.base.lazy_dataclasses import dataclass
@@ -50,8 +51,7 @@ def add_file(cmd: Command, conf: FileCacheServerConfig, words: list[str]) -> Non
     try:
         info = os.stat(to_bytes(path))
     except OSError as problem:
-        cause = f"({problem.errno}){os.strerror(problem.errno or 0)}"
-        cmd.warn(f"{name}unable to stat({path}), skipping", code="AH00795", cause=cause)
+        cmd.warn(f"{name}unable to stat({path}), skipping", code="AH00795", cause=apr_error(problem))
         return
     if not stat.S_ISREG(info.st_mode):
         cmd.warn(f"{name}{path} isn't a regular file, skipping", code="AH00796")
@@ -59,8 +59,9 @@ def add_file(cmd: Command, conf: FileCacheServerConfig, words: list[str]) -> Non
     try:
         handle = open_regular(to_bytes(path))
     except OSError as problem:
-        cause = f"({problem.errno}){os.strerror(problem.errno or 0)}"
-        cmd.warn(f"{name}unable to open({path}, O_RDONLY), skipping", code="AH00798", cause=cause)
+        cmd.warn(
+            f"{name}unable to open({path}, O_RDONLY), skipping", code="AH00798", cause=apr_error(problem)
+        )
         return
     conf.files = {**own(conf, "files", dict), path: OpenedFile(handle, info)}
 

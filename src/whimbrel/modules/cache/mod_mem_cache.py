@@ -1,7 +1,4 @@
-"""mod_mem_cache (2.2): the store ``mem`` of mod_cache, in the memory of each worker.
-
-Manual of 2.2: mod/mod_mem_cache.html.
-"""
+"""mod_mem_cache (2.2): the store ``mem`` of mod_cache, in the memory of each worker."""
 
 from __future__ import annotations
 
@@ -12,6 +9,7 @@ from whimbrel.directives.command import Command
 from whimbrel.directives.spec import Setter, Versions
 from whimbrel.modules.cache.mem_cache_settings import KILOBYTE, MemCacheServerConfig
 from whimbrel.modules.cache.store import CacheStore
+from whimbrel.modules.support.setters import of_main, set_value
 from whimbrel.registry.module import Module, Provider
 
 
@@ -35,11 +33,6 @@ def set_streaming(cmd: Command, _record: object, words: list[str]) -> None:
     cmd.main_server(MemCacheServerConfig).streaming = value
 
 
-def set_algorithm(cmd: Command, _record: object, words: list[str]) -> None:
-    """MCacheRemovalAlgorithm; any word but LRU is GDSF."""
-    cmd.main_server(MemCacheServerConfig).is_lru = lower(words[0]) == "lru"
-
-
 def make_store() -> CacheStore:
     """Return the store; it is imported when a request needs it."""
     from whimbrel.modules.cache.memory_store import MemoryStore
@@ -60,7 +53,9 @@ MODULE: Final = Module(
         "MCacheMaxObjectCount": set_number("count", "MCacheMaxObjectCount value must be an integer"),
         "MCacheMinObjectSize": set_number("min_object", _LEAST, low=1),
         "MCacheMaxObjectSize": set_number("max_object", _MOST),
-        "MCacheRemovalAlgorithm": set_algorithm,
+        "MCacheRemovalAlgorithm": of_main(
+            MemCacheServerConfig, set_value("is_lru", lambda word: lower(word) == "lru")
+        ),
         "MCacheMaxStreamingBuffer": set_streaming,
     },
     providers=(Provider("cache", "mem", make_store), Provider("cache", "fd", make_store)),

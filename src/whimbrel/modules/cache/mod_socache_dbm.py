@@ -1,7 +1,7 @@
 """mod_socache_dbm (2.4): a shared object cache in a file, which survives restarts.
 
 The file is LMDB's, with a suffix behind the argument: httpd's DBM files are bound to a build, and have
-no transactions. Manual: mod/mod_socache_dbm.html.
+no transactions.
 """
 
 from __future__ import annotations

@@ -1,7 +1,4 @@
-"""mod_socache_memcache (2.4): a shared object cache on servers of memcached.
-
-Manual: mod/mod_socache_memcache.html.
-"""
+"""mod_socache_memcache (2.4): a shared object cache on servers of memcached."""
 
 from __future__ import annotations
 

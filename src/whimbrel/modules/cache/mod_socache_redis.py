@@ -1,7 +1,4 @@
-"""mod_socache_redis (2.4): a shared object cache on servers of Redis.
-
-Manual: mod/mod_socache_redis.html.
-"""
+"""mod_socache_redis (2.4): a shared object cache on servers of Redis."""
 
 from __future__ import annotations
 

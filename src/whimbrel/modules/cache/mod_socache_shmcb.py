@@ -1,6 +1,6 @@
 """mod_socache_shmcb (2.4): a shared object cache in memory, which every start empties.
 
-The memory is an LMDB file below DefaultRuntimeDir. Manual: mod/mod_socache_shmcb.html.
+The memory is an LMDB file below DefaultRuntimeDir.
 """
 
 from __future__ import annotations

@@ -121,20 +121,17 @@ class RemoteCache(ObjectCache):
         self._idle: dict[Server, list[CacheConnection]] = {server: [] for server in servers}
 
     async def retrieve(self, r: Request, key: bytes, limit: int) -> bytes | None:
-        """Return a value."""
         name = _name(key)
         reply = await self.command(r, name, self.get(name), limit)
         return None if reply is None else reply.value
 
     async def store(self, r: Request, key: bytes, value: bytes, seconds: int) -> bool:
-        """Store a value."""
         name = _name(key)
         data = self.set(name, value, seconds, int(r.engine.runtime.now()))
         reply = await self.command(r, name, data)
         return reply is not None and reply.is_done
 
     async def remove(self, r: Request, key: bytes) -> None:
-        """Remove a value."""
         name = _name(key)
         await self.command(r, name, self.delete(name))
 

@@ -68,9 +68,7 @@ class CacheEntry:
 
     @abstractmethod
     def record(self, r: Request) -> bool:
-        """Record the files that the entry depends on; return False if the response must not be cached by the
-        engine.
-        """
+        """Record the entry's files; return False if the engine must not cache the response."""
 
     @abstractmethod
     async def update(self, r: Request, fields: Headers, request_fields: Headers) -> None:

@@ -1,7 +1,4 @@
-"""mod_heartbeat (2.4): reports the busy and idle workers of this server once a second, by multicast.
-
-Manual: mod/mod_heartbeat.html.
-"""
+"""mod_heartbeat (2.4): reports the busy and idle workers of this server once a second, by multicast."""
 
 from __future__ import annotations
 

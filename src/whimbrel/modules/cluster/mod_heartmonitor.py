@@ -1,7 +1,7 @@
 """mod_heartmonitor (2.4): collects the reports of servers, for mod_lbmethod_heartbeat.
 
 They arrive by multicast (HeartbeatListen) or by POST to the handler ``heartbeat``, and are kept in shared
-memory (HeartbeatMaxServers) or in the file of HeartbeatStorage. Manual: mod/mod_heartmonitor.html.
+memory (HeartbeatMaxServers) or in the file of HeartbeatStorage.
 """
 
 from __future__ import annotations
@@ -15,6 +15,7 @@ from whimbrel.directives.command import Command
 from whimbrel.directives.spec import Versions
 from whimbrel.modules.cluster.multicast import parse_address
 from whimbrel.modules.cluster.settings import DEFAULT_SERVERS, HeartmonitorServerConfig
+from whimbrel.modules.support.setters import set_path
 from whimbrel.registry.module import Hook, Module, Order, Segment, lazy_maker
 from whimbrel.registry.phases import HANDLER
 from whimbrel.registry.settings import UNSET
@@ -33,11 +34,6 @@ def set_listen(_cmd: Command, conf: HeartmonitorServerConfig, words: list[str]) 
     """Set HeartbeatListen."""
     is_set = conf.address is not UNSET
     conf.address = parse_address("HeartbeatListen", words[0], "multicast address", is_set=is_set)
-
-
-def set_storage(cmd: Command, conf: HeartmonitorServerConfig, words: list[str]) -> None:
-    """Set HeartbeatStorage."""
-    conf.path = cmd.server_path(words[0])
 
 
 def set_most(_cmd: Command, conf: HeartmonitorServerConfig, words: list[str]) -> None:
@@ -84,7 +80,7 @@ MODULE: Final = Module(
     server_config=HeartmonitorServerConfig,
     server_setters={
         "HeartbeatListen": set_listen,
-        "HeartbeatStorage": set_storage,
+        "HeartbeatStorage": set_path("path"),
         "HeartbeatMaxServers": set_most,
     },
     hooks=(Hook(HANDLER, lazy_maker(_PACKAGE, "make_handler"), Order.FIRST),),

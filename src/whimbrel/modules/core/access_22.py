@@ -16,6 +16,7 @@ from whimbrel.config.core_config import CoreDirConfig
 from whimbrel.directives.command import Command
 from whimbrel.directives.spec import Setter, Versions
 from whimbrel.directives.tokens import words as split_words
+from whimbrel.modules.support.setters import set_text, set_value
 from whimbrel.registry.module import Provider, Scope
 from whimbrel.registry.settings import UNSET
 
@@ -61,14 +62,6 @@ def set_satisfy(cmd: Command, record: CoreDirConfig, words: list[str]) -> None:
     record.satisfy = {**known, **{number: word for number in range(_METHODS) if cmd.methods >> number & 1}}
 
 
-def set_type(_cmd: Command, record: CoreDirConfig, words: list[str]) -> None:
-    record.auth_type = words[0]
-
-
-def set_name(_cmd: Command, record: CoreDirConfig, words: list[str]) -> None:
-    record.auth_name = escape_quotes(words[0])
-
-
 def escape_quotes(text: str) -> str:
     """Escape every double quote that has no backslash before it (ap_escape_quotes)."""
     out = []
@@ -102,8 +95,8 @@ def applying(lines: list[Requirement], r: Request) -> Iterator[Requirement]:
 
 
 DIR_SETTERS: Final[dict[str, Setter]] = {
-    "AuthType": set_type,
-    "AuthName": set_name,
+    "AuthType": set_text("auth_type"),
+    "AuthName": set_value("auth_name", escape_quotes),
     "Require": require,
     "Satisfy": set_satisfy,
 }

@@ -19,7 +19,7 @@ from whimbrel.config.handlers import note_handler, version_text
 from whimbrel.directives.command import Command
 from whimbrel.directives.spec import Setter
 from whimbrel.engine.expressions import read_string
-from whimbrel.modules.support.setters import own, set_flag
+from whimbrel.modules.support.setters import own, set_flag, set_text, set_value
 
 
 @cache
@@ -41,11 +41,6 @@ def lacking_handlers(version: str) -> tuple[tuple[str, tuple[str, ...]], ...]:
 def read_handlers(configuration: Configuration) -> None:
     """Fill the cache of `lacking_handlers` in the master: a worker may not be allowed to read the tables."""
     lacking_handlers(version_text(configuration.dialect))
-
-
-def set_default_charset(_cmd: Command, conf: CoreDirConfig, words: list[str]) -> None:
-    """Set AddDefaultCharset: On is iso-8859-1, Off is "" (which overrides an outer one)."""
-    conf.add_default_charset = {"on": "iso-8859-1", "off": ""}.get(words[0].lower(), words[0])
 
 
 def set_default_type(cmd: Command, conf: CoreDirConfig, words: list[str]) -> None:
@@ -70,9 +65,7 @@ def handler_name_of(text: str) -> str:
 
 
 def set_handler(cmd: Command, conf: CoreDirConfig, words: list[str]) -> None:
-    """Set SetHandler: a name (see `handler_name_of`), or in 2.4 an expression, marked by ``%{`` (``expr=`` is
-    text).
-    """
+    """Set SetHandler: a name (`handler_name_of`), or in 2.4 an expression, marked by ``%{``."""
     word = words[0]
     note_handler(state_of(cmd), word)
     if not cmd.dialect.expressions or "%{" not in word:
@@ -83,19 +76,8 @@ def set_handler(cmd: Command, conf: CoreDirConfig, words: list[str]) -> None:
     conf.handler = None
 
 
-def set_filters(name: str) -> Setter:
-    """Return a setter of SetOutputFilter or SetInputFilter: names separated by ``;``."""
-
-    def apply(cmd: Command, conf: CoreDirConfig, words: list[str]) -> None:
-        setattr(conf, name, words[0])
-
-    return apply
-
-
 def add_filter_by_type(cmd: Command, conf: CoreDirConfig, words: list[str]) -> None:
-    """Set AddOutputFilterByType of 2.2: filters (separated by ``;``) of a media type, compared with case;
-    wildcards have no effect.
-    """
+    """Set AddOutputFilterByType of 2.2: filters between ``;`` of a type, exact, no wildcards."""
     names = words[0].split(";")
     if not names[0]:
         raise ConfigError("invalid filter name")
@@ -116,13 +98,14 @@ def set_cgi_var(_cmd: Command, conf: CoreDirConfig, words: list[str]) -> None:
     conf.cgi_vars = {**own(conf, "cgi_vars", dict), words[0]: words[1].lower()}
 
 
+_CHARSETS: Final = {"on": "iso-8859-1", "off": ""}
 DIR_SETTERS: Final[dict[str, Setter]] = {
-    "AddDefaultCharset": set_default_charset,
+    "AddDefaultCharset": set_value("add_default_charset", lambda word: _CHARSETS.get(word.lower(), word)),
     "DefaultType": set_default_type,
     "ForceType": set_type,
     "SetHandler": set_handler,
-    "SetOutputFilter": set_filters("output_filters"),
-    "SetInputFilter": set_filters("input_filters"),
+    "SetOutputFilter": set_text("output_filters"),
+    "SetInputFilter": set_text("input_filters"),
     "AddOutputFilterByType": add_filter_by_type,
     "CGIPassAuth": set_flag("cgi_pass_auth"),
     "CGIVar": set_cgi_var,

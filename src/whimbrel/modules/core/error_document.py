@@ -28,9 +28,7 @@ _UNUSED_22 = frozenset({306, 418, 419, 420, 421, 425, 508, 509})
 
 @dataclass(frozen=True, slots=True)
 class DocumentTemplate:
-    """An ErrorDocument that depends on the request: a *mark* (a double quote for text, "" for a URL) and the
-    string.
-    """
+    """An ErrorDocument that depends on the request: a *mark* (a double quote, "" for a URL), text."""
 
     mark: str
     template: StringExpression

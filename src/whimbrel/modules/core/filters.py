@@ -48,8 +48,6 @@ _REGISTERED: Final = {"output_filter": _OUTPUT, "input_filter": _INPUT}
 class IdleFilter(OutputFilter):
     """Stand-in for a registered filter that has no object here."""
 
-    __slots__ = ()
-
     def begin(self, r: Request) -> None:
         """Leave the chain."""
 

@@ -11,6 +11,7 @@ from functools import partial
 from stat import S_IFDIR, S_ISCHR, S_ISDIR, S_ISREG
 from typing import TYPE_CHECKING, Final
 
+from whimbrel.base.errors import apr_error
 from whimbrel.base.latin1 import to_bytes
 from whimbrel.base.portability import READ
 from whimbrel.config.core_config import ETAG_DIGEST, ETAG_NONE, CoreDirConfig, CoreServerConfig
@@ -142,9 +143,7 @@ def _no_type(_r: Request) -> HookStatus:
 
 
 def make_override_type(scope: Scope) -> CompiledHook | None:
-    """Make the hook of ForceType, SetHandler and AcceptPathInfo, which override the modules; None without
-    any.
-    """
+    """Make the hook of ForceType, SetHandler and AcceptPathInfo, which override modules, or None."""
     conf = scope.dir_config(CoreDirConfig)
     forced = None if conf.forced_type in (None, "none") else conf.forced_type
     handler = None if conf.handler in (None, "none") else conf.handler
@@ -269,10 +268,7 @@ Style = tuple[int, bool]
 
 
 def _style(scope: Scope) -> Style | None:
-    """Return the settings that determine a file's validator fields, FileETag and MaxRanges.
-
-    None if they depend on its bytes.
-    """
+    """Return what determines a file's validator fields and ranges; None if its bytes do."""
     conf = scope.dir_config(CoreDirConfig)
     bits = conf.etag.value or default_bits(scope.dialect)
     return None if conf.content_md5 or bits & ETAG_DIGEST else (bits, conf.max_ranges == 0)
@@ -375,10 +371,7 @@ def _remember(r: Request, info: os.stat_result, data: bytes) -> None:
 
 
 def _open(r: Request) -> int | None:
-    """Return a descriptor of the file; None if it cannot be opened, or is a pipe, which would block.
-
-    A device is as empty as its size.
-    """
+    """Return the file's descriptor; None if it cannot be opened or is a pipe; devices are empty."""
     if r.finfo is None or r.filename is None or not (S_ISREG(r.finfo.st_mode) or S_ISCHR(r.finfo.st_mode)):
         return None
     try:
@@ -392,7 +385,7 @@ def _why_not(path: str) -> str:
     try:
         os.close(os.open(to_bytes(path), READ))
     except OSError as problem:
-        return f"({problem.errno}){os.strerror(problem.errno or 0)}"
+        return apr_error(problem)
     return ""
 
 

@@ -15,7 +15,7 @@ from whimbrel.config.core_config import CoreDirConfig, CoreServerConfig
 from whimbrel.config.execute import state_of
 from whimbrel.directives.command import Command
 from whimbrel.directives.spec import Setter
-from whimbrel.modules.support.setters import own
+from whimbrel.modules.support.setters import own, set_in_range, set_value
 from whimbrel.registry.settings import UNSET, with_defaults
 
 MAX_XML_BODY = (1 << 63) // 3 - 1  # a third of the address space: the parser needs room for two more copies
@@ -24,14 +24,7 @@ LONG_MAX = (1 << 63) - 1
 
 def natural(name: str, tail: str = "") -> Setter:
     """Return a setter of a non-negative number, read as atoi does."""
-
-    def apply(cmd: Command, record: object, words: list[str]) -> None:
-        value = atoi(words[0])
-        if value < 0:
-            raise ConfigError(f'{cmd.name} "{words[0]}" must be a non-negative integer{tail}')
-        setattr(record, name, value)
-
-    return apply
+    return set_in_range(name, 0, None, f'{{name}} "{{word}}" must be a non-negative integer{tail}')
 
 
 def head_limit(name: str, tail: str = "") -> Setter:
@@ -91,11 +84,6 @@ def ranges(name: str, default: int) -> Setter:
         setattr(record, name, value)
 
     return apply
-
-
-def set_timeout(_cmd: Command, conf: CoreServerConfig, words: list[str]) -> None:
-    """Set Timeout: whole seconds; text behind the digits is ignored."""
-    conf.timeout = float(atoi(words[0]))
 
 
 def default_timeout(configuration: Configuration) -> None:
@@ -163,7 +151,7 @@ DIR_SETTERS: Final[dict[str, Setter]] = {
     "ReadBufferSize": number_between("read_buffer", *UNSIGNED),
 }
 SERVER_SETTERS: Final[dict[str, Setter]] = {
-    "Timeout": set_timeout,
+    "Timeout": set_value("timeout", lambda word: float(atoi(word))),
     "LimitRequestLine": head_limit("limit_line"),
     "LimitRequestFieldsize": head_limit("limit_field_size"),
     "LimitRequestFields": head_limit("limit_fields", " (0 = no limit)"),

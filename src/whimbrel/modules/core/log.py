@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import os
 
-from whimbrel.base.errors import ConfigError
+from whimbrel.base.errors import ConfigError, apr_error
 from whimbrel.base.latin1 import to_bytes
 from whimbrel.base.static_typing import Final
 from whimbrel.catalogue.load import catalogue
@@ -18,15 +18,10 @@ from whimbrel.directives.command import Command
 from whimbrel.directives.spec import Setter
 from whimbrel.directives.tokens import getword
 from whimbrel.engine.log.error_log_line import LEVELS
-from whimbrel.modules.support.setters import by_version, own
+from whimbrel.modules.support.setters import by_version, own, set_text
 
 DEFAULT_LOG = "logs/error_log"
 _KEYWORDS = "one of emerg/alert/crit/error/warn/notice/info/debug"
-
-
-def set_error_log(_cmd: Command, conf: CoreServerConfig, words: list[str]) -> None:
-    """Set ErrorLog: a file, ``|program``, ``||program``, ``|$command`` or ``syslog[:facility[:tag]]``."""
-    conf.error_log = words[0]
 
 
 def set_log_level_22(cmd: Command, _none: None, words: list[str]) -> None:
@@ -38,9 +33,7 @@ def set_log_level_22(cmd: Command, _none: None, words: list[str]) -> None:
 
 
 def set_log_level(cmd: Command, _none: None, words: list[str]) -> None:
-    """Set LogLevel of 2.4: ``level`` for all modules, ``module:level`` for one, in a section for its
-    requests.
-    """
+    """Set LogLevel of 2.4: ``level`` for all modules, ``module:level`` for one, or by section."""
     conf: CoreDirConfig | CoreServerConfig = (
         cmd.dir_config(CoreDirConfig) if cmd.path or cmd.in_htaccess else cmd.server_config(CoreServerConfig)
     )
@@ -70,9 +63,7 @@ def _level(word: str, prefix: str) -> int:
 
 
 def _module(cmd: Command, name: str) -> tuple[str, str]:
-    """Return identifier and source of the loaded module called ``alias_module``, ``mod_alias.c`` or
-    ``alias``; names are case-sensitive.
-    """
+    """Return identifier and source of a module by ``alias_module``, ``mod_alias.c`` or ``alias``."""
     from whimbrel.catalogue.third_party import products  # few configurations have the directive
 
     known = [(row.identifier, row.source) for row in catalogue("2.4").modules]
@@ -93,9 +84,7 @@ def _module(cmd: Command, name: str) -> tuple[str, str]:
 
 
 def set_error_log_format(_cmd: Command, conf: CoreServerConfig, words: list[str]) -> None:
-    """Set ErrorLogFormat: the format of each line, or with ``request`` and ``connection`` of additional
-    lines.
-    """
+    """Set ErrorLogFormat: of each line, or with ``request`` and ``connection`` of more lines."""
     from whimbrel.modules.core.log_format import parse_format  # few configurations have the directive
 
     if len(words) == 1:
@@ -117,9 +106,7 @@ def set_error_log_format(_cmd: Command, conf: CoreServerConfig, words: list[str]
 
 
 def log_sink(root: str, written: str, *, shell_default: bool) -> LogSink:
-    """Return the sink that ErrorLog or CustomLog names; *shell_default*: a plain ``|`` is run by a shell
-    (2.2).
-    """
+    """Return the sink of ErrorLog or CustomLog; *shell_default*: a shell runs a plain ``|`` (2.2)."""
     if written.startswith("||"):
         return LogSink(written[2:], piped=True)
     if written.startswith("|$"):
@@ -138,10 +125,7 @@ def error_sink(configuration: Configuration, server: Server) -> LogSink:
 
 
 def check_error_logs(configuration: Configuration) -> None:
-    """Check the directories of all error logs before the start (2.4).
-
-    Virtual hosts are checked in httpd's order, the last one first.
-    """
+    """Check the directories of error logs (2.4): virtual hosts first, the last one before all."""
     if not configuration.dialect.checks_log_directories_first:
         return
     main, *hosts = configuration.servers()
@@ -164,19 +148,17 @@ def _unreachable(configuration: Configuration, server: Server, what: str) -> str
 
 
 def directory_problem(path: str) -> tuple[str, str]:
-    """Return the problem of the directory of *path* as APR prints it (``(2)No such file ...``), and the
-    directory.
-    """
+    """Return the problem of *path*'s directory in APR's form, ``(2)No such ...``, and the directory."""
     directory = path.rpartition("/")[0] + "/"
     try:
         os.stat(to_bytes(directory))
     except OSError as problem:
-        return f"({problem.errno}){os.strerror(problem.errno or 0)}", directory
+        return apr_error(problem), directory
     return "", directory
 
 
 SERVER_SETTERS: Final[dict[str, Setter]] = {
-    "ErrorLog": set_error_log,
+    "ErrorLog": set_text("error_log"),
     "ErrorLogFormat": set_error_log_format,
 }
 SETTERS: Final[dict[str, Setter]] = {"LogLevel": by_version(set_log_level_22, set_log_level)}

@@ -1,4 +1,4 @@
-"""mod_macro: <Macro>, Use, UndefMacro. Manual: mod/mod_macro.html.
+"""mod_macro: <Macro>, Use, UndefMacro.
 
 A macro's lines are stored as text; Use inserts them, with the arguments replaced, before the next line.
 """
@@ -199,10 +199,7 @@ def _check_contents(configuration: Configuration, macro: Macro) -> None:
 
 
 def substituted(line: str, names: list[str], values: list[str], used: set[int] | None = None) -> str:
-    """Replace each name in *line*, leftmost and then longest first; values are not expanded again.
-
-    The value of a name with the prefix @ is put into quotes.
-    """
+    """Replace the names in *line*, leftmost and longest first, once; values of @ names are quoted."""
     out = ""
     at = 0
     while True:

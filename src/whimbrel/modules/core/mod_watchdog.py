@@ -1,6 +1,6 @@
 """mod_watchdog: periodic work for other modules.
 
-Whimbrel's modules have their own timers, so the interval is only validated. Manual: mod/mod_watchdog.html.
+Whimbrel's modules have their own timers, so the interval is only validated.
 """
 
 from __future__ import annotations

@@ -33,9 +33,7 @@ from whimbrel.registry.settings import UNSET
 
 
 def container_text(command: Command, words: list[str]) -> str:
-    """Return the arguments before the closing bracket; raise ConfigError if the bracket or the arguments are
-    missing.
-    """
+    """Return the arguments before the bracket; raise ConfigError if it or they are missing."""
     text = _before_bracket(command, words)
     if not text:
         raise ConfigError(f"{command.name}> directive requires additional arguments")
@@ -108,29 +106,17 @@ def _finish_directory(command: Command, section: Section, path: str, rest: str) 
 
 
 def set_location(command: Command, _none: None, words: list[str]) -> None:
-    """Set <Location>: a URL path as written, or ``~`` and an expression."""
+    """Set <Location>, a URL path as written or ``~`` and an expression, or <LocationMatch>, an expression."""
     state = state_of(command)
     check_context(command, Forbidden.DIR_CONTEXT)
     path, rest = getword(container_text(command, words))
-    section = _section(SectionKind.LOCATION, state)
-    if path == "~":
+    is_match = command.name == "<LocationMatch"
+    section = _section(SectionKind.LOCATION_MATCH if is_match else SectionKind.LOCATION, state)
+    if path == "~" and not is_match:
         path, rest = getword(rest)
+        is_match = True
+    if is_match:
         _set_regex(section, state, path)
-    _finish_location(command, section, path, rest)
-
-
-def set_location_match(command: Command, _none: None, words: list[str]) -> None:
-    """Set <LocationMatch>: an expression over the URL's path."""
-    state = state_of(command)
-    check_context(command, Forbidden.DIR_CONTEXT)
-    pattern, rest = getword(container_text(command, words))
-    section = _section(SectionKind.LOCATION_MATCH, state)
-    _set_regex(section, state, pattern)
-    _finish_location(command, section, pattern, rest)
-
-
-def _finish_location(command: Command, section: Section, path: str, rest: str) -> None:
-    state = state_of(command)
     section.pattern = path
     section.fnmatch = has_wildcards(path)
     state.execute_in(section.layer, path, IN_SECTION)
@@ -139,31 +125,18 @@ def _finish_location(command: Command, section: Section, path: str, rest: str) -
 
 
 def set_files(command: Command, outer: CoreDirConfig, words: list[str]) -> None:
-    """Set <Files>: a file name, wildcards allowed, or ``~`` and an expression; it belongs to the enclosing
-    section.
-    """
+    """Set <Files>, a name or ``~`` and an expression, or <FilesMatch>, an expression, in its section."""
     state = state_of(command)
     path, rest = getword(container_text(command, words))
-    section = _section(SectionKind.FILES, state)
-    if path == "~":
+    is_match = command.name == "<FilesMatch"
+    section = _section(SectionKind.FILES_MATCH if is_match else SectionKind.FILES, state)
+    if path == "~" and not is_match:
         path, rest = getword(rest)
+        is_match = True
+    if is_match:
         _set_regex(section, state, path)
     else:
         path = _canonical(path)
-    _finish_files(command, outer, section, path, rest)
-
-
-def set_files_match(command: Command, outer: CoreDirConfig, words: list[str]) -> None:
-    """Set <FilesMatch>: an expression over file names; it belongs to the enclosing section."""
-    state = state_of(command)
-    pattern, rest = getword(container_text(command, words))
-    section = _section(SectionKind.FILES_MATCH, state)
-    _set_regex(section, state, pattern)
-    _finish_files(command, outer, section, pattern, rest)
-
-
-def _finish_files(command: Command, outer: CoreDirConfig, section: Section, path: str, rest: str) -> None:
-    state = state_of(command)
     section.pattern = path
     section.fnmatch = has_wildcards(path)
     state.execute_in(section.layer, path, None if state.path else IN_SECTION)
@@ -289,7 +262,7 @@ def add_addresses(state: CommandContext, word: str, port: int, to: list[Any]) ->
 
 DIR_SETTERS: Final[dict[str, Setter]] = {
     "<Files": set_files,
-    "<FilesMatch": set_files_match,
+    "<FilesMatch": set_files,
     "<If": conditional(SectionKind.IF),
     "<ElseIf": conditional(SectionKind.ELSE_IF),
     "<Else": conditional(SectionKind.ELSE),
@@ -301,5 +274,5 @@ SETTERS: Final[dict[str, Setter]] = {
     "<Limit": set_limit,
     "<LimitExcept": set_limit_except,
     "<DirectoryMatch": set_directory_match,
-    "<LocationMatch": set_location_match,
+    "<LocationMatch": set_location,
 }

@@ -11,7 +11,7 @@ from whimbrel.config.configuration import Configuration
 from whimbrel.config.core_config import CoreServerConfig
 from whimbrel.directives.command import Command
 from whimbrel.directives.spec import Setter
-from whimbrel.modules.support.setters import ON_OFF, set_choice, set_flag
+from whimbrel.modules.support.setters import ON_OFF, set_choice, set_flag, set_text
 
 TOKENS = {
     "prod": "prod",
@@ -33,11 +33,6 @@ def set_tokens(cmd: Command, conf: CoreServerConfig, words: list[str]) -> None:
             "ServerTokens takes 1 argument: 'Prod(uctOnly)', 'Major', 'Minor', 'Min(imal)', 'OS', or 'Full'"
         )
     conf.server_tokens = TOKENS.get(word, "full")
-
-
-def set_admin(_cmd: Command, conf: CoreServerConfig, words: list[str]) -> None:
-    """Set ServerAdmin: any text."""
-    conf.admin = words[0]
 
 
 def copy_admins(configuration: Configuration) -> None:
@@ -64,7 +59,7 @@ DIR_SETTERS: Final[dict[str, Setter]] = {
     "QualifyRedirectURL": set_flag("qualify_redirect"),
 }
 SERVER_SETTERS: Final[dict[str, Setter]] = {
-    "ServerAdmin": set_admin,
+    "ServerAdmin": set_text("admin"),
     "ServerTokens": set_tokens,
     "StrictHostCheck": set_flag("strict_host_check"),
 }

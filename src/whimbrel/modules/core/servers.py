@@ -34,17 +34,12 @@ def set_server_name(command: Command, _none: None, words: list[str]) -> None:
     server.port = 0
     server.named = True
     if colon:
-        server.port = leading_number(port)
+        server.port = strtol(port)[0]
         if not 0 < server.port < 65536:
             server.port = 0
             raise ConfigError(
                 f'The port number "{words[0]}" is outside the appropriate range (i.e., 1..65535).'
             )
-
-
-def leading_number(text: str) -> int:
-    """Read a number as C's atoi."""
-    return strtol(text)[0]
 
 
 def set_server_alias(command: Command, _none: None, words: list[str]) -> None:

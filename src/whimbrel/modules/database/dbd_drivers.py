@@ -38,9 +38,7 @@ class DatabaseError(Exception):
 
 @dataclass(frozen=True, slots=True)
 class Query:
-    """DBDParams, the initial statements of a connection, the statement with APR's ``%s`` and ``%lld``, and
-    its values.
-    """
+    """DBDParams, a connection's first statements, the statement with APR's ``%s``, its values."""
 
     params: str
     first: tuple[str, ...]
@@ -152,9 +150,7 @@ def _bytes(statement: str) -> Any:
 
 
 class _CutOff:
-    """A watchdog that closes a connection after `_QUERY_TIMEOUT` seconds without a response, which frees its
-    thread.
-    """
+    """A watchdog that closes a connection after `_QUERY_TIMEOUT` seconds and so frees its thread."""
 
     def __init__(self, descriptor: int) -> None:
         import socket
@@ -191,9 +187,7 @@ _NAMES: Final = {
 
 
 def mysql_options(params: str) -> dict[str, Any]:
-    """Return PyMySQL's options for apr_dbd_mysql's ``host=... user=... pass=... dbname=... port=...
-    sock=...``; raises ValueError.
-    """
+    """Return PyMySQL's options for apr_dbd_mysql's ``host=... user=... pass=...``; raises ValueError."""
     options: dict[str, Any] = {}
     for name, value in _PAIR.findall(params):
         option = _NAMES.get(name.lower())

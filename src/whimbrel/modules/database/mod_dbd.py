@@ -1,7 +1,6 @@
 """mod_dbd: SQL databases for other modules.
 
-Manual: mod/mod_dbd.html.  Each query runs in a thread with its own connection; the pool's sizes are settings
-without effect.
+Each query runs in a thread with its own connection; the pool's sizes are settings without effect.
 """
 
 from __future__ import annotations
@@ -13,6 +12,7 @@ from whimbrel.base.errors import ConfigError
 from whimbrel.base.lazy_dataclasses import dataclass
 from whimbrel.base.numbers import is_digits, upper
 from whimbrel.directives.command import Command
+from whimbrel.directives.spec import Setter
 from whimbrel.modules.database.dbd_drivers import (
     DRIVERS,
     LIBRARIES,
@@ -21,7 +21,7 @@ from whimbrel.modules.database.dbd_drivers import (
     Result,
     missing_package,
 )
-from whimbrel.modules.support.setters import set_flag, set_text
+from whimbrel.modules.support.setters import add_text, set_flag, set_text
 from whimbrel.registry.module import CompletedConfig, Module, Provider
 from whimbrel.registry.settings import UNSET, overlaid, setting
 
@@ -52,9 +52,7 @@ async def query(r: Request, statement: str, *values: str) -> Result:
 
 
 async def prepared(r: Request, label: str, *values: str) -> Result:
-    """Run the statement that DBDPrepareSQL labels *label*, as `query` does; raises KeyError if there is
-    none.
-    """
+    """Run the statement that DBDPrepareSQL labels *label* (see `query`); KeyError without one."""
     statement = r.server_conf(DbdServerConfig).statements.get(label)
     if not statement:
         raise KeyError(label)
@@ -92,6 +90,17 @@ def set_driver(cmd: Command, record: DbdServerConfig, words: list[str]) -> None:
     record.driver = name
 
 
+def set_query(field: str, what: str) -> Setter:
+    """Return the setter of a statement of a module with *what* functions, which need mod_dbd."""
+
+    def apply(cmd: Command, record: object, words: list[str]) -> None:
+        if not cmd.loaded("mod_dbd.c"):
+            raise ConfigError(f"You must load mod_dbd to enable {what} functions")
+        setattr(record, field, words[0])
+
+    return apply
+
+
 def check_number(_cmd: Command, _record: DbdServerConfig, words: list[str]) -> None:
     """Check a size of the pool: digits."""
     if not is_digits(words[0]):
@@ -107,11 +116,6 @@ def prepare(_cmd: Command, record: DbdServerConfig, words: list[str]) -> None:
     }
 
 
-def add_first(_cmd: Command, record: DbdServerConfig, words: list[str]) -> None:
-    """DBDInitSQL: run on each new connection."""
-    record.first = [*([] if record.first is UNSET else record.first), words[0]]
-
-
 MODULE = Module(
     name="dbd_module",
     source="mod_dbd.c",
@@ -121,7 +125,7 @@ MODULE = Module(
         "DBDParams": set_text("params"),
         "DBDPersist": set_flag("persist"),
         "DBDPrepareSQL": prepare,
-        "DBDInitSQL": add_first,
+        "DBDInitSQL": add_text("first"),
         "DBDMin": check_number,
         "DBDKeep": check_number,
         "DBDMax": check_number,

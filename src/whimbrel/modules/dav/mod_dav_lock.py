@@ -1,16 +1,15 @@
 """mod_dav_lock: a lock database for providers of other modules than mod_dav_fs.
 
 Such a provider finds the function of `PROVIDER` under the group ``dav-lock`` and the name ``generic``.  It
-names its resources by URL paths.  Manual: mod/mod_dav_lock.html.
+names its resources by URL paths.
 """
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from whimbrel.base.errors import ConfigError
 from whimbrel.base.lazy_dataclasses import dataclass
-from whimbrel.directives.command import Command
+from whimbrel.modules.dav.mod_dav.settings import set_lock_database
 from whimbrel.registry.module import Module, Provider
 from whimbrel.registry.settings import setting
 
@@ -26,14 +25,6 @@ class DavLockDirConfig:
     lock_database: str = setting("")
 
 
-def set_lock_database(cmd: Command, conf: DavLockDirConfig, words: list[str]) -> None:
-    """Set DavGenericLockDB."""
-    try:
-        conf.lock_database = cmd.server_path(words[0])
-    except ConfigError:
-        raise ConfigError(f"Invalid DAVGenericLockDB path {words[0]}") from None
-
-
 def generic_locks(r: Request) -> LockStore:
     """Return the LockStore of this worker for *r*."""
     from whimbrel.modules.dav.mod_dav.locks import store_of
@@ -46,7 +37,7 @@ MODULE = Module(
     source="mod_dav_lock.c",
     dir_config=DavLockDirConfig,
     dir_setters={
-        "DAVGenericLockDB": set_lock_database,
+        "DAVGenericLockDB": set_lock_database("DAVGenericLockDB"),
     },
     providers=(Provider("dav-lock", "generic", generic_locks),),
 )

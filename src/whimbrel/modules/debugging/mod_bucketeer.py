@@ -45,7 +45,6 @@ class Bucketeer(Transform):
         """Keep the flush: only control characters of the input decide."""
 
     def end(self, data: bytes) -> bytes:
-        """Return the rest."""
         rest = bytes(self._held) + data
         self._held.clear()
         self.early = _EARLY(rest) is not None
@@ -55,7 +54,6 @@ class Bucketeer(Transform):
 class BucketeerFilter(OutputFilter):
     """Output filter BUCKETEER."""
 
-    __slots__ = ()
     name = "BUCKETEER"
     type = FilterType.RESOURCE - 1
 

@@ -1,7 +1,7 @@
 """mod_dumpio: logs every byte of a connection.
 
 The module stores the settings; the server reads them from the providers ("dumpio", "any_wanted") and, for a
-connection, ("dumpio", "wanted"). Manual: mod/mod_dumpio.html.
+connection, ("dumpio", "wanted").
 """
 
 from __future__ import annotations

@@ -1,7 +1,4 @@
-"""mod_echo: connections whose lines the server sends back; server/connection/echo.py has the protocol.
-
-Manual: mod/mod_echo.html.
-"""
+"""mod_echo: connections whose lines the server sends back; server/connection/echo.py has the protocol."""
 
 from __future__ import annotations
 

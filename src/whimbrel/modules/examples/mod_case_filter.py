@@ -53,7 +53,6 @@ class UpperCase(Transform):
 class CaseFilter(OutputFilter):
     """Output filter CASEFILTER; it needs no state, so one transform serves all requests."""
 
-    __slots__ = ()
     name = "CASEFILTER"
 
     def begin(self, r: Request) -> Transform:

@@ -40,7 +40,6 @@ class UpperCaseBody(FilteredBody):
 class CaseFilterIn(InputFilter):
     """Input filter CASEFILTERIN."""
 
-    __slots__ = ()
     name = "CASEFILTERIN"
 
     def wrap(self, r: Request, body: RequestBody) -> RequestBody:

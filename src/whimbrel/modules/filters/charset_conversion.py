@@ -6,11 +6,12 @@ directly follows another one, or that begins or ends the document, and at an inc
 
 from __future__ import annotations
 
+from errno import E2BIG, EILSEQ, EINVAL
 from typing import Final
 
 from whimbrel.engine.output.filter import FilterError, Transform
 from whimbrel.engine.request import Request
-from whimbrel.modules.support.iconv import E2BIG, EILSEQ, EINVAL, Iconv
+from whimbrel.modules.support.iconv import Iconv
 
 _MODULE: Final = "xml2enc"
 MAX_HELD: Final = 8000  # bytes that httpd's ap_fwrite collects before it passes them on

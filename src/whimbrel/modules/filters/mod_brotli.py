@@ -24,9 +24,9 @@ from whimbrel.modules.support.codings import (
     is_accepted,
     set_note,
 )
-from whimbrel.modules.support.setters import replaced, set_choice, set_in_range
+from whimbrel.modules.support.setters import set_choice, set_in_range
 from whimbrel.registry.module import CompletedConfig, Module, Provider
-from whimbrel.registry.settings import setting
+from whimbrel.registry.settings import ReplacedRecord, setting
 
 if TYPE_CHECKING:
     from whimbrel.engine.output.filter import Begun
@@ -39,7 +39,7 @@ NOT_MODIFIED = 304
 
 
 @dataclass(slots=True)
-class BrotliServerConfig:
+class BrotliServerConfig(ReplacedRecord):
     """Per-server settings.
 
     Attributes:
@@ -56,11 +56,6 @@ class BrotliServerConfig:
     input_note: str = setting("")
     output_note: str = setting("")
     ratio_note: str = setting("")
-
-    def merge_onto(self, base: BrotliServerConfig) -> BrotliServerConfig:
-        """Return the merged record."""
-        merged: BrotliServerConfig = replaced(base, self)
-        return merged
 
 
 class Brotli(Transform):
@@ -82,7 +77,6 @@ class Brotli(Transform):
         self.early = False
 
     def feed(self, data: bytes) -> bytes:
-        """Return the output that there is."""
         if self.early and self._request.header_only:
             self._output.discard()
             return b""
@@ -104,7 +98,6 @@ class Brotli(Transform):
         return out
 
     def finish(self) -> None:
-        """See Transform."""
         if not (self.early and self._request.header_only):
             self._rest = self._compressor.finish()
 
@@ -133,7 +126,6 @@ def set_notes(r: Request, read: int, produced: int) -> None:
 class BrotliCompress(OutputFilter):
     """Output filter BROTLI_COMPRESS."""
 
-    __slots__ = ()
     is_computed = True
     name = "BROTLI_COMPRESS"
     type = FilterType.CONTENT_SET

@@ -1,21 +1,16 @@
-"""mod_buffer (2.4): the filter BUFFER joins small pieces of a response or a request body.
-
-Manual: mod/mod_buffer.html.
-"""
+"""mod_buffer (2.4): the filter BUFFER joins small pieces of a response or a request body."""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
-from whimbrel.base.errors import ConfigError
 from whimbrel.base.lazy_dataclasses import dataclass
-from whimbrel.catalogue.checks.numbers import strtol
-from whimbrel.directives.command import Command
 from whimbrel.directives.spec import Versions
 from whimbrel.engine.body import is_complete
 from whimbrel.engine.input.body import RequestBody
 from whimbrel.engine.input.filter import FilteredBody, InputFilter
 from whimbrel.engine.output.filter import FilterType, OutputFilter, Transform
+from whimbrel.modules.support.setters import set_size
 from whimbrel.registry.module import Module, Provider
 from whimbrel.registry.settings import setting
 
@@ -30,14 +25,6 @@ class BufferDirConfig:
     """Per-directory settings; *size*: BufferSize in bytes."""
 
     size: int = setting(DEFAULT_SIZE)
-
-
-def set_size(_cmd: Command, conf: BufferDirConfig, words: list[str]) -> None:
-    """Set BufferSize."""
-    value, _, cut = strtol(words[0])
-    if cut or value <= 0:
-        raise ConfigError("BufferSize must be a size in bytes, and greater than zero")
-    conf.size = value
 
 
 class BufferedOutput(Transform):
@@ -75,7 +62,6 @@ class BufferedOutput(Transform):
 class BufferOut(OutputFilter):
     """Output filter BUFFER: a response that fits into the buffer has a Content-Length."""
 
-    __slots__ = ()
     name = "BUFFER"
     type = FilterType.CONTENT_SET
 
@@ -109,7 +95,6 @@ class BufferedBody(FilteredBody):
 class BufferIn(InputFilter):
     """Input filter BUFFER."""
 
-    __slots__ = ()
     name = "BUFFER"
     type = FilterType.CONTENT_SET
 
@@ -124,7 +109,7 @@ MODULE = Module(
     versions=Versions.V24,
     dir_config=BufferDirConfig,
     dir_setters={
-        "BufferSize": set_size,
+        "BufferSize": set_size("size", 1, "BufferSize must be a size in bytes, and greater than zero"),
     },
     providers=(
         Provider("output_filter", "buffer", BufferOut()),

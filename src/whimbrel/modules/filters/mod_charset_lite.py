@@ -102,7 +102,7 @@ class Conversion:
 
     def convert(self, data: bytes) -> bytes:
         """Return the output for *data*; raise CharsetFailure."""
-        from whimbrel.modules.support.iconv import EILSEQ
+        from errno import EILSEQ
 
         waiting = len(self._rest)
         data = self._rest + data
@@ -181,7 +181,6 @@ class ReplacedBytes(Transform):
 class XlateOut(OutputFilter):
     """Output filter XLATEOUT."""
 
-    __slots__ = ()
     is_computed = True
     name = "XLATEOUT"
 
@@ -212,7 +211,6 @@ class XlateOut(OutputFilter):
 class XlateIn(InputFilter):
     """Input filter XLATEIN."""
 
-    __slots__ = ()
     name = "XLATEIN"
 
     def wrap(self, r: Request, body: RequestBody) -> RequestBody:
@@ -254,9 +252,7 @@ XLATE_IN: Final = XlateIn()
 
 
 def _is_superseded(r: Request, conf: CharsetDirConfig) -> bool:
-    """Return True for a sub-request whose output the filter of the page around it converts from another
-    character set (chk_filter_chain).
-    """
+    """Return True for a sub-request whose output the page's filter converts (chk_filter_chain)."""
     main = r.main
     if main is None or XLATE_OUT not in main.output_filters:
         return False

@@ -1,7 +1,4 @@
-"""mod_data (2.4): the filter DATA turns a response into a URL of the scheme ``data`` (RFC 2397).
-
-Manual: mod/mod_data.html.
-"""
+"""mod_data (2.4): the filter DATA turns a response into a URL of the scheme ``data`` (RFC 2397)."""
 
 from __future__ import annotations
 
@@ -44,7 +41,6 @@ class DataUrl(Transform):
         return b""
 
     def end(self, data: bytes) -> bytes:
-        """Return the rest."""
         self.early = bool(data)
         return self.feed(data) + b2a_base64(self._rest, newline=False)
 
@@ -52,7 +48,6 @@ class DataUrl(Transform):
 class Data(OutputFilter):
     """Output filter DATA."""
 
-    __slots__ = ()
     name = "DATA"
 
     def begin(self, r: Request) -> Transform | None:

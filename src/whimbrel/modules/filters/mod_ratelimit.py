@@ -25,7 +25,6 @@ STEPS: Final = 5  # pieces in a second
 class RateLimit(OutputFilter):
     """Output filter RATE_LIMIT, behind the header filter."""
 
-    __slots__ = ()
     name = "RATE_LIMIT"
     type = FilterType.PROTOCOL + 3
     reads = Reads.UNCACHEABLE

@@ -1,7 +1,4 @@
-"""mod_reflector (2.4): the handler ``reflector`` returns the body of a POST through the output filters.
-
-Manual: mod/mod_reflector.html.
-"""
+"""mod_reflector (2.4): the handler ``reflector`` returns the body of a POST through the output filters."""
 
 from __future__ import annotations
 
@@ -9,12 +6,11 @@ from typing import TYPE_CHECKING, Final
 
 from whimbrel.base.lazy_dataclasses import dataclass
 from whimbrel.config.core_config import CoreDirConfig
-from whimbrel.directives.command import Command
 from whimbrel.directives.spec import Versions
 from whimbrel.engine.body import PIECE, Aborted, Source
 from whimbrel.engine.input.body import RequestBody
 from whimbrel.http.http1.chunked import BodyError
-from whimbrel.modules.support.setters import own
+from whimbrel.modules.support.setters import add_values
 from whimbrel.registry.methods import NAMES
 from whimbrel.registry.module import CompiledHook, Hook, Module, Order, Reads, Scope
 from whimbrel.registry.phases import DECLINED, HANDLER, OK, HookStatus
@@ -34,11 +30,6 @@ class ReflectorDirConfig:
     """Per-directory settings; *headers*: fields of the request with their names in the response."""
 
     headers: list[tuple[str, str]] = setting(make=list, merge=prepended)
-
-
-def add_header(_cmd: Command, conf: ReflectorDirConfig, words: list[str]) -> None:
-    """Add ReflectorHeader NAME [NEW-NAME]."""
-    conf.headers = [*own(conf, "headers", list), (words[0], words[-1])]
 
 
 class ReflectedBody(Source):
@@ -130,7 +121,7 @@ MODULE = Module(
     versions=Versions.V24,
     dir_config=ReflectorDirConfig,
     dir_setters={
-        "ReflectorHeader": add_header,
+        "ReflectorHeader": add_values("headers", lambda _cmd, words: [(words[0], words[-1])]),
     },
     hooks=(Hook(HANDLER, make_handler, Order.MIDDLE),),
 )

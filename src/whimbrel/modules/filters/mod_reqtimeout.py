@@ -1,7 +1,7 @@
 """mod_reqtimeout: time limits for reading request heads and bodies.
 
 The module stores the settings; connections read the `ReadLimits` of a server from the provider ("reqtimeout",
-"limits"), the worker's clock reads ("reqtimeout", "first_timeouts"). Manual: mod/mod_reqtimeout.html.
+"limits"), the worker's clock reads ("reqtimeout", "first_timeouts").
 """
 
 from __future__ import annotations

@@ -1,21 +1,19 @@
 """mod_request (2.4): retains request bodies, so that several readers can read them.
 
-A body longer than KeptBodySize is refused. Manual: mod/mod_request.html.
+A body longer than KeptBodySize is refused.
 """
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from whimbrel.base.errors import ConfigError
 from whimbrel.base.lazy_dataclasses import dataclass
-from whimbrel.catalogue.checks.numbers import strtol
-from whimbrel.directives.command import Command
 from whimbrel.directives.spec import Versions
 from whimbrel.engine.input.body import RequestBody, ready_body
 from whimbrel.engine.input.filter import FilteredBody
 from whimbrel.http.http1.chunked import BodyError
 from whimbrel.http.syntax.line_reader import LogMessage
+from whimbrel.modules.support.setters import set_size
 from whimbrel.registry.module import CompiledHook, Hook, Module, Order, Scope
 from whimbrel.registry.phases import INSERT_FILTER, OK, HookStatus
 from whimbrel.registry.settings import setting
@@ -76,21 +74,15 @@ def make_keep(scope: Scope) -> CompiledHook | None:
     return CompiledHook(keep)
 
 
-def set_size(_cmd: Command, record: RequestDirConfig, words: list[str]) -> None:
-    """Set KeptBodySize BYTES."""
-    value, rest, cut = strtol(words[0])
-    if rest or cut or value < 0:
-        raise ConfigError("KeptBodySize must be a valid size in bytes, or zero.")
-    record.keep = value
-
-
 MODULE = Module(
     name="request_module",
     source="mod_request.c",
     versions=Versions.V24,
     dir_config=RequestDirConfig,
     dir_setters={
-        "KeptBodySize": set_size,
+        "KeptBodySize": set_size(
+            "keep", 0, "KeptBodySize must be a valid size in bytes, or zero.", must_end=True
+        ),
     },
     hooks=(Hook(INSERT_FILTER, make_keep, Order.LAST),),
 )

@@ -1,7 +1,7 @@
 """mod_xml2enc: detects the charset of documents and converts them to UTF-8, for mod_proxy_html.
 
 The filter xml2enc changes the Content-Type and cuts the META element that it makes false. A charset that
-libxml2 knows is left to its parser; others are converted here. Manual: mod/mod_xml2enc.html.
+libxml2 knows is left to its parser; others are converted here.
 """
 
 from __future__ import annotations
@@ -225,9 +225,7 @@ def first_bucket(r: Request) -> int | None:
 
 
 def charset_of(r: Request) -> tuple[str, str] | None:
-    """Return iconv's name of the charset that the document has for the parser, and that of the document; None
-    if the filter has not run.
-    """
+    """Return iconv's names of the charset for the parser and of the document's; None before."""
     read, found, charset = r.notes.get(_NOTE, "").partition(" ")
     return (read, charset) if found else None
 

@@ -1,15 +1,13 @@
-"""mod_asis: files that contain their own header fields.
-
-Manual: mod/mod_asis.html.
-"""
+"""mod_asis: files that contain their own header fields."""
 
 from __future__ import annotations
 
-import os
 from typing import TYPE_CHECKING
 
+from whimbrel.base.errors import apr_error
 from whimbrel.base.file_reading import read_regular
 from whimbrel.base.latin1 import to_bytes, to_text
+from whimbrel.engine.log.error_log_line import module_log
 from whimbrel.modules.support.cgi.script_head import SHOWN, ScriptHead
 from whimbrel.registry.module import CompiledHook, Hook, Module, Order, Reads, Scope
 from whimbrel.registry.phases import DECLINED, HANDLER, OK, HookStatus
@@ -17,16 +15,15 @@ from whimbrel.registry.phases import DECLINED, HANDLER, OK, HookStatus
 if TYPE_CHECKING:
     from whimbrel.engine.request import Request
 
+_log = module_log("asis")
+
 HANDLERS = ("send-as-is", "httpd/send-as-is")
 _GET = 0
 _MAX_BYTES = 1 << 30
 
 
 def read_head(r: Request, data: bytes) -> bytes:
-    """Read the fields at the beginning of *data* into the response; return the rest.
-
-    Errors are logged and cause an empty response.
-    """
+    """Read the fields at *data*'s beginning; return the rest. An error empties the response."""
     head = ScriptHead(r, "asis")
     at = 0
     while at < len(data):
@@ -53,19 +50,18 @@ def make_handler(_scope: Scope) -> CompiledHook:
         if r.method_number != _GET:
             return DECLINED
         if r.finfo is None:
-            r.log("error", f"File does not exist: {r.filename}", code="AH01233", module="asis")
+            _log(r, "error", "AH01233", f"File does not exist: {r.filename}")
             return 404
         try:
             data = read_regular(to_bytes(r.deps.on_disk(r.filename or "")), _MAX_BYTES)
         except OSError as problem:
             r.set_uncacheable()
-            cause = f"({problem.errno}){os.strerror(problem.errno or 0)}"
-            r.log(
+            _log(
+                r,
                 "error",
+                "AH01234",
                 f"file permissions deny server access: {r.filename}",
-                code="AH01234",
-                module="asis",
-                cause=cause,
+                apr_error(problem),
             )
             return 403
         rest = read_head(r, data)

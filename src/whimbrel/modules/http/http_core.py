@@ -14,7 +14,17 @@ from whimbrel.directives.command import Command
 from whimbrel.directives.spec import Setter
 from whimbrel.engine.log.error_log_line import enabled
 from whimbrel.http.syntax.url import escape_logitem
-from whimbrel.modules.support.setters import ON_OFF, own, set_choice, set_flag, set_lower, set_number, timeout
+from whimbrel.modules.support.setters import (
+    ON_OFF,
+    add_text,
+    own,
+    set_choice,
+    set_entry,
+    set_flag,
+    set_lower,
+    set_number,
+    timeout,
+)
 from whimbrel.registry.module import CompiledHook, Scope
 from whimbrel.registry.phases import DECLINED, OK, HookStatus
 
@@ -66,11 +76,6 @@ def set_protocol_options(_cmd: Command, conf: CoreServerConfig, words: list[str]
     setattr(conf, field, value)
 
 
-def set_method(_cmd: Command, conf: CoreServerConfig, words: list[str]) -> None:
-    """Set RegisterHttpMethod: names are case-sensitive."""
-    conf.registered = [*own(conf, "registered", list), words[0]]
-
-
 def register_methods(configuration: Configuration) -> None:
     """Add the methods of RegisterHttpMethod to the configuration."""
     for name in configuration.main.config(CoreServerConfig).registered:
@@ -84,11 +89,6 @@ def set_protocols(_cmd: Command, conf: CoreServerConfig, words: list[str]) -> No
         conf.protocols = [*known, words[0]]
 
 
-def set_accept_filter(_cmd: Command, conf: CoreServerConfig, words: list[str]) -> None:
-    """Store AcceptFilter protocol filter, which has no effect."""
-    conf.accept_filters = {**own(conf, "accept_filters", dict), words[0]: words[1]}
-
-
 HONOR_ORDER = set_choice("protocols_honor_order", ON_OFF, "ProtocolsHonorOrder must be 'on' or 'off'")
 TRACE = set_choice(
     "trace_enable",
@@ -98,13 +98,13 @@ TRACE = set_choice(
 
 SERVER_SETTERS: Final[dict[str, Setter]] = {
     "HttpProtocolOptions": set_protocol_options,
-    "RegisterHttpMethod": set_method,
+    "RegisterHttpMethod": add_text("registered"),
     "TraceEnable": TRACE,
     "MergeTrailers": set_flag("merge_trailers"),
     "Protocols": set_protocols,
     "ProtocolsHonorOrder": HONOR_ORDER,
     "Protocol": set_lower("protocol"),
-    "AcceptFilter": set_accept_filter,
+    "AcceptFilter": set_entry("accept_filters"),
 }
 HTTP_SERVER_SETTERS: Final[dict[str, Setter]] = {
     "KeepAliveTimeout": set_keep_alive_timeout,

@@ -1,7 +1,4 @@
-"""mod_mime: media type, language, encoding, charset, handler and filters by file name extensions.
-
-Manual: mod/mod_mime.html.
-"""
+"""mod_mime: media type, language, encoding, charset, handler and filters by file name extensions."""
 
 from __future__ import annotations
 
@@ -158,20 +155,14 @@ class Found:
 
 
 def name_parts(name: str, dots_belong: bool = True) -> list[str]:
-    """Return the base name and the non-empty extensions of a file name.
-
-    *dots_belong*: leading dots are part of the base name (2.4).
-    """
+    """Return base name and non-empty extensions; *dots_belong*: leading dots are the base's (2.4)."""
     bare = name.lstrip(".") if dots_belong else name
     first, *extensions = bare.split(".")
     return [name[: len(name) - len(bare)] + first, *(e for e in extensions if e)]
 
 
 def parse_name(name: str, conf: MimeDirConfig, types: dict[str, str], dots_belong: bool = True) -> Found:
-    """Read the extensions from left to right.
-
-    The last type, charset and handler win; languages and encodings accumulate.
-    """
+    """Read the extensions from the left: the last type, charset, handler win; others accumulate."""
     kind = None
     charset = None
     handler = None
@@ -226,9 +217,7 @@ _PARAMETER = compile(
 
 
 def with_charset(kind: str, charset: str | None) -> str | None:
-    """Return the media type with normalized parameters and *charset* in place of its own; None if it is
-    invalid.
-    """
+    """Return the media type, normalized, with *charset* for its own; None if it is invalid."""
     media = _MEDIA.match(kind)
     if media is None:
         return None
@@ -349,10 +338,7 @@ def _take(r: Request, parsed: Found, new: bool) -> None:
 
 
 def make_insert(scope: Scope) -> CompiledHook | None:
-    """Make the hook that adds the output filters of extensions; None if no extension has any.
-
-    Unknown filters are logged.
-    """
+    """Make the hook that adds the output filters of extensions; None without any."""
     named = {
         attributes[key]
         for attributes in scope.dir_config(MimeDirConfig).extensions.values()

@@ -1,7 +1,7 @@
 """mod_http2: settings of HTTP/2 connections; server/http2 implements the protocol.
 
 The server reads the `Http2ServerConfig` of a server from the provider ("http2", "settings"). Numbers of
-workers have no effect, since one event loop serves all streams. Manual: mod/mod_http2.html.
+workers have no effect, since one event loop serves all streams.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from whimbrel.directives.command import Command
 from whimbrel.directives.spec import Setter, Versions
 from whimbrel.http.http1.response import invalid_field
 from whimbrel.http.semantics.headers import Pair
-from whimbrel.modules.support.setters import timeout
+from whimbrel.modules.support.setters import ON_OFF, ignored, set_choice, set_in_range, timeout
 from whimbrel.registry.module import CompiledHook, Hook, Module, Order, Provider, Reads, Scope
 from whimbrel.registry.phases import DECLINED, FIXUPS, OK, HookStatus
 from whimbrel.registry.settings import setting
@@ -66,10 +66,7 @@ class Http2ServerConfig:
 
 @dataclass(slots=True)
 class Http2DirConfig:
-    """Per-directory settings.
-
-    *push* is None where H2Push stands in no section. Resources and hints of sections replace the server's.
-    """
+    """Per-directory settings; *push* None: no H2Push in a section; lists replace the server's."""
 
     upgrade: bool | None = setting(None)
     push: bool | None = setting(None)
@@ -81,31 +78,8 @@ class Http2DirConfig:
 
 # setters ----------------------------------------------------------------------------------------
 def switch(name: str = "") -> Setter:
-    """Return a setter of On or Off, in any case, into *name* of the server's or directory's record; ""
-    ignores it.
-    """
-
-    def apply(_cmd: Command, record: object, words: list[str]) -> None:
-        word = words[0].lower()
-        if word not in ("on", "off"):
-            raise ConfigError("value must be On or Off")
-        if name:
-            setattr(record, name, word == "on")
-
-    return apply
-
-
-def number(name: str, least: int, reason: str) -> Setter:
-    """Return a setter of a number, read as in C, at least *least*, into *name* ("" ignores it)."""
-
-    def apply(_cmd: Command, record: object, words: list[str]) -> None:
-        value = atoi(words[0])
-        if value < least:
-            raise ConfigError(reason)
-        if name:
-            setattr(record, name, value)
-
-    return apply
+    """Return a setter of On or Off into *name* of the server's or directory's record, "" for none."""
+    return set_choice(name, ON_OFF, "value must be On or Off")
 
 
 def time(name: str, reason: str) -> Setter:
@@ -212,10 +186,6 @@ def warn_serialize(cmd: Command, _conf: Http2ServerConfig, words: list[str]) -> 
         )
 
 
-def accepted(_cmd: Command, _conf: object, _words: list[str]) -> None:
-    """Accept any word."""
-
-
 # hooks ------------------------------------------------------------------------------------------
 def variables(notes: dict[str, str]) -> dict[str, str]:
     """Return the environment of a request from the *notes* of its stream's connection."""
@@ -252,9 +222,7 @@ def make_fixups(scope: Scope) -> CompiledHook:
 
 
 def make_hints(scope: Scope) -> CompiledHook | None:
-    """Make the fixup that sends the 103 responses of HTTP/2 requests: the last one, as it empties the
-    fields.
-    """
+    """Make the last fixup: it sends HTTP/2's 103 responses, which empties the fields."""
     conf = scope.dir_config(Http2DirConfig)
     links = [("Link", value) for value in conf.resources or conf.server_resources]
     joined: dict[str, tuple[str, list[str]]] = {}  # by name in lower case: one merge for each name
@@ -286,10 +254,7 @@ def _hint(r: Request, hints: Iterable[Pair]) -> None:
 
 
 def note_tags(configuration: Configuration) -> None:
-    """Record whether a line reads the number of a stream: such responses cannot be cached.
-
-    .htaccess files are checked when they are read.
-    """
+    """Record if a line reads a stream's number: no response is cached. .htaccess: when read."""
 
     def found(nodes: Iterable[Any]) -> bool:
         return any("h2_stream" in node.args.lower() or found(node.children) for node in nodes)
@@ -314,10 +279,7 @@ def settings_of(configuration: Configuration, server: Server) -> Http2ServerConf
 
 
 def propose(r: Request, offers: list[str]) -> str | None:
-    """Return the protocol to which an HTTP/1.1 request with an Upgrade field may switch.
-
-    It is h2c, for requests without a body and with settings (RFC 7540, 3.2).
-    """
+    """Return the protocol of an Upgrade: h2c, without body and with settings (RFC 7540, 3.2)."""
     wanted = "h2c"
     tokens = [strip(word).lower() for word in (r.headers_in.get_list("Connection") or "").split(",")]
     length = r.headers_in.get("Content-Length")
@@ -352,18 +314,18 @@ MODULE = Module(
         "H2ProxyRequests": switch(),
     },
     server_setters={
-        "H2MaxSessionStreams": number("max_streams", 1, _POSITIVE),
-        "H2WindowSize": number("window", 1024, _WINDOW),
-        "H2MinWorkers": number("", 1, _POSITIVE),
-        "H2MaxWorkers": number("", 1, _POSITIVE),
+        "H2MaxSessionStreams": set_in_range("max_streams", 1, None, _POSITIVE),
+        "H2WindowSize": set_in_range("window", 1024, None, _WINDOW),
+        "H2MinWorkers": set_in_range("", 1, None, _POSITIVE),
+        "H2MaxWorkers": set_in_range("", 1, None, _POSITIVE),
         "H2MaxWorkerIdleSeconds": time("", "Invalid idle limit value"),
-        "H2StreamMaxMemSize": number("", 1024, _WINDOW),
+        "H2StreamMaxMemSize": set_in_range("", 1024, None, _WINDOW),
         "H2SerializeHeaders": warn_serialize,
         "H2ModernTLSOnly": switch("modern_tls_only"),
         "H2Direct": switch("direct"),
-        "H2SessionExtraFiles": accepted,
-        "H2TLSWarmUpSize": accepted,
-        "H2TLSCoolDownSecs": accepted,
+        "H2SessionExtraFiles": ignored,
+        "H2TLSWarmUpSize": ignored,
+        "H2TLSCoolDownSecs": ignored,
         "H2Push": set_push,
         "H2PushPriority": set_priority,
         "H2PushDiarySize": set_diary,
@@ -371,9 +333,9 @@ MODULE = Module(
         "H2Padding": set_padding,
         "H2OutputBuffering": switch(),
         "H2StreamTimeout": time("stream_timeout", "Invalid timeout value"),
-        "H2MaxDataFrameLen": number("max_data", 0, _ZERO),
-        "H2MaxHeaderBlockLen": number("max_head", 0, _ZERO),
-        "H2MaxStreamErrors": number("max_errors", 0, _ZERO),
+        "H2MaxDataFrameLen": set_in_range("max_data", 0, None, _ZERO),
+        "H2MaxHeaderBlockLen": set_in_range("max_head", 0, None, _ZERO),
+        "H2MaxStreamErrors": set_in_range("max_errors", 0, None, _ZERO),
         "H2WebSockets": switch("websockets"),
     },
     hooks=(Hook(FIXUPS, make_fixups), Hook(FIXUPS, make_hints, Order.LAST)),

@@ -14,7 +14,6 @@ FIRST_BYTE_NOTE: Final = "logio-ttfb"
 class FirstByte(OutputFilter):
     """Output filter that notes the microseconds from the request to the first byte of the content."""
 
-    __slots__ = ()
     name = "LOGIO_TTFB_OUT"
 
     def begin(self, r: Request) -> None:

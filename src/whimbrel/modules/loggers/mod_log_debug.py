@@ -1,6 +1,6 @@
 """mod_log_debug: configured messages in the error log.
 
-Manual: mod/mod_log_debug.html.  From LogLevel debug on a message names its hook and line.
+From LogLevel debug on a message names its hook and line.
 """
 
 from __future__ import annotations

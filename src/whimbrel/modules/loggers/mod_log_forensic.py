@@ -1,7 +1,4 @@
-"""mod_log_forensic: each request logged before and after processing, so that a crash can be traced.
-
-Manual: mod/mod_log_forensic.html.
-"""
+"""mod_log_forensic: each request logged before and after processing, so that a crash can be traced."""
 
 from __future__ import annotations
 

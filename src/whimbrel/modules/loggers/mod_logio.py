@@ -2,7 +2,6 @@
 
 They include heads: `Request.head` or `Connection.head_received` holds the size of the request's,
 ``head_bytes`` that of the response's.
-Manual: mod/mod_logio.html.
 """
 
 from __future__ import annotations

@@ -1,7 +1,4 @@
-"""mod_actions: scripts that handle requests by handler, media type or method.
-
-Manual: mod/mod_actions.html.
-"""
+"""mod_actions: scripts that handle requests by handler, media type or method."""
 
 from __future__ import annotations
 

@@ -1,8 +1,7 @@
 """mod_alias: aliases and redirects.
 
-Manual: mod/mod_alias.html. Server-level redirects and aliases apply at URL translation, redirects first;
-those of sections and .htaccess files in the fix-up phase. A Redirect or Alias without URL path (2.4) takes an
-expression string.
+Server-level redirects and aliases apply at URL translation, redirects first; those of sections and .htaccess
+files in the fix-up phase. A Redirect or Alias without URL path (2.4) takes an expression string.
 """
 
 from __future__ import annotations
@@ -63,10 +62,7 @@ class AliasServerConfig:
 
 @dataclass(slots=True)
 class AliasDirConfig:
-    """Per-directory settings of the forms without URL path.
-
-    *alias* is (file path, URL path of the section, handler), *redirect* (status, URL or None).
-    """
+    """Per-directory forms without path: *alias* (file, section's path, handler), *redirect*."""
 
     redirects: list[Mapping] = setting(make=list, merge=prepended)
     alias: tuple[StringExpression, str, str | None] | None = setting(None)
@@ -149,9 +145,7 @@ def _status_word(word: str) -> int | None:
 
 def _redirect_setter(default: int) -> Setter:
     def redirect(cmd: Command, _conf: object, args: list[str]) -> None:
-        """Set [status] [path] [URL]; RedirectTemp and RedirectPermanent accept a status in place of the path,
-        too.
-        """
+        """Set [status] [path] [URL]; RedirectTemp and -Permanent accept a status for the path."""
         status = _status_word(args[0])
         if len(args) == 3 and status is None:
             raise ConfigError("Redirect: invalid first argument (of three)")
@@ -207,10 +201,7 @@ def _add_redirect(cmd: Command, status: int, fake: str, url: str | None, by_rege
 
 # Matching ---------------------------------------------------------------------------------------
 def alias_length(uri: str, fake: str) -> int:
-    """Return the length of *uri* that the URL path *fake* covers, 0 without a match.
-
-    Repeated slashes count as one.
-    """
+    """Return how much of *uri* the path *fake* covers, 0 for none; repeated slashes are one."""
     if "//" not in uri and "//" not in fake:
         if not uri.startswith(fake):
             return 0
@@ -264,9 +255,7 @@ def _escaped_url(url: str) -> str:
 
 
 def redirect_response(r: Request, status: int, url: str, relative: bool) -> HookStatus:
-    """Respond with *status*; a redirect has the absolute form of *url* with the request's query if it has
-    none.
-    """
+    """Respond with *status*; a redirect has the absolute *url*, with the request's query for none."""
     if not 300 <= status < 400:
         return status
     if url.startswith("/") and not relative:
@@ -317,9 +306,7 @@ def _make_redirects(conf: AliasDirConfig, redirects: list[Mapping]) -> Callable[
 
 
 def make_translate(scope: Scope) -> CompiledHook | None:
-    """Make the hook of server-level redirects, the section's own alias, and the server's aliases, in this
-    order.
-    """
+    """Make the hook of server-level redirects, the section's alias and the server's aliases."""
     server = scope.server_config(AliasServerConfig)
     conf = scope.dir_config(AliasDirConfig)
     if not (server.aliases or server.redirects or conf.alias or conf.redirect):
@@ -376,9 +363,7 @@ def _map_all(r: Request, alias: tuple[StringExpression, str, str | None], preser
 
 
 def _context(mapping: Mapping) -> tuple[str, str] | None:
-    """Return the URL path and the directory of the line as programs see them (CONTEXT_PREFIX); None for a
-    regex.
-    """
+    """Return URL path and directory of the line (CONTEXT_PREFIX); None for a regex."""
     return (mapping.fake, mapping.real or "") if mapping.regex is None else None
 
 

@@ -1,7 +1,4 @@
-"""mod_dir: index files, trailing slash redirects, FallbackResource.
-
-Manual: mod/mod_dir.html.
-"""
+"""mod_dir: index files, trailing slash redirects, FallbackResource."""
 
 from __future__ import annotations
 
@@ -17,7 +14,7 @@ from whimbrel.directives.spec import Context
 from whimbrel.directives.tokens import words as split_words
 from whimbrel.engine.deps.files import KIND, is_file
 from whimbrel.http.syntax.url import escape_uri
-from whimbrel.modules.support.setters import by_version, set_flag
+from whimbrel.modules.support.setters import by_version, set_flag, set_value
 from whimbrel.registry.module import CompiledHook, Hook, Module, Order, Reads, Scope
 from whimbrel.registry.phases import DECLINED, FIXUPS, OK, HookStatus
 from whimbrel.registry.settings import UNSET, setting
@@ -33,10 +30,7 @@ REWRITE_HANDLER = "redirect-handler"
 
 @dataclass(slots=True)
 class DirDirConfig:
-    """Per-directory settings.
-
-    *names* is None without DirectoryIndex, *redirect* is 0 or the status of DirectoryIndexRedirect.
-    """
+    """Per-directory settings; *names* None: no DirectoryIndex; *redirect*: its status, or 0."""
 
     names: list[str] | None = setting(None)
     add_slash: bool = setting(True)
@@ -76,11 +70,6 @@ def set_redirect(cmd: Command, conf: DirDirConfig, args: list[str]) -> None:
             raise ConfigError(f"{cmd.name} only accepts values between 300 and 399")
     else:
         raise ConfigError(f"{cmd.name} ON|OFF|permanent|temp|seeother|3xx")
-
-
-def set_fallback(_cmd: Command, conf: DirDirConfig, args: list[str]) -> None:
-    """Set a URL path, or ``disabled``."""
-    conf.fallback = None if args[0].lower() == "disabled" else args[0]
 
 
 def _serves(sub: Request) -> bool:
@@ -130,9 +119,7 @@ def _make_index(conf: DirDirConfig) -> Callable[[Request], Awaitable[HookStatus]
     last = len(names) - 1
 
     async def index(r: Request) -> HookStatus:
-        """Try the names in order: the first file becomes the response, else the first redirect or the last
-        error.
-        """
+        """Try the names in order: the first file, else the first redirect or the last error."""
         failure = 0
         for at, name in enumerate(names):
             sub = await r.engine.lookup_uri(r, name, with_query=True)
@@ -191,7 +178,7 @@ MODULE = Module(
     source="mod_dir.c",
     dir_config=DirDirConfig,
     dir_setters={
-        "FallbackResource": set_fallback,
+        "FallbackResource": set_value("fallback", lambda word: None if word.lower() == "disabled" else word),
         "DirectoryIndex": by_version(add_name_22, add_names_24),
         "DirectorySlash": set_flag("add_slash"),
         "DirectoryCheckHandler": set_flag("check_handler"),

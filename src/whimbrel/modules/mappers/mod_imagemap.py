@@ -1,7 +1,4 @@
-"""mod_imagemap: server-side image maps.
-
-Manual: mod/mod_imagemap.html. Points are in pixels from the top left corner.
-"""
+"""mod_imagemap: server-side image maps. Points are in pixels from the top left corner."""
 
 from __future__ import annotations
 
@@ -13,6 +10,7 @@ from whimbrel.base.file_reading import read_regular
 from whimbrel.base.latin1 import to_bytes, to_text
 from whimbrel.base.lazy_dataclasses import dataclass, field
 from whimbrel.base.numbers import BLANKS, is_digits, split, strip
+from whimbrel.engine.log.error_log_line import module_log
 from whimbrel.http.syntax.url import escape_html, escape_uri
 from whimbrel.modules.support.setters import set_text
 from whimbrel.registry.module import CompiledHook, Hook, Module, Order, Reads, Scope
@@ -21,6 +19,8 @@ from whimbrel.registry.settings import setting
 
 if TYPE_CHECKING:
     from whimbrel.engine.request import Request
+
+_log = module_log("imagemap")
 
 HANDLERS = ("imap-file", "application/x-httpd-imap")
 DOCTYPE_22 = '<!DOCTYPE HTML PUBLIC "-//W3C//DTD HTML 3.2 Final//EN">'
@@ -123,7 +123,7 @@ class Reading:
         directive, rest = _word(words)
         if not rest:
             complaint = f"map file {self.r.uri}, line {number} syntax error: requires at least two fields"
-            self.r.log("error", complaint, code="AH00679", module="imagemap")
+            _log(self.r, "error", "AH00679", complaint)
             raise MapError
         value, rest = _word(rest)
         low = directive.lower()
@@ -199,12 +199,7 @@ class Reading:
     def _joined(self, base: str, value: str) -> str:
         climbs = value.startswith("../") or value == ".."
         if "/" not in base and climbs:
-            self.r.log(
-                "error",
-                f"invalid base directive in map file: {self.r.uri}",
-                code="AH00677",
-                module="imagemap",
-            )
+            _log(self.r, "error", "AH00677", f"invalid base directive in map file: {self.r.uri}")
             raise MapError
         match = re.search(r"(?<!/)/(?!/)", base)
         host, directory = (base, None) if match is None else (base[: match.start()], base[match.start() :])
@@ -214,12 +209,7 @@ class Reading:
             directory = directory[: directory.rfind("/") + 1]
         while value.startswith("../") or value == "..":
             if directory == "":
-                self.r.log(
-                    "error",
-                    f"invalid directory name in map file: {self.r.uri}",
-                    code="AH00678",
-                    module="imagemap",
-                )
+                _log(self.r, "error", "AH00678", f"invalid directory name in map file: {self.r.uri}")
                 raise MapError
             if directory is not None:
                 directory = directory.rstrip("/").rpartition("/")[0]

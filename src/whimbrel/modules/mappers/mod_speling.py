@@ -1,7 +1,4 @@
-"""mod_speling: corrects misspelled file names in URLs.
-
-Manual: mod/mod_speling.html.
-"""
+"""mod_speling: corrects misspelled file names in URLs."""
 
 from __future__ import annotations
 
@@ -12,10 +9,10 @@ from whimbrel.base.lazy_dataclasses import dataclass
 from whimbrel.base.numbers import lower
 from whimbrel.engine.time_slices import Slices, names_in
 from whimbrel.http.syntax.url import escape_html, escape_uri
-from whimbrel.modules.support.setters import replaced, set_flag
+from whimbrel.modules.support.setters import set_flag
 from whimbrel.registry.module import CompiledHook, Hook, Module, Order, Reads, Scope
 from whimbrel.registry.phases import DECLINED, FIXUPS, OK, HookStatus
-from whimbrel.registry.settings import setting
+from whimbrel.registry.settings import ReplacedRecord, setting
 
 if TYPE_CHECKING:
     from whimbrel.engine.request import Request
@@ -33,23 +30,16 @@ MISCAPITALIZED, TRANSPOSED, MISSING, EXTRA, MISTYPED, BASENAME = range(1, 7)
 
 
 @dataclass(slots=True)
-class SpelingDirConfig:
+class SpelingDirConfig(ReplacedRecord):
     """Per-directory settings."""
 
     active: bool = setting(False)
     case_only: bool = setting(False)
     basename: bool = setting(True)
 
-    def merge_onto(self, base: SpelingDirConfig) -> SpelingDirConfig:
-        """httpd has no merge: a section with any of the directives takes nothing from outer ones."""
-        merged: SpelingDirConfig = replaced(base, self)
-        return merged
-
 
 def distance(requested: str, there: str) -> int:
-    """Return the single error that leads from *requested* to *there* (MISCAPITALIZED ... MISTYPED), else
-    BASENAME.
-    """
+    """Return the one error from *requested* to *there* (MISCAPITALIZED ...), else BASENAME."""
     a = lower(requested)
     b = lower(there)
     at = 0
@@ -127,15 +117,16 @@ async def _names(r: Request, directory: str, slices: Slices) -> list[str]:
 def _redirect(r: Request, path: str) -> HookStatus:
     target = escape_uri(path) + (f"?{r.args}" if r.args is not None else "")
     r.headers_out.set("Location", r.engine.construct_url(r, target))
-    referer = r.headers_in.get("Referer")
-    tail = f" from {referer}" if referer is not None else ""
-    r.log(
-        "info",
-        f"Fixed spelling: {r.uri} to {target}{tail}",
-        code="AH03224" if referer is not None else "AH03225",
-        module="speling",
-    )
+    _log(r, f"Fixed spelling: {r.uri} to {target}", "AH03224", "AH03225")
     return 301
+
+
+def _log(r: Request, text: str, code_from: str, code: str) -> None:
+    """Log a correction, with the page that has the link."""
+    referer = r.headers_in.get("Referer")
+    if referer is not None:
+        text += f" from {referer}"
+    r.log("info", text, code=code if referer is None else code_from, module="speling")
 
 
 def _choices(r: Request, before: str, similar: list[tuple[int, str]]) -> HookStatus:
@@ -164,13 +155,7 @@ def _choices(r: Request, before: str, similar: list[tuple[int, str]]) -> HookSta
         for (reason, _name), path in zip(similar, paths, strict=True)
     )
     r.env["VARIANTS"] = f"{r.env['VARIANTS']}, {variants}" if "VARIANTS" in r.env else variants
-    tail = f" from {referer}" if referer is not None else ""
-    r.log(
-        "info",
-        f"Spelling fix: {r.uri}: {len(similar)} candidates{tail}",
-        code="AH03226" if referer is not None else "AH03227",
-        module="speling",
-    )
+    _log(r, f"Spelling fix: {r.uri}: {len(similar)} candidates", "AH03226", "AH03227")
     return 300
 
 

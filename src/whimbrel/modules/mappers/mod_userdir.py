@@ -1,7 +1,4 @@
-"""mod_userdir: maps /~name to a directory of a user.
-
-Manual: mod/mod_userdir.html.
-"""
+"""mod_userdir: maps /~name to a directory of a user."""
 
 from __future__ import annotations
 
@@ -23,10 +20,7 @@ if TYPE_CHECKING:
 
 @dataclass(slots=True)
 class UserDirServerConfig:
-    """Per-server settings: patterns as written, the mode of *enabled*, and lists of users.
-
-    A virtual host does not inherit lists (its own, empty ones count).
-    """
+    """Per-server settings: patterns, the mode of *enabled*, lists, which no host inherits."""
 
     patterns: str | None = setting(None)
     disabled_for_all: bool = setting(False)

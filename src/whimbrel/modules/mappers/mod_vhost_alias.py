@@ -1,7 +1,4 @@
-"""mod_vhost_alias: document roots and script directories built from the host's name or address.
-
-Manual: mod/mod_vhost_alias.html.
-"""
+"""mod_vhost_alias: document roots and script directories built from the host's name or address."""
 
 from __future__ import annotations
 
@@ -53,9 +50,7 @@ def _setter(field: str, by_address: bool) -> Setter:
 
 
 def interpolate(text: str, name: str, port: int) -> str:
-    """Expand *text* with parts of *name*: %0 all, %2 the second, %-2+ all up to the second last, %2.1 a
-    letter.
-    """
+    """Expand *text* with parts of *name*: %0 all, %2 the second, %-2+ up to it, %2.1 a letter."""
     parts = name.split(".", MAX_PARTS - 1)
 
     def piece(match: re.Match[str]) -> str:
@@ -72,10 +67,7 @@ def interpolate(text: str, name: str, port: int) -> str:
 
 
 def _chosen(parts: list[str], number: int, from_end: bool, and_on: bool, joint: str) -> str:
-    """Return part *number* (from 1) of *parts*, ``_`` if it is absent.
-
-    With *and_on* also all further parts, in the direction of counting.
-    """
+    """Return part *number* (from 1) of *parts*, ``_`` if absent; *and_on*: all further ones too."""
     if number == 0:
         return joint.join(parts)
     if number > len(parts):

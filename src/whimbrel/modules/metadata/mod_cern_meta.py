@@ -1,7 +1,4 @@
-"""mod_cern_meta: response fields from a meta file of the CERN server (``.web/NAME.meta``).
-
-Manual: mod/mod_cern_meta.html.
-"""
+"""mod_cern_meta: response fields from a meta file of the CERN server (``.web/NAME.meta``)."""
 
 from __future__ import annotations
 
@@ -12,6 +9,7 @@ from whimbrel.base.latin1 import to_bytes, to_text
 from whimbrel.base.lazy_dataclasses import dataclass
 from whimbrel.base.numbers import atoi
 from whimbrel.engine.deps.files import is_directory
+from whimbrel.engine.log.error_log_line import module_log
 from whimbrel.modules.support.setters import set_flag, set_text
 from whimbrel.registry.module import CompiledHook, Hook, Module, Order, Reads, Scope
 from whimbrel.registry.phases import DECLINED, FIXUPS, OK, HookStatus
@@ -19,6 +17,8 @@ from whimbrel.registry.settings import setting
 
 if TYPE_CHECKING:
     from whimbrel.engine.request import Request
+
+_log = module_log("cern_meta")
 
 
 @dataclass(slots=True)
@@ -44,7 +44,7 @@ def take_fields(r: Request, data: bytes) -> HookStatus:
             return OK
         name, colon, value = line.partition(":")
         if not colon:
-            r.log("error", f"malformed header in meta file: {r.filename}", code="AH01560", module="cern_meta")
+            _log(r, "error", "AH01560", f"malformed header in meta file: {r.filename}")
             return 500
         value = value.lstrip(" \t\n\v\f\r")
         if name.lower() == "content-type":
@@ -81,12 +81,7 @@ def make_fields(scope: Scope) -> CompiledHook | None:
             return DECLINED
         except OSError:
             r.set_uncacheable()
-            r.log(
-                "error",
-                f"meta file permissions deny server access: {path}",
-                code="AH01562",
-                module="cern_meta",
-            )
+            _log(r, "error", "AH01562", f"meta file permissions deny server access: {path}")
             return 403
         return take_fields(r, data)
 

@@ -1,7 +1,4 @@
-"""mod_env: environment variables of requests, from the configuration and the server's own environment.
-
-Manual: mod/mod_env.html.
-"""
+"""mod_env: environment variables of requests, from the configuration and the server's own environment."""
 
 from __future__ import annotations
 

@@ -1,7 +1,4 @@
-"""mod_expires: Expires and max-age by media type, relative to the request or to the file's time.
-
-Manual: mod/mod_expires.html.
-"""
+"""mod_expires: Expires and max-age by media type, relative to the request or to the file's time."""
 
 from __future__ import annotations
 

@@ -2,7 +2,7 @@
 
 httpd looks the name up when a log, a program or a rule first reads it. Here that is done before the URL is
 mapped to a file, once for each connection; `%l` and REMOTE_IDENT read the result. The timeout is that of the
-whole look-up; a negative one, which has no end in httpd, is the default. Manual: mod/mod_ident.html.
+whole look-up; a negative one, which has no end in httpd, is the default.
 """
 
 from __future__ import annotations

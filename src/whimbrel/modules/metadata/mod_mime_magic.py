@@ -1,7 +1,7 @@
 """mod_mime_magic: media types by content, for files without a type by name.
 
-Manual: mod/mod_mime_magic.html.  Rules come from MimeMagicFile.  If none matches, a text may be recognized by
-its words; compressed data is decompressed and examined.
+Rules come from MimeMagicFile. If none matches, a text may be recognized by its words; compressed data is
+decompressed and examined.
 """
 
 from __future__ import annotations
@@ -13,12 +13,13 @@ from stat import S_ISREG
 from typing import TYPE_CHECKING, Final
 
 from whimbrel.base.dialect import Dialect
+from whimbrel.base.errors import apr_error
 from whimbrel.base.file_reading import read_regular, read_start
 from whimbrel.base.latin1 import to_bytes, to_text
 from whimbrel.base.lazy_dataclasses import dataclass
-from whimbrel.directives.command import Command
 from whimbrel.engine.deps.files import is_directory
 from whimbrel.modules.support.magic_file import Matcher, Rule, parse_rules
+from whimbrel.modules.support.setters import set_text
 from whimbrel.registry.module import CompiledHook, Hook, Module, Order, Reads, Scope
 from whimbrel.registry.phases import DECLINED, OK, TYPE_CHECKER, HookStatus
 from whimbrel.registry.settings import setting
@@ -57,11 +58,6 @@ class MagicServerConfig:
     rules: list[Rule] | None = setting(None)
 
 
-def set_file(_cmd: Command, conf: MagicServerConfig, words: list[str]) -> None:
-    """MimeMagicFile: the file of the rules."""
-    conf.path = words[0]
-
-
 def read_rules(configuration: Configuration) -> None:
     """Parse the magic file of each server that has one; errors are logged and skipped."""
     known: dict[str, list[Rule]] = {}
@@ -86,7 +82,7 @@ def _read(configuration: Configuration, path: str) -> list[Rule]:
         complain(
             "AH01515",
             f"mod_mime_magic: can't read magic file {path}",
-            f"({problem.errno}){os.strerror(problem.errno or 0)}",
+            apr_error(problem),
         )
         return []
 
@@ -155,7 +151,7 @@ def _detect(r: Request, finfo: os.stat_result, rules: list[Rule], dialect: Diale
         if dialect.messages_24:
             _log(r, "AH01512", message)
         else:
-            _log(r, "", message, f"({problem.errno}){os.strerror(problem.errno or 0)}")
+            _log(r, "", message, apr_error(problem))
         return None
     if not data.startswith((_GZIP, _COMPRESS, _PACK)):
         return _describe(r, data, rules)
@@ -215,7 +211,7 @@ MODULE = Module(
     source="mod_mime_magic.c",
     server_config=MagicServerConfig,
     server_setters={
-        "MimeMagicFile": set_file,
+        "MimeMagicFile": set_text("path"),
     },
     hooks=(Hook(TYPE_CHECKER, make_type, Order.LAST),),
     post_config=(read_rules,),

@@ -1,6 +1,6 @@
 """mod_remoteip: the client's address as reported by trusted proxies.
 
-Manual: mod/mod_remoteip.html.  `Connection.useragent_ip` holds the address until the request is logged.
+`Connection.useragent_ip` holds the address until the request is logged.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from whimbrel.base.numbers import is_digits, lower, strip
 from whimbrel.directives.command import Command
 from whimbrel.directives.spec import Context, Setter, Versions
 from whimbrel.directives.tokens import words as split_words
-from whimbrel.modules.support.setters import own, set_text
+from whimbrel.modules.support.setters import own, set_text, set_value
 from whimbrel.registry.module import CompiledHook, Hook, Module, Order, Provider, Scope
 from whimbrel.registry.phases import DECLINED, LOG_TRANSACTION, OK, POST_READ_REQUEST, HookStatus
 from whimbrel.registry.settings import appended, setting
@@ -48,9 +48,7 @@ class ProxyProtocolSwitch:
 
 @dataclass(slots=True)
 class RemoteIpServerConfig:
-    """Per-server settings; *proxies* are (network, is it internal), the first match counts; *switch* may be
-    inherited, and is the main server's own object then.
-    """
+    """Per-server settings; *proxies*: (network, is it internal), first counts; *switch*: inherited."""
 
     header: str | None = setting(None)
     proxies_header: str | None = setting(None)
@@ -121,11 +119,6 @@ def add_exceptions(_cmd: Command, conf: RemoteIpServerConfig, words: list[str]) 
             raise ConfigError(
                 f"ip address '{word.partition('/')[0]}' appears to be invalid{reason}"
             ) from None
-
-
-def switch_protocol(_cmd: Command, conf: RemoteIpServerConfig, words: list[str]) -> None:
-    """RemoteIPProxyProtocol: begin connections to this server's addresses with a PROXY header, or not."""
-    conf.switch = ProxyProtocolSwitch(lower(words[0]) == "on")
 
 
 class ProxiedAddresses:
@@ -322,7 +315,7 @@ MODULE = Module(
         "RemoteIPInternalProxy": _add_proxy(True),
         "RemoteIPTrustedProxyList": _add_list(False),
         "RemoteIPInternalProxyList": _add_list(True),
-        "RemoteIPProxyProtocol": switch_protocol,
+        "RemoteIPProxyProtocol": set_value("switch", lambda word: ProxyProtocolSwitch(lower(word) == "on")),
         "RemoteIPProxyProtocolExceptions": add_exceptions,
     },
     hooks=(

@@ -1,7 +1,6 @@
 """mod_setenvif: environment variables set by conditions on the request.
 
-Manual: mod/mod_setenvif.html.  The server's own lines run in post_read_request, those of sections and
-.htaccess files in header_parser.
+The server's own lines run in post_read_request, those of sections and .htaccess files in header_parser.
 """
 
 from __future__ import annotations
@@ -17,6 +16,7 @@ from whimbrel.directives.tokens import getword
 from whimbrel.engine.expressions import evaluate_match, read_condition, reads_of
 from whimbrel.expr.errors import EvalError
 from whimbrel.expr.evaluation import EMPTY_MATCH
+from whimbrel.modules.support.reverse_dns import client_address
 from whimbrel.modules.support.substitution import Substitution, compiled
 from whimbrel.registry.module import CompiledHook, Hook, Module, Order, Reads, Scope
 from whimbrel.registry.phases import DECLINED, HEADER_PARSER, POST_READ_REQUEST, HookStatus
@@ -165,16 +165,11 @@ def _add_variables(cmd: Command, condition: Condition, text: str) -> None:
 
 
 # hooks --------------------------------------------------------------------------------------------
-def client_ip(r: Request) -> str:
-    """Return the address of the client, as corrected by mod_remoteip."""
-    return r.connection.useragent_ip or r.connection.client_ip
-
-
 Source = Callable[[Any], str | None]
 
 _SOURCES: dict[str, tuple[Source, Reads]] = {
-    "remote_addr": (client_ip, Reads.CLIENT),
-    "remote_host": (client_ip, Reads.CLIENT),
+    "remote_addr": (client_address, Reads.CLIENT),
+    "remote_host": (client_address, Reads.CLIENT),
     "server_addr": (lambda r: str(r.connection.local_ip), Reads.FIELDS),
     "request_uri": (lambda r: str(r.uri), Reads.HEAD),
     "request_method": (lambda r: str(r.method), Reads.FIELDS),
@@ -272,7 +267,9 @@ class _Step:
             or condition.test is not None
             else condition.attribute
         )
-        self.values = _Matched(self.matches) if (source is client_ip or self.header) and not quoting else None
+        self.values = (
+            _Matched(self.matches) if (source is client_address or self.header) and not quoting else None
+        )
 
     def set(self, env: dict[str, str], match: Match | bool | None) -> None:
         for name, value in self.variables:
@@ -290,10 +287,7 @@ def _nothing(_r: Request) -> str | None:
 
 
 def _classified_or_variable(name: str, sets: tuple[_Matched, ...]) -> Source:
-    """Return the reader of a field, or of the variable if there is none.
-
-    The cache key then holds the field's membership in *sets* instead of its value.
-    """
+    """Return the reader of a field, or of the variable; the cache key has its place in *sets*."""
 
     def header_or_variable(r: Request) -> str | None:
         value: str | None = r.headers_in.get_classified(name, sets)
@@ -303,9 +297,7 @@ def _classified_or_variable(name: str, sets: tuple[_Matched, ...]) -> Source:
 
 
 def _evaluated(r: Request, test: Test, last: Match | None) -> tuple[bool, Match | None]:
-    """Return the result of a condition, and the match for ``$0`` to ``$9``: its own, else that of an earlier
-    line (*last*).
-    """
+    """Return a condition's result and the match for ``$0`` to ``$9``: its own or an earlier (*last*)."""
     try:
         return evaluate_match(r, test, "setenvif", last)
     except EvalError:

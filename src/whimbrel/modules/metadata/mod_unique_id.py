@@ -1,7 +1,7 @@
 """mod_unique_id: UNIQUE_ID, a unique identifier of each request.
 
-Manual: mod/mod_unique_id.html.  2.4: time, ten random bytes of the process, counter and thread in 27
-characters; 2.2: address, process, time and counter in 24.
+2.4: time, ten random bytes of the process, counter and thread in 27 characters; 2.2: address, process, time
+and counter in 24.
 """
 
 from __future__ import annotations

@@ -1,7 +1,4 @@
-"""mod_usertrack: a cookie that identifies the visitor.
-
-Manual: mod/mod_usertrack.html.
-"""
+"""mod_usertrack: a cookie that identifies the visitor."""
 
 from __future__ import annotations
 
@@ -19,7 +16,7 @@ from whimbrel.modules.support.reverse_dns import NAME_NOTE, client_address
 from whimbrel.modules.support.setters import set_choice, set_flag, set_text
 from whimbrel.registry.module import CompiledHook, Hook, Module, Order, Scope
 from whimbrel.registry.phases import DECLINED, FIXUPS, OK, HookStatus
-from whimbrel.registry.settings import setting
+from whimbrel.registry.settings import Unmerged, setting
 
 if TYPE_CHECKING:
     from whimbrel.engine.request import Request
@@ -33,7 +30,7 @@ _STYLES = {"netscape": NETSCAPE, "cookie": COOKIE, "rfc2109": COOKIE, "cookie2":
 
 
 @dataclass(slots=True)
-class UsertrackDirConfig:
+class UsertrackDirConfig(Unmerged):
     """Per-directory settings; a section's record replaces an outer section's as a whole."""
 
     active: bool = setting(False)
@@ -44,10 +41,6 @@ class UsertrackDirConfig:
     secure: bool = setting(False)
     http_only: bool = setting(False)
 
-    def merge_onto(self, _base: UsertrackDirConfig) -> UsertrackDirConfig:
-        """Return this record alone."""
-        return self
-
 
 @dataclass(slots=True)
 class UsertrackServerConfig:
@@ -57,9 +50,7 @@ class UsertrackServerConfig:
 
 
 def set_expires(cmd: Command, conf: UsertrackServerConfig, words: list[str]) -> None:
-    """CookieExpires: seconds (a text that begins and ends with a digit), or pairs of number and unit after an
-    optional "plus".
-    """
+    """CookieExpires: seconds (a text between digits), or numbers with units after a "plus"."""
     text = words[0]
     if is_digits(text[:1]) and is_digits(text[-1:]):
         conf.expires = atoi(text)
@@ -89,14 +80,6 @@ def set_domain(_cmd: Command, conf: UsertrackDirConfig, words: list[str]) -> Non
     if "." not in words[0][1:]:
         raise ConfigError("CookieDomain values must contain at least one embedded dot")
     conf.domain = words[0]
-
-
-def set_style(_cmd: Command, conf: UsertrackDirConfig, words: list[str]) -> None:
-    """CookieStyle: one of five names for three styles."""
-    style = _STYLES.get(words[0].lower())
-    if style is None:
-        raise ConfigError(f"Invalid CookieStyle keyword: '{words[0]}'")
-    conf.style = style
 
 
 def make_fixup(scope: Scope) -> CompiledHook | None:
@@ -158,7 +141,7 @@ MODULE = Module(
     server_config=UsertrackServerConfig,
     dir_setters={
         "CookieDomain": set_domain,
-        "CookieStyle": set_style,
+        "CookieStyle": set_choice("style", _STYLES, "Invalid CookieStyle keyword: '{word}'"),
         "CookieTracking": set_flag("active"),
         "CookieName": set_text("name"),
         "CookieSameSite": set_choice(

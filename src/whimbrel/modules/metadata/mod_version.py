@@ -1,4 +1,4 @@
-"""mod_version: <IfVersion>.  Manual: mod/mod_version.html."""
+"""mod_version: <IfVersion>."""
 
 from __future__ import annotations
 
@@ -55,10 +55,7 @@ def holds(name: str, words: list[str], version: Version) -> bool:
 
 
 def _arranged(words: list[str]) -> tuple[str, str, str]:
-    """Return operator, version and the rest.
-
-    One argument is a version; after a quoted version the bracket is an argument of its own.
-    """
+    """Return operator, version and rest: one argument is a version; a bracket may stand alone."""
     operator, version, third = (*words, "", "")[:3] if len(words) > 1 else ("=", words[0], "")
     if not third and version == ">":
         return "=", operator, ">"

@@ -17,22 +17,14 @@ from whimbrel.config.mpm_config import MpmConfig
 from whimbrel.directives.command import Command
 from whimbrel.directives.spec import Setter, Versions
 from whimbrel.modules.mpm.listen import set_listen
-from whimbrel.modules.mpm.settings import GROUP, USER, on_process, process_number, set_chroot
-from whimbrel.modules.support.setters import by_version
+from whimbrel.modules.mpm.settings import GROUP, USER, on_process, set_chroot
+from whimbrel.modules.support.setters import by_version, set_in_range, set_number
 from whimbrel.registry.module import Module
 
 
 def positive(name: str) -> Setter:
     """Return a setter of a number above 0; *name* "" stores nothing."""
-
-    def apply(cmd: Command, conf: MpmConfig, words: list[str]) -> None:
-        value = atoi(words[0])
-        if value <= 0:
-            raise ConfigError(f"{cmd.name} must be > 0")
-        if name:
-            setattr(conf, name, value)
-
-    return on_process(apply)
+    return on_process(set_in_range(name, 1, None, "{name} must be > 0"))
 
 
 def buffer_size(cmd: Command, _conf: MpmConfig, words: list[str]) -> None:
@@ -76,9 +68,7 @@ _READ = "to avoid almost certain server failure. Please read the documentation."
 
 
 class _Check:
-    """Checks the numbers in httpd's order; each warning has two codes and texts, for the console and for the
-    log.
-    """
+    """Checks the numbers in httpd's order; warnings differ for the console and the log."""
 
     def __init__(self, configuration: Configuration, kind: Kind) -> None:
         self.configuration = configuration
@@ -174,10 +164,7 @@ def _checked_workers(check: _Check, workers: int, threads: int, servers: int) ->
 
 
 def check_prefork(configuration: Configuration) -> None:
-    """Check the numbers as prefork_check_config does.
-
-    2.2 has warned while reading; at its second reading a later ServerLimit applies to MaxClients too.
-    """
+    """Check as prefork_check_config; in 2.2 a later ServerLimit applies to MaxClients too."""
     if not configuration.dialect.process_numbers_late:
         read: MpmConfig = configuration.main.config(MpmConfig)
         if read.server_limit and read.max_workers:
@@ -268,18 +255,18 @@ _COMMON: Final[dict[str, Setter]] = {
     "SendBufferSize": on_process(buffer_size),
     "ReceiveBufferSize": on_process(buffer_size),
     "ListenTCPDeferAccept": positive(""),
-    "GracefulShutdownTimeout": process_number("graceful_timeout"),
-    "StartServers": process_number("start_servers"),
+    "GracefulShutdownTimeout": on_process(set_number("graceful_timeout")),
+    "StartServers": on_process(set_number("start_servers")),
 }
 _THREADED: Final[dict[str, Setter]] = {
     **_COMMON,
-    "ServerLimit": process_number("server_limit"),
-    "MinSpareThreads": process_number("min_spare"),
-    "MaxSpareThreads": process_number("max_spare"),
-    "MaxClients": process_number("max_workers"),
-    "MaxRequestWorkers": process_number("max_workers"),
-    "ThreadsPerChild": process_number("threads_per_child"),
-    "ThreadLimit": process_number("thread_limit"),
+    "ServerLimit": on_process(set_number("server_limit")),
+    "MinSpareThreads": on_process(set_number("min_spare")),
+    "MaxSpareThreads": on_process(set_number("max_spare")),
+    "MaxClients": on_process(set_number("max_workers")),
+    "MaxRequestWorkers": on_process(set_number("max_workers")),
+    "ThreadsPerChild": on_process(set_number("threads_per_child")),
+    "ThreadLimit": on_process(set_number("thread_limit")),
 }
 
 EVENT = Module(
@@ -305,10 +292,10 @@ PREFORK = Module(
         "User": USER,
         "Group": GROUP,
         "ChrootDir": on_process(set_chroot),
-        "MinSpareServers": by_version(on_process(set_min_spare_22), process_number("min_spare")),
-        "MaxSpareServers": process_number("max_spare"),
-        "MaxClients": by_version(on_process(set_max_clients_22), process_number("max_workers")),
-        "MaxRequestWorkers": process_number("max_workers"),
-        "ServerLimit": by_version(on_process(set_server_limit_22), process_number("server_limit")),
+        "MinSpareServers": by_version(on_process(set_min_spare_22), on_process(set_number("min_spare"))),
+        "MaxSpareServers": on_process(set_number("max_spare")),
+        "MaxClients": by_version(on_process(set_max_clients_22), on_process(set_number("max_workers"))),
+        "MaxRequestWorkers": on_process(set_number("max_workers")),
+        "ServerLimit": by_version(on_process(set_server_limit_22), on_process(set_number("server_limit"))),
     },
 )

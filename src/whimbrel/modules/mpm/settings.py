@@ -11,18 +11,19 @@ from collections.abc import Callable
 
 from whimbrel.base.errors import ConfigError, MissingResource, StartError
 from whimbrel.base.latin1 import to_bytes
-from whimbrel.base.numbers import atoi, strtol, upper
+from whimbrel.base.numbers import strtol, upper
 from whimbrel.base.static_typing import Final
 from whimbrel.config.execute import state_of
 from whimbrel.config.mpm_config import MpmConfig, group_id, user_id
 from whimbrel.directives.command import Command
 from whimbrel.directives.spec import Setter
 from whimbrel.directives.tokens import words as split_words
+from whimbrel.modules.support.setters import of_main, refused, set_choice, set_flag, set_number, set_text
 
 
 def on_process(setter: Setter) -> Setter:
     """Return *setter*, applied to the main server's `MpmConfig`."""
-    return lambda cmd, _none, words: setter(cmd, cmd.main_server(MpmConfig), words)
+    return of_main(MpmConfig, setter)
 
 
 def program(cmd: Command) -> str:
@@ -36,21 +37,6 @@ def unknown(cmd: Command, code: str, text: str) -> StartError | MissingResource:
     if state_of(cmd).configuration.options.is_elsewhere:
         return MissingResource(text)
     return StartError((f"{code}: " if cmd.dialect.messages_24 else "") + f"{program(cmd)}: {text}")
-
-
-def process_text(name: str) -> Setter:
-    """Return a setter of the first word, as written."""
-    return on_process(lambda _cmd, conf, words: setattr(conf, name, words[0]))
-
-
-def process_number(name: str) -> Setter:
-    """Return a setter of a number, read as atoi does."""
-    return on_process(lambda _cmd, conf, words: setattr(conf, name, atoi(words[0])))
-
-
-def process_flag(name: str) -> Setter:
-    """Return a setter of On or Off."""
-    return on_process(lambda _cmd, conf, words: setattr(conf, name, words[0].lower() == "on"))
 
 
 def set_core_directory(cmd: Command, conf: MpmConfig, words: list[str]) -> None:
@@ -83,16 +69,9 @@ def set_run_directory(cmd: Command, _none: None, words: list[str]) -> None:
 
 
 def memory(cmd: Command, _conf: MpmConfig, words: list[str]) -> None:
-    """Check MaxMemFree or ThreadStackSize, which have no effect: there are no allocators or thread stacks to
-    size.
-    """
+    """Check MaxMemFree or ThreadStackSize, which have no effect: nothing here has such sizes."""
     if not 0 <= strtol(words[0])[0] < 1 << 63:
         raise ConfigError(f"Invalid {cmd.name} value: {words[0]}")
-
-
-def set_port(_cmd: Command, _none: None, _words: list[str]) -> None:
-    """Refuse Port, removed in 2.0."""
-    raise ConfigError("Port was replaced with Listen in Apache 2.0")
 
 
 # Mutex settings have no effect in Whimbrel, but a line that httpd refuses is refused.
@@ -151,16 +130,6 @@ def set_mutex(cmd: Command, _conf: MpmConfig, words: list[str]) -> None:
 
 
 _MUTEXES_22 = ("default", "flock", "fcntl", "sysvsem", "posixsem", "pthread")
-
-
-def set_accept_mutex(_cmd: Command, conf: MpmConfig, words: list[str]) -> None:
-    """Set AcceptMutex of 2.2."""
-    if words[0].lower() not in _MUTEXES_22:
-        raise ConfigError(
-            f"{words[0]} is an invalid mutex mechanism; Valid accept mutexes for this platform and MPM are: "
-            f"{', '.join(_MUTEXES_22)}."
-        )
-    conf.accept_mutex = words[0].lower()
 
 
 def set_regex_options(_cmd: Command, conf: MpmConfig, words: list[str]) -> None:
@@ -242,20 +211,27 @@ GROUP = user_of("group", "bad group name", "AH00544", group_exists)
 SUEXEC = on_process(set_suexec)
 
 SETTERS: Final[dict[str, Setter]] = {
-    "PidFile": process_text("pid_file"),
-    "ScoreBoardFile": process_text("scoreboard_file"),
+    "PidFile": on_process(set_text("pid_file")),
+    "ScoreBoardFile": on_process(set_text("scoreboard_file")),
     "CoreDumpDirectory": on_process(set_core_directory),
     "DefaultRuntimeDir": set_run_directory,
-    "MaxRequestsPerChild": process_number("requests_per_child"),
-    "MaxConnectionsPerChild": process_number("requests_per_child"),
+    "MaxRequestsPerChild": on_process(set_number("requests_per_child")),
+    "MaxConnectionsPerChild": on_process(set_number("requests_per_child")),
     "MaxMemFree": on_process(memory),
     "ThreadStackSize": on_process(memory),
-    "ExtendedStatus": process_flag("extended_status"),
-    "SeeRequestTail": process_flag("see_request_tail"),
+    "ExtendedStatus": on_process(set_flag("extended_status")),
+    "SeeRequestTail": on_process(set_flag("see_request_tail")),
     "Mutex": on_process(set_mutex),
     "RegexDefaultOptions": on_process(set_regex_options),
-    "Port": set_port,
-    "LockFile": process_text("lock_file"),
-    "AcceptMutex": on_process(set_accept_mutex),
+    "Port": refused("Port was replaced with Listen in Apache 2.0"),
+    "LockFile": on_process(set_text("lock_file")),
+    "AcceptMutex": on_process(
+        set_choice(
+            "accept_mutex",
+            _MUTEXES_22,
+            "{word} is an invalid mutex mechanism; Valid accept mutexes for this platform and MPM are: "
+            f"{', '.join(_MUTEXES_22)}.",
+        )
+    ),
     "Suexec": SUEXEC,
 }

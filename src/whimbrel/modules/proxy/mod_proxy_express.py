@@ -1,17 +1,16 @@
 """mod_proxy_express: mass reverse proxying; a DBM file maps host names to back ends.
 
-Manual: mod/mod_proxy_express.html. The directives are the server's, wherever they stand. Location
-fields of back ends pass unchanged: httpd adds a ProxyPassReverse for none of them.
+The directives are the server's, wherever they stand. Location fields of back ends pass unchanged: httpd adds
+a ProxyPassReverse for none of them.
 """
 
 from __future__ import annotations
 
 from whimbrel.base.lazy_dataclasses import dataclass
 from whimbrel.base.static_typing import TYPE_CHECKING, Final
-from whimbrel.directives.command import Command
 from whimbrel.directives.spec import Versions
 from whimbrel.engine import identity
-from whimbrel.modules.support.setters import set_flag, set_text
+from whimbrel.modules.support.setters import set_flag, set_path, set_text
 from whimbrel.registry.module import CompiledHook, Hook, Module, Order, Reads, Scope
 from whimbrel.registry.phases import DECLINED, OK, REVERSE_PROXY, TRANSLATE_NAME, HookStatus
 from whimbrel.registry.settings import setting
@@ -34,11 +33,6 @@ class ExpressServerConfig:
     enabled: bool = setting(False, merge=either)
     file: str = setting("")
     kind: str = setting("default", merge=lambda _base, over: over)
-
-
-def set_file(cmd: Command, conf: ExpressServerConfig, words: list[str]) -> None:
-    """Set the DBM file, relative to the server root."""
-    conf.file = cmd.server_path(words[0])
 
 
 def make_translate(scope: Scope) -> CompiledHook | None:
@@ -80,7 +74,7 @@ MODULE: Final = Module(
     server_config=ExpressServerConfig,
     server_setters={
         "ProxyExpressEnable": set_flag("enabled"),
-        "ProxyExpressDBMFile": set_file,
+        "ProxyExpressDBMFile": set_path("file"),
         "ProxyExpressDBMType": set_text("kind"),
     },
     hooks=(Hook(TRANSLATE_NAME, make_translate, Order.FIRST),),

@@ -1,7 +1,4 @@
-"""mod_proxy_fdpass: passes the client's socket to another process through a Unix socket, ``fd:///path``.
-
-Manual: mod/mod_proxy_fdpass.html.
-"""
+"""mod_proxy_fdpass: passes the client's socket to another process through a Unix socket, ``fd:///path``."""
 
 from __future__ import annotations
 

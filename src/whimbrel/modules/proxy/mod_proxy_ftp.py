@@ -1,6 +1,6 @@
 """mod_proxy_ftp: the directives of FTP back ends, which Whimbrel does not speak; a mapping stops the start.
 
-Manual: mod/mod_proxy_ftp.html. In 2.2 ProxyFtpDirCharset is mod_proxy's.
+In 2.2 ProxyFtpDirCharset is mod_proxy's.
 """
 
 from __future__ import annotations

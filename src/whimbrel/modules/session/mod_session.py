@@ -1,9 +1,8 @@
 """mod_session (2.4): per-visitor values, loaded before the handler runs and saved before the response is
 sent.
 
-Manual: mod/mod_session.html.  Modules that register under "session_store" store sessions; those under
-"session_seal" encode their text.  The text is ``key=value&key=value``, escaped as forms are; the key
-``expiry`` is microseconds since the epoch.
+Modules that register under "session_store" store sessions; those under "session_seal" encode their text. The
+text is ``key=value&key=value``, escaped as forms are; the key ``expiry`` is microseconds since the epoch.
 """
 
 from __future__ import annotations
@@ -12,15 +11,14 @@ import re
 from collections.abc import Awaitable, Callable
 from typing import TYPE_CHECKING, Any, Final, cast
 
-from whimbrel.base.errors import ConfigError
 from whimbrel.base.lazy_dataclasses import dataclass, field
-from whimbrel.base.numbers import atoi, strtol
-from whimbrel.directives.command import Command
+from whimbrel.base.numbers import strtol
 from whimbrel.directives.spec import Versions
 from whimbrel.engine.output.filter import FilterType, OutputFilter, add_output_filter
+from whimbrel.engine.redirect_chain import client_request
 from whimbrel.http.semantics.headers import Headers
 from whimbrel.http.syntax.url import escape_form
-from whimbrel.modules.support.setters import add_text, set_flag, set_number, set_text
+from whimbrel.modules.support.setters import add_text, set_flag, set_in_range, set_number, set_text
 from whimbrel.registry.module import CompiledHook, Hook, Module, Order, Provider, Reads, Scope
 from whimbrel.registry.phases import FIXUPS, INSERT_ERROR_FILTER, INSERT_FILTER, OK, HookStatus
 from whimbrel.registry.settings import appended, setting
@@ -101,9 +99,7 @@ class Store:
 
 @dataclass(frozen=True, slots=True)
 class SessionCodec:
-    """A codec that a module registers under "session_seal": both functions change a session's text and raise
-    SessionError.
-    """
+    """A codec that a module registers as "session_seal": text to text; both raise SessionError."""
 
     encode: Callable[[Request, str], str]
     decode: Callable[[Request, str], str]
@@ -118,9 +114,7 @@ def encode(session: Session) -> str:
 
 
 def decode(session: Session, encoded: str) -> None:
-    """Merge *encoded* into the session; a key without value removes it, pairs with bad escapes are
-    ignored.
-    """
+    """Merge *encoded* into the session; keys without value go, pairs with bad escapes count not."""
     for pair in encoded.split("&"):
         key, _, value = pair.lstrip("=").partition("=")
         name = _unescaped(key)
@@ -161,24 +155,15 @@ def _providers(r: Request, group: str) -> list[Any]:
     return [provider.value for module in modules for provider in module.providers if provider.group == group]
 
 
-def first_request(r: Request) -> Request:
-    """Return the request that the client sent: it holds the session note for its redirects and
-    sub-requests.
-    """
-    while (before := r.main or r.prev) is not None:
-        r = before
-    return r
-
-
 def noted(r: Request, name: str) -> Session | None:
     """Return the session stored by `note`."""
-    session = cast(dict[str, Any], first_request(r).notes).get(name)
+    session = cast(dict[str, Any], client_request(r).notes).get(name)
     return session if isinstance(session, Session) else None
 
 
 def note(r: Request, name: str, session: Session) -> None:
     """Store the session for later loads in the same request."""
-    cast(dict[str, Any], first_request(r).notes)[name] = session
+    cast(dict[str, Any], client_request(r).notes)[name] = session
 
 
 def _wanted(r: Request, conf: SessionDirConfig) -> bool:
@@ -197,10 +182,7 @@ def _now(r: Request) -> int:
 
 
 async def load(r: Request) -> Session | None:
-    """Return the request's session, empty if the client has none or it has expired.
-
-    None if sessions are off or (logged) there is no store.
-    """
+    """Return the session, empty if new or expired; None if off, or (logged) without a store."""
     conf = r.dir_config(SessionDirConfig)
     if not _wanted(r, conf):
         return None
@@ -302,9 +284,7 @@ async def save(r: Request, session: Session) -> None:
 
 # hooks --------------------------------------------------------------------------------------------
 def make_fixup(scope: Scope) -> CompiledHook | None:
-    """Load the session, so that it is refused or created before the handler; set HTTP_SESSION for
-    programs.
-    """
+    """Load the session before the handler; set HTTP_SESSION for programs."""
     conf = scope.dir_config(SessionDirConfig)
     if not conf.enabled:
         return None
@@ -333,7 +313,6 @@ def make_insert(scope: Scope) -> CompiledHook | None:
 class SessionOut(OutputFilter):
     """Output filter SESSION_OUT."""
 
-    __slots__ = ()
     name = "SESSION_OUT"
     type = FilterType.CONTENT_SET
 
@@ -364,13 +343,6 @@ async def merge_and_save(r: Request) -> None:
 
 
 # directives ---------------------------------------------------------------------------------------
-def set_update(_cmd: Command, record: SessionDirConfig, words: list[str]) -> None:
-    """SessionExpiryUpdateInterval: seconds."""
-    record.update = atoi(words[0])
-    if record.update < 0:
-        raise ConfigError("SessionExpiryUpdateInterval must be zero (disable) or a positive value")
-
-
 MODULE = Module(
     name="session_module",
     source="mod_session.c",
@@ -383,7 +355,9 @@ MODULE = Module(
         "SessionEnv": set_flag("env"),
         "SessionInclude": add_text("include"),
         "SessionExclude": add_text("exclude"),
-        "SessionExpiryUpdateInterval": set_update,
+        "SessionExpiryUpdateInterval": set_in_range(
+            "update", 0, None, "SessionExpiryUpdateInterval must be zero (disable) or a positive value"
+        ),
     },
     hooks=(
         Hook(FIXUPS, make_fixup, Order.MIDDLE),

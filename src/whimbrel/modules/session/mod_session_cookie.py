@@ -1,8 +1,7 @@
 """mod_session_cookie (2.4): sessions stored in a cookie.
 
-Manual: mod/mod_session_cookie.html.  With SessionCookieRemove every load reads the Cookie field anew, and the
-first one removes the cookie from it.  So values set before the response is sent, such as a login, are lost,
-in httpd as here.
+With SessionCookieRemove every load reads the Cookie field anew, and the first one removes the cookie from it.
+So values set before the response is sent, such as a login, are lost, in httpd as here.
 """
 
 from __future__ import annotations

@@ -1,8 +1,7 @@
 """mod_session_crypto (2.4): sessions encrypted before they are stored, compatible with httpd's.
 
-Manual: mod/mod_session_crypto.html.  The first passphrase encrypts, each of them decrypts.  Needs the
-`cryptography` package (extra "session-crypto"); a configuration that enables encryption does not start
-without it.
+The first passphrase encrypts, each of them decrypts. Needs the `cryptography` package (extra "session-
+crypto"); a configuration that enables encryption does not start without it.
 """
 
 from __future__ import annotations
@@ -20,6 +19,7 @@ from whimbrel.base.programs import may_start_programs
 from whimbrel.directives.command import Command
 from whimbrel.directives.spec import Versions
 from whimbrel.directives.tokens import words as split_words
+from whimbrel.engine.log.error_log_line import module_log
 from whimbrel.modules.session.mod_session import SessionCodec, SessionError
 from whimbrel.modules.session.session_cipher import CipherError, decrypt, encrypt
 from whimbrel.modules.support.programs_not_run import NOT_RUN, note_program
@@ -32,6 +32,7 @@ if TYPE_CHECKING:
     from whimbrel.engine.request import Request
 
 _MODULE = "session_crypto"
+_log = module_log(_MODULE)
 _CIPHERS: Final = ("aes128", "aes192", "aes256", "3des192")
 _BAD_CIPHER: Final = "(20014)Internal error (specific information not available)"
 _BAD_DATA: Final = "(100005)Error string not specified yet"
@@ -71,7 +72,7 @@ def _conf(r: Request, cause: str) -> SessionCryptoDirConfig | None:
             f"cipher '{conf.cipher}' not recognised by crypto driver. session {cause} not possible, "
             f"options: {', '.join(_CIPHERS)}"
         )
-        r.log("error", line, code="AH01824" if cause == "encryption" else "AH01834", module=_MODULE)
+        _log(r, "error", "AH01824" if cause == "encryption" else "AH01834", line)
         raise SessionError(_BAD_CIPHER)
     return conf
 
@@ -84,7 +85,7 @@ def encrypt_session(r: Request, plain: str) -> str:
     try:
         return encrypt(to_bytes(plain), conf.passphrases[0], conf.cipher)
     except CipherError:
-        r.log("error", "encrypt session failed", code="AH01841", module=_MODULE, cause=_BAD_CIPHER)
+        _log(r, "error", "AH01841", "encrypt session failed", _BAD_CIPHER)
     raise SessionError(_BAD_CIPHER)
 
 
@@ -98,13 +99,7 @@ def decrypt_session(r: Request, sealed: str) -> str:
     except CipherError as problem:
         if problem.is_tried:
             r.log("info", "decryption failed", code="AH01840", module=_MODULE, cause=_BAD_DATA)
-        r.log(
-            "error",
-            "decrypt session failed, wrong passphrase?",
-            code="AH01842",
-            module=_MODULE,
-            cause=_BAD_DATA,
-        )
+        _log(r, "error", "AH01842", "decrypt session failed, wrong passphrase?", _BAD_DATA)
     raise SessionError(_BAD_DATA)
 
 

@@ -1,7 +1,7 @@
 """mod_session_dbd (2.4): sessions stored in a database, under a random key in a cookie or under the user's
 name.
 
-Manual: mod/mod_session_dbd.html.  The statements are those that DBDPrepareSQL labels.
+The statements are those that DBDPrepareSQL labels.
 """
 
 from __future__ import annotations
@@ -46,9 +46,7 @@ class SessionDbdDirConfig:
 
 
 async def _run(r: Request, label: str, values: tuple[str, ...], code: str, failure: str) -> Result:
-    """Run the statement with that label; raises SessionError, logged: *failure*, with the error in place of
-    ``%s``.
-    """
+    """Run the statement *label*; raises SessionError, logged as *failure* with the error for ``%s``."""
     try:
         return await prepared(r, label, *values)
     except KeyError:
@@ -64,9 +62,7 @@ async def _run(r: Request, label: str, values: tuple[str, ...], code: str, failu
 
 
 async def load(r: Request) -> Session | None:
-    """Return the session under the cookie's key or the user's name, empty if there is none; None if neither
-    is configured.
-    """
+    """Return the session of the cookie's key or the user, perhaps empty; None without either."""
     conf = r.dir_config(SessionDbdDirConfig)
     cookie = conf.name2 or conf.name
     if cookie is None and not (conf.per_user and r.user is not None):

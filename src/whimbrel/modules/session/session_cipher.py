@@ -28,9 +28,7 @@ SIZES: Final = {"aes128": (16, 16), "aes192": (24, 16), "aes256": (32, 16), "3de
 
 
 class CipherError(Exception):
-    """The text is not encrypted or decrypted; *is_tried*: it is long enough, and no passphrase decrypts
-    it.
-    """
+    """The text cannot be changed; *is_tried*: it is long enough, and no passphrase decrypts it."""
 
     def __init__(self, reason: str = "wrong passphrase", *, is_tried: bool = False) -> None:
         super().__init__(reason)

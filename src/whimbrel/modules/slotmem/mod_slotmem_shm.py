@@ -1,6 +1,6 @@
 """mod_slotmem_shm (2.4): slots in memory that all processes share; mod_proxy_balancer requires its provider.
 
-The slots themselves are segments (`Module.shared`). Manual: mod/mod_slotmem_shm.html.
+The slots themselves are segments (`Module.shared`).
 """
 
 from __future__ import annotations

@@ -10,22 +10,17 @@ from __future__ import annotations
 import asyncio
 from abc import abstractmethod
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Any, Final
+from typing import Any, Final
 
-from whimbrel.backends.connection import RelayReader
+from whimbrel.backends.connection import BackendConnection, RelayReader
 from whimbrel.base.bounded_dict import BoundedDict
 from whimbrel.base.doorkeeper import Doorkeeper
-from whimbrel.engine.relay.cache import RelayOffer
-from whimbrel.engine.relay.relay import RELAYABLE, Relay
-
-if TYPE_CHECKING:
-    from whimbrel.backends.connection import BackendConnection
-    from whimbrel.engine.cache.entry import CachedResponse
-    from whimbrel.engine.relay.cache import RelayEntry
-    from whimbrel.engine.relay.relay import RelayClient
-    from whimbrel.engine.request import Request
-    from whimbrel.http.client.answer import AnswerReader
-    from whimbrel.http.syntax.head_shape import SplitHead
+from whimbrel.engine.cache.entry import CachedResponse
+from whimbrel.engine.relay.cache import RelayEntry, RelayOffer
+from whimbrel.engine.relay.relay import RELAYABLE, Relay, RelayClient
+from whimbrel.engine.request import Request
+from whimbrel.http.client.answer import AnswerReader
+from whimbrel.http.syntax.head_shape import SplitHead
 
 # seconds after which the general path passes on what has arrived of an answer
 REST_WAIT: Final = 0.005
@@ -140,7 +135,6 @@ class BackendRelayExchange(RelayReader):
         self.cause: str | None = None
 
     def feed(self, data: bytes) -> None:
-        """See AnswerReader."""
         self.data += data
 
     @abstractmethod
@@ -155,10 +149,7 @@ class BackendRelayExchange(RelayReader):
             client.finish_relay(self, response)
 
     def wait_for_rest(self, data: bytes) -> None:
-        """Wait for a moment for the rest of an answer that begins with *data*.
-
-        Back ends write head and body apart, microseconds from each other.
-        """
+        """Wait a moment for an answer's rest: back ends write head and body microseconds apart."""
         if not self.data:
             self._timer = asyncio.get_running_loop().call_later(REST_WAIT, self.set, None)
         self.data = data
@@ -170,7 +161,6 @@ class BackendRelayExchange(RelayReader):
         return self.connection.reader is not self
 
     def eof(self, cause: str = "") -> None:
-        """See AnswerReader."""
         self.cause = cause
 
     def set(self, _value: None) -> None:
@@ -180,11 +170,9 @@ class BackendRelayExchange(RelayReader):
             client.abandon_relay(self)
 
     def cancel(self) -> None:
-        """See RelayExchange."""
         self.set(None)
 
     def close(self) -> None:
-        """See RelayExchange."""
         self._client = None
         self.connection.close()
         self.connection.finish()

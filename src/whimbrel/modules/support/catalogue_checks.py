@@ -10,9 +10,7 @@ from whimbrel.directives.spec import Setter
 
 
 def checked(source: str, setters: Mapping[str, Setter]) -> dict[str, Setter]:
-    """Return *setters* of the module whose file is *source*, each after the catalogue's rules of its
-    directive.
-    """
+    """Return *setters* of the file *source*, each after the catalogue's rules of its directive."""
     return {name: _checked(source, name.lower(), setter) for name, setter in setters.items()}
 
 

@@ -46,9 +46,7 @@ class AcceptsCoding:
         )
 
     def choice(self, value: str) -> tuple[str, str | None]:
-        """Return the token that names the coding ("" for none) and the parameter behind it (None without
-        one).
-        """
+        """Return the token that names the coding, or "", and the parameter behind it, or None."""
         token, rest = get_token(value)
         while token and lower(token) != self._coding:
             while rest.startswith(";"):
@@ -105,9 +103,7 @@ def add_coding(r: Request, coding: str, present: str) -> None:
 
 
 def alter_etag(r: Request, mode: str, suffix: str) -> None:
-    """Append *suffix* to the ETag within its quotes, remove the ETag, or leave it, by *mode*: one of
-    `ETAG_MODES`.
-    """
+    """Append *suffix* to the ETag, remove it, or leave it, by *mode*, one of `ETAG_MODES`."""
     if mode == REMOVE:
         r.headers_out.unset("ETag")
     if mode != ADD_SUFFIX:
@@ -118,9 +114,7 @@ def alter_etag(r: Request, mode: str, suffix: str) -> None:
 
 
 def set_note(unknown: str) -> Setter:
-    """Return the setter of a note's name: ``[Input|Output|Ratio] NAME``; *unknown* formats the refusal of
-    another type.
-    """
+    """Return the setter of ``[Input|Output|Ratio] NAME``; *unknown* formats a refusal."""
 
     def apply(_cmd: Command, record: object, words: list[str]) -> None:
         kind = words[0].lower() if len(words) > 1 else "ratio"

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from typing import TYPE_CHECKING, cast
+from typing import cast
 
 from whimbrel.backends.connection import BackendBody, BackendConnection
 from whimbrel.backends.fastcgi import (
@@ -18,15 +18,12 @@ from whimbrel.backends.fastcgi import (
 )
 from whimbrel.engine.body import PipedBytes
 from whimbrel.engine.input.body import level_of
-from whimbrel.http.client.answer import BackendError
+from whimbrel.engine.request import Request
+from whimbrel.http.client.answer import AnswerReader, BackendError, BackendMessage
 from whimbrel.http.http1.chunked import BodyError
 from whimbrel.modules.support.body_sender import BodyInput, BodySender
 from whimbrel.modules.support.cgi.script_head import ScriptHead
 from whimbrel.registry.phases import OK, HookStatus
-
-if TYPE_CHECKING:
-    from whimbrel.engine.request import Request
-    from whimbrel.http.client.answer import AnswerReader, BackendMessage
 
 
 class FastcgiRequest:
@@ -198,7 +195,6 @@ class FastcgiBody(BackendBody):
         return super().read_now()
 
     def failed(self, problem: BackendError) -> None:
-        """See BackendBody."""
         self._exchange.log_messages(problem.reasons)
 
     def _end(self) -> None:
@@ -207,6 +203,32 @@ class FastcgiBody(BackendBody):
         self._exchange.r.connection.open_sources.discard(self)
         self._exchange.finish()
         super()._end()
+
+
+class PausedBody(FastcgiBody):
+    """The body of an answer whose end is not known when the response head is made."""
+
+    __slots__ = ("_has_paused",)
+
+    def __init__(self, exchange: FastcgiRequest) -> None:
+        super().__init__(exchange)
+        self._has_paused = False
+
+    def read_now(self) -> bytes | None:
+        data = super().read_now()
+        if data is None:
+            self.check_end()
+            if not self._has_paused:
+                self._has_paused = True
+                return b""
+        return data
+
+    def check_end(self) -> None:
+        """Raise Aborted if the answer has not ended in good order."""
+
+    async def read(self) -> bytes | None:
+        self._has_paused = True
+        return await super().read()
 
 
 def log_refusal(r: Request, problem: BodyError) -> None:

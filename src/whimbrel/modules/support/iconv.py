@@ -7,7 +7,7 @@ system.
 from __future__ import annotations
 
 import ctypes
-from errno import E2BIG, EILSEQ, EINVAL
+from errno import E2BIG
 from functools import lru_cache
 from typing import Any, Final
 
@@ -67,9 +67,7 @@ class Iconv:
         return b"".join(out), count, reason
 
     def step(self, data: bytes, start: int, room: int) -> tuple[bytes, int, int]:
-        """Return what one call returns for *data* from *start*, with *room* bytes for the output: see
-        `convert`; the reason is E2BIG if the room is used up.
-        """
+        """Return one call's result for *data* from *start* (`convert`); E2BIG if *room* is used up."""
         if room > len(self._buffer):
             self._buffer = ctypes.create_string_buffer(room)
         if data is not self._data:
@@ -97,6 +95,3 @@ def byte_table(target: str, source: str) -> bytes | None:
     """
     out, count, _ = Iconv(target, source).convert(_BYTES)
     return out if count == len(out) == len(_BYTES) else None
-
-
-__all__ = ["E2BIG", "EILSEQ", "EINVAL", "Iconv", "byte_table"]

@@ -42,10 +42,7 @@ _PRINT: Final = re.compile(r"%[-+ #0]*+\d*+(?:\.\d++)?[lh]*+([sdiouxXc%])")
 
 @dataclass(slots=True)
 class Rule:
-    """One line of a magic file.
-
-    *kind* is "" if it could not be parsed: such a rule never matches.  *relation* ``x`` always matches.
-    """
+    """A line of a magic file; *kind* "" is not parsed and never matches, *relation* ``x`` always."""
 
     level: int = 0
     offset: int = 0
@@ -175,9 +172,7 @@ class Matcher:
         self.complain = complain
 
     def _value(self, rule: Rule) -> Any:
-        """Return the number or the string at the rule's offset; None if the file is too short or the rule was
-        not parsed.
-        """
+        """Return the number or string at the rule's offset; None beyond the end or for a bad rule."""
         offset = rule.offset
         if offset < 0 or offset + WINDOW > len(self.data):
             return None
@@ -221,9 +216,7 @@ class Matcher:
         return result
 
     def says(self, rules: Sequence[Rule]) -> str | None:
-        """Return the texts of the first main rule that matches and of its continuations; None if none
-        matches.
-        """
+        """Return the texts of the first main rule that matches, with continuations, or None."""
         at = 0
         while at < len(rules):
             rule = rules[at]

@@ -30,9 +30,7 @@ def compared_address(r: Request) -> str:
 
 
 async def confirmed_name(r: Request) -> str | None:
-    """Return the client's name if it resolves to the client's address, else None; looked up once per
-    connection.
-    """
+    """Return the client's name if it resolves to its address, else None; once per connection."""
     notes = r.connection.notes
     r.set_uncacheable()
     name = notes.get(NAME_NOTE)

@@ -7,25 +7,23 @@ httpd's own text.  `set_...("field")` return setters of one field.
 from __future__ import annotations
 
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 
 from whimbrel.base.errors import ConfigError
-from whimbrel.base.lazy_dataclasses import fields
 from whimbrel.base.lazy_re import compile
 from whimbrel.base.numbers import atoi, strtol
 from whimbrel.base.static_typing import Any, Final
+from whimbrel.catalogue.checks.numbers import LONG_MAX
+from whimbrel.catalogue.checks.numbers import strtol as strtol_checked
 from whimbrel.catalogue.context_rules import CONTEXT_GROUPS, Places
 from whimbrel.directives.command import Command
 from whimbrel.directives.spec import Setter
-from whimbrel.registry.settings import UNSET
 
 ON_OFF: Final = {"on": True, "off": False}
 
 
 class Forbidden:
-    """Contexts in which a directive is forbidden: httpd's NOT_IN_* bits as sets of names of
-    `catalogue.context_rules`.
-    """
+    """Contexts that forbid a directive, httpd's NOT_IN_*: names of `catalogue.context_rules`."""
 
     LIMIT: Final[Places] = frozenset({"LIMIT"})
     DIRECTORY: Final[Places] = frozenset({"DIRECTORY"})
@@ -91,16 +89,56 @@ def set_number(name: str) -> Setter:
     return apply
 
 
-def set_choice(name: str, choices: dict[str, Any], reason: str) -> Setter:
-    """Return the setter of one of *choices* (compared in lower case); *reason* is the message for any other
-    argument.
-    """
+def set_value(name: str, read: Callable[[str], Any]) -> Setter:
+    """Return the setter of what *read* makes of the first argument."""
 
     def apply(_cmd: Command, record: object, words: list[str]) -> None:
+        setattr(record, name, read(words[0]))
+
+    return apply
+
+
+def set_read(name: str, read: Callable[[Command, str], Any]) -> Setter:
+    """Return the setter of what *read* makes of the first argument; it needs the command for that."""
+
+    def apply(cmd: Command, record: object, words: list[str]) -> None:
+        setattr(record, name, read(cmd, words[0]))
+
+    return apply
+
+
+def set_choice(name: str, choices: dict[str, Any] | tuple[str, ...], reason: str) -> Setter:
+    """Return the setter of one of *choices*, compared in lower case; *name* "" stores nothing.
+
+    *reason* is the message for any other argument; ``{word}`` in it stands for that, ``{name}`` for the
+    directive.
+    """
+    values = choices if isinstance(choices, dict) else {word: word for word in choices}
+
+    def apply(cmd: Command, record: object, words: list[str]) -> None:
         word = words[0].lower()
-        if word not in choices:
-            raise ConfigError(reason)
-        setattr(record, name, choices[word])
+        if word not in values:
+            raise ConfigError(reason.replace("{name}", cmd.name).replace("{word}", words[0]))
+        if name:
+            setattr(record, name, values[word])
+
+    return apply
+
+
+def refused(reason: str) -> Setter:
+    """Return the setter of a directive that httpd refuses with *reason*, whatever its arguments."""
+
+    def apply(_cmd: Command, _record: object, _words: list[str]) -> None:
+        raise ConfigError(reason)
+
+    return apply
+
+
+def of_main(kind: type[Any], setter: Setter) -> Setter:
+    """Return *setter* for the record *kind* of the main server, wherever the directive stands."""
+
+    def apply(cmd: Command, _record: object, words: list[str]) -> None:
+        setter(cmd, cmd.main_server(kind), words)
 
     return apply
 
@@ -111,9 +149,24 @@ def ignored(_cmd: Command, _record: object, _words: list[str]) -> None:
 
 def add_text(name: str) -> Setter:
     """Return the setter that appends each argument to a list field."""
+    return add_values(name, lambda _cmd, words: words)
+
+
+def add_values(name: str, read: Callable[[Command, list[str]], Iterable[Any]]) -> Setter:
+    """Return the setter that appends to a list field what *read* makes of the arguments."""
+
+    def apply(cmd: Command, record: object, words: list[str]) -> None:
+        setattr(record, name, [*own(record, name, list), *read(cmd, words)])
+
+    return apply
+
+
+def set_entry(name: str) -> Setter:
+    """Return the setter of an entry of a dictionary field: its key, then its value, "" without one."""
 
     def apply(_cmd: Command, record: object, words: list[str]) -> None:
-        setattr(record, name, [*own(record, name, list), *words])
+        value = words[1] if len(words) > 1 else ""
+        setattr(record, name, {**own(record, name, dict), words[0]: value})
 
     return apply
 
@@ -142,19 +195,29 @@ def timeout(text: str, default_unit: str = "s") -> int | None:
     return value if 0 <= value < 1 << 63 else None
 
 
-def replaced(base: Any, over: Any) -> Any:
-    """Return *over* if a directive has set a field of it, else *base*: the merge of a record without a merge
-    function in httpd.
+def set_in_range(name: str, low: int, high: int | None, message: str) -> Setter:
+    """Return the setter of a number (atoi) from *low* to *high* (None: any); *message* is the refusal of any
+    other, ``{name}`` and ``{word}`` in it as in `set_choice`; *name* "" stores nothing.
     """
-    return over if any(getattr(over, each.name) is not UNSET for each in fields(over)) else base
+
+    def apply(cmd: Command, record: object, words: list[str]) -> None:
+        value = atoi(words[0])
+        if value < low or (high is not None and value > high):
+            raise ConfigError(message.replace("{name}", cmd.name).replace("{word}", words[0]))
+        if name:
+            setattr(record, name, value)
+
+    return apply
 
 
-def set_in_range(name: str, low: int, high: int, message: str) -> Setter:
-    """Return the setter of a number (atoi) from *low* to *high*; *message* is the refusal of any other."""
+def set_size(name: str, low: int, message: str, high: int = LONG_MAX, *, must_end: bool = False) -> Setter:
+    """Return the setter of a number of bytes (apr_strtoff), 0 for a word without digits; *message* refuses
+    numbers out of range; *must_end*: nothing may follow the digits.
+    """
 
     def apply(_cmd: Command, record: object, words: list[str]) -> None:
-        value = atoi(words[0])
-        if not low <= value <= high:
+        value, rest, is_cut = strtol_checked(words[0])
+        if is_cut or not low <= value <= high or (must_end and rest):
             raise ConfigError(message)
         setattr(record, name, value)
 

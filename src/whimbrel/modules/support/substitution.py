@@ -54,9 +54,7 @@ class Substitution:
 
 
 def is_url(text: str) -> bool:
-    """Return True if *text* begins with a scheme and a colon; the scheme may begin with digits
-    (ap_is_url).
-    """
+    """Return True if *text* begins with a scheme, perhaps with digits first, and a colon (ap_is_url)."""
     return _URL.match(text) is not None
 
 

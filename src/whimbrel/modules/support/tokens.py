@@ -7,10 +7,7 @@ from whimbrel.http.semantics.headers import Headers
 
 
 def get_token(text: str, with_blanks: bool = False) -> tuple[str, str]:
-    """Return the next token up to a comma, a semicolon or (unless *with_blanks*) a blank, and the rest.
-
-    Quoted parts are skipped (ap_get_token).
-    """
+    """Return the token up to a comma, semicolon or (not *with_blanks*) blank, and the rest."""
     text = text.lstrip(" \t\n\v\f\r")
     at = 0
     while at < len(text) and text[at] not in ";,":
@@ -26,8 +23,6 @@ def get_token(text: str, with_blanks: bool = False) -> tuple[str, str]:
 
 
 def connection_names(fields: Headers, *, version22: bool) -> list[str]:
-    """Return the names that Connection lists (ap_proxy_clear_connection); 2.4 separates them by semicolons
-    too.
-    """
+    """Return the names that Connection lists; 2.4 separates them by semicolons too."""
     names = " ".join(fields.get_all("Connection")).replace(",", " ")
     return split(names if version22 else names.replace(";", " "))

@@ -1,7 +1,7 @@
 """mod_dialup (2.4): sends files at the speed of a modem, one step a second.
 
 httpd 2.4.71 leaves such a connection open when the file has been sent, and answers no further request on it;
-here the response ends with its last byte. Manual: mod/mod_dialup.html.
+here the response ends with its last byte.
 """
 
 from __future__ import annotations

@@ -20,6 +20,7 @@ from whimbrel.base.numbers import strtol
 from whimbrel.base.programs import may_start_programs, require_programs
 from whimbrel.directives.command import Command
 from whimbrel.directives.spec import Setter
+from whimbrel.modules.support.setters import of_main, set_value
 from whimbrel.registry.module import CompiledHook, Hook, Module, Order, Reads, Scope, Segment
 from whimbrel.registry.phases import ACCESS_CHECKER, OK, HookStatus
 from whimbrel.registry.settings import setting
@@ -56,11 +57,11 @@ class EvasiveServerConfig:
 
 
 def _number(field: str, default: int) -> Setter:
-    def apply(cmd: Command, _conf: object, words: list[str]) -> None:
-        value = strtol(words[0], 0)[0]
-        setattr(cmd.main_server(EvasiveServerConfig), field, value if value > 0 else default)
+    def read(word: str) -> int:
+        value = strtol(word, 0)[0]
+        return value if value > 0 else default
 
-    return apply
+    return of_main(EvasiveServerConfig, set_value(field, read))
 
 
 def _text(field: str) -> Setter:
@@ -126,9 +127,7 @@ class Counters:
         _COUNTER.pack_into(self._memory, at, digest, time, count)
 
     def is_exceeded(self, key: bytes, now: int, interval: int, limit: int) -> bool:
-        """Count a request; return True if more than *limit* came before it, each within *interval* of the
-        last.
-        """
+        """Count a request; return True after more than *limit*, each within *interval* of the last."""
         at, digest, is_known = self._place(key)
         if not is_known:
             _COUNTER.pack_into(self._memory, at, digest, now, 0)

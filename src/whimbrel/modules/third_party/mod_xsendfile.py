@@ -11,14 +11,15 @@ import os
 from stat import S_ISREG
 from typing import TYPE_CHECKING, Final
 
+from whimbrel.base.errors import apr_error
 from whimbrel.base.latin1 import to_bytes
 from whimbrel.base.lazy_dataclasses import dataclass
 from whimbrel.directives.command import Command
-from whimbrel.directives.spec import Setter
 from whimbrel.engine.body import FileSegment, release
 from whimbrel.engine.output.filter import FilterError, FilterType, OutputFilter, add_output_filter
 from whimbrel.http.semantics.conditional import PreconditionResult, meets_conditions
 from whimbrel.http.syntax.url import unescape
+from whimbrel.modules.support.setters import set_flag
 from whimbrel.registry.module import CompiledHook, Hook, Module, Order, Reads, Scope
 from whimbrel.registry.phases import INSERT_FILTER, OK, HookStatus
 from whimbrel.registry.settings import prepended, setting
@@ -51,13 +52,6 @@ class XSendFileServerConfig:
     paths: tuple[str, ...] = setting((), merge=prepended)
 
 
-def _flag(field: str) -> Setter:
-    def apply(_cmd: Command, conf: object, words: list[str]) -> None:
-        setattr(conf, field, words[0].lower() == "on")
-
-    return apply
-
-
 def add_path(cmd: Command, conf: XSendFileServerConfig, words: list[str]) -> None:
     """Add a path to those of the server, wherever the line stands."""
     server = cmd.server_config(XSendFileServerConfig)
@@ -66,9 +60,7 @@ def add_path(cmd: Command, conf: XSendFileServerConfig, words: list[str]) -> Non
 
 # the file -----------------------------------------------------------------------------------------
 def merged_path(root: str, name: str, *, may_go_above: bool = False) -> str | None:
-    """Return the canonical path of *name*, absolute or relative to *root*; None if it is not below *root*
-    (apr_filepath_merge with APR_FILEPATH_NOTABOVEROOT).
-    """
+    """Return *name*'s canonical path, None if it is not below *root* (apr_filepath_merge)."""
     base = [part for part in root.split("/") if part not in ("", ".")]
     parts = [] if name.startswith("/") else list(base)
     for part in name.split("/"):
@@ -146,8 +138,7 @@ class XSendFile(OutputFilter):
         try:
             handle = os.open(to_bytes(path), os.O_RDONLY | os.O_CLOEXEC | os.O_NONBLOCK | os.O_NOCTTY)
         except OSError as problem:
-            cause = f"({problem.errno}){os.strerror(problem.errno or 0)}"
-            raise self._failed(r, f"cannot open file: {path}", cause) from None
+            raise self._failed(r, f"cannot open file: {path}", apr_error(problem)) from None
         except ValueError:
             raise self._failed(r, f"cannot open file: {path}", _NOT_FOUND) from None
         is_taken = False
@@ -201,9 +192,7 @@ class XSendFile(OutputFilter):
 
 
 def _etag(r: Request, info: os.stat_result) -> str | None:
-    """Return the ETag. Of 2.4 it has the size of the file, but the time of the script, 0 for a back end:
-    mod_xsendfile replaces the former only.
-    """
+    """Return the ETag; in 2.4 the file's size, but the script's time, 0 for a back end."""
     from whimbrel.modules.http.etag import make_etag  # imports what -t does not need
 
     script = r.finfo
@@ -237,11 +226,11 @@ MODULE = Module(
     dir_config=XSendFileDirConfig,
     server_config=XSendFileServerConfig,
     dir_setters={
-        "XSendFile": _flag("is_on"),
-        "XSendFileIgnoreEtag": _flag("ignores_etag"),
-        "XSendFileIgnoreLastModified": _flag("ignores_time"),
-        "XSendFileUnescape": _flag("unescapes"),
-        "XSendFileAllowAbove": _flag("may_go_above"),
+        "XSendFile": set_flag("is_on"),
+        "XSendFileIgnoreEtag": set_flag("ignores_etag"),
+        "XSendFileIgnoreLastModified": set_flag("ignores_time"),
+        "XSendFileUnescape": set_flag("unescapes"),
+        "XSendFileAllowAbove": set_flag("may_go_above"),
     },
     server_setters={
         "XSendFilePath": add_path,

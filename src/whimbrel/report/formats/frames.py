@@ -63,7 +63,7 @@ def frame(group: list[ReportEntry], style: FrameStyle, *, is_applied: bool = Fal
     yield from _code(entry, style, gutter, is_applied)
     indent = f"{' ' * (gutter + 4)}= "
     texts = [shown(entry.advice, MAX_MESSAGE)]
-    texts += [f"decision: {shown(entry.decision, MAX_MESSAGE)}"] if entry.decision else []
+    texts += [f"to decide: {shown(entry.decision, MAX_MESSAGE)}"] if entry.decision else []
     texts += [shown(line, MAX_MESSAGE) for line in entry.evidence.splitlines()[:MAX_EVIDENCE]]
     texts += [f"included from {shown(entry.via)}"] if entry.via and len(group) == 1 else []
     texts += [_further(group)] if len(group) > 1 else []
@@ -79,7 +79,7 @@ def _header(group: list[ReportEntry], style: FrameStyle, is_applied: bool) -> st
     risk = shown(entry.effect)
     marks = [
         (_applied_mark(entry) if is_applied else entry.mark),
-        "decision" if entry.decision else "",
+        "decision" if entry.decision and not entry.needs_review else "",
     ]
     rule = " ".join(filter(None, (entry.rule, style.names.get(entry.rule, ""))))
     parts = [(shown(entry.place), "1"), (rule, ""), (risk, RISK_COLORS[entry.risk])]

@@ -6,7 +6,7 @@ from typing import Final
 
 from whimbrel.base.counts import count_noun
 from whimbrel.base.terminal_text import shown
-from whimbrel.report.decisions import answer, counts_of
+from whimbrel.report.decisions import answer_lines, counts_of
 from whimbrel.report.knowledge import text_lines
 from whimbrel.report.model import Report, ReportEntry, read_errors, title_of
 from whimbrel.upgrade.model import Risk
@@ -23,7 +23,9 @@ COMMANDS: Final = {
 def render(report: Report) -> str:
     """Return one workflow command for each entry, then the counts as lines of text."""
     lines = [_command(entry, title_of(report, entry.rule)) for entry in report.entries]
-    answers = map(shown, filter(None, (report.stop, *answer(report))))  # names of files begin no command
+    answers = map(
+        shown, filter(None, (report.stop, *answer_lines(report)))
+    )  # names of files begin no command
     return "\n".join([*lines, *answers, *report.inputs, *summary(report)]) + "\n"
 
 

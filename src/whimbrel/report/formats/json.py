@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from typing import Any
 
-from whimbrel.report.decisions import counts_as_json, decisions
+from whimbrel.report.decisions import counts_as_json, open_questions
 from whimbrel.report.knowledge import as_json
 from whimbrel.report.model import Report, ReportEntry
 
@@ -18,7 +18,13 @@ def render(report: Report) -> str:
                 "input": [*filter(None, [report.stop]), *report.inputs],
                 "stop": report.stop,
                 "to_decide": [
-                    {"rule": one.rule, "places": list(one.places)} for one in decisions(report.entries)
+                    {
+                        "rule": one.rule,
+                        "places": list(one.places),
+                        "question": one.text,
+                        "answers": list(one.answers),
+                    }
+                    for one in open_questions(report.entries)
                 ],
                 "counts": counts_as_json(report.counted),
                 "next": report.next_command,

@@ -6,8 +6,8 @@ from collections.abc import Iterator
 from typing import Final
 
 from whimbrel.base.counts import count_noun
-from whimbrel.base.terminal_text import padded, shown, wrapped
-from whimbrel.report.decisions import answer, counts_of
+from whimbrel.base.terminal_text import padded, shown, wrapped, wrapped_alike
+from whimbrel.report.decisions import answer_lines, counts_of, unread
 from whimbrel.report.formats.frames import RISK_COLORS, FrameStyle, framed
 from whimbrel.report.knowledge import text_lines
 from whimbrel.report.model import (
@@ -61,9 +61,10 @@ def render(
 
 def _answer(report: Report, style: FrameStyle) -> Iterator[str]:
     """Yield what stops 2.4, what a person must decide, and who gains or loses access."""
-    for text in filter(None, (report.stop, *answer(report))):
+    for text in filter(None, (report.stop, *answer_lines(report))):
         color = RISK_COLORS[Risk.BREAKS] if text == report.stop else ""
-        yield from (style.paint(line, color) for line in wrapped(shown(text, MAX_KNOWLEDGE), style.width))
+        lines = wrapped_alike(shown(text, MAX_KNOWLEDGE), style.width)
+        yield from (style.paint(line, color) for line in lines)
 
 
 def _following(report: Report, style: FrameStyle, next_command: str) -> list[str]:
@@ -85,9 +86,17 @@ def first_step(report: Report) -> str:
     if report.fault:
         return f"correct {report.fault}"
     review = [entry for entry in report.counted if entry.needs_review]
+    if is_waiting_for_files(report):
+        return f"put what {unread(report.counted)[0].place} names in its place"
     if not review or any(entry.is_fixable for entry in report.entries):
         return ""
     return f"look at what needs review (whimbrel explain {review[0].rule})"
+
+
+def is_waiting_for_files(report: Report) -> bool:
+    """Return True if a text about modules is not here, so that nothing but it decides more."""
+    entries = report.counted
+    return not report.is_complete and bool(unread(entries)) and not any(one.is_fixable for one in entries)
 
 
 def table(report: Report, style: FrameStyle = PLAIN) -> Iterator[str]:
@@ -115,9 +124,7 @@ def table(report: Report, style: FrameStyle = PLAIN) -> Iterator[str]:
     if report.lone:
         yield from wrapped(report.lone_counts, style.width)
     for line in text_lines(report.scope, report.directory, read_errors(report.entries)):
-        indent = " " * (len(line) - len(line.lstrip()))
-        text = shown(line.strip(), MAX_KNOWLEDGE)
-        yield from (f"{indent}{piece}" for piece in wrapped(text, style.width - len(indent)))
+        yield from wrapped_alike(shown(line, MAX_KNOWLEDGE), style.width)
 
 
 def _head(report: Report) -> str:

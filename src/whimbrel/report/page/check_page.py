@@ -6,7 +6,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import Final
 
 from whimbrel.base.counts import count_noun
-from whimbrel.report.decisions import answer, counts_of, is_to_decide
+from whimbrel.report.decisions import answer, counts_of, is_to_decide, open_question_texts
 from whimbrel.report.formats.text import first_step
 from whimbrel.report.model import EFFECT_CLASSES, Report, ReportEntry
 from whimbrel.report.page.items import groups, key_of, left_out, word_of, worst
@@ -21,7 +21,7 @@ from whimbrel.report.page.model import (
     ReportPage,
     ReportTable,
 )
-from whimbrel.report.page.texts import Anchors, number, page_text
+from whimbrel.report.page.texts import Anchors, number, page_questions, page_text
 from whimbrel.report.page.unknown import unknown_card, unknown_tables
 from whimbrel.upgrade.knowledge.scope import KnowledgeScope
 from whimbrel.upgrade.model import Risk
@@ -50,6 +50,7 @@ def check_page(report: Report) -> ReportPage:
         next_command=page_text(report.next_command),
         has_rules=True,
         answer=tuple(map(page_text, answer(report))),
+        questions=page_questions(open_question_texts(report.counted)),
     )
 
 

@@ -10,11 +10,11 @@ from typing import Final, NamedTuple
 from whimbrel.base.counts import count_noun
 from whimbrel.report.page.items import plain
 from whimbrel.report.page.model import CodeLine, Hunk
-from whimbrel.report.page.texts import number
+from whimbrel.report.page.texts import number, page_text
 
 MAX_PAIRS: Final = 20_000
 """Pairs of lines of all files of a page."""
-_HEADER: Final = re.compile(rb"@@ -(\d+)(?:,\d+)? \+(\d+)(?:,\d+)? @@")
+_HEADER: Final = re.compile(rb"@@ -(\d+)(?:,\d+)? \+(\d+)(?:,\d+)? @@ ?(.*)")
 
 
 class DiffLine(NamedTuple):
@@ -50,8 +50,8 @@ class FileHunks(NamedTuple):
 def change_of(diff: bytes) -> FileHunks:
     """Return the change that a unified diff of one file describes."""
     parts = list(_parts(diff))
-    hunks = tuple(Hunk(tuple(_pairs(part))) for part in parts)
-    lines = [line for part in parts for line in part]
+    hunks = tuple(Hunk(tuple(_pairs(part)), reason) for reason, part in parts)
+    lines = [line for _, part in parts for line in part]
     numbers: dict[str, list[int]] = {}
     for line in lines:
         if line.sign == "+":
@@ -60,9 +60,10 @@ def change_of(diff: bytes) -> FileHunks:
     return FileHunks(hunks, counts, numbers, sum(len(hunk.pairs) for hunk in hunks))
 
 
-def _parts(diff: bytes) -> Iterator[list[DiffLine]]:
-    """Yield the lines of each hunk."""
+def _parts(diff: bytes) -> Iterator[tuple[str, list[DiffLine]]]:
+    """Yield the heading and the lines of each hunk."""
     part: list[DiffLine] = []
+    reason = ""
     old = 0
     new = 0
     is_hunk = False
@@ -70,8 +71,9 @@ def _parts(diff: bytes) -> Iterator[list[DiffLine]]:
         header = _HEADER.match(line)
         if header is not None:
             if part:
-                yield part
+                yield reason, part
             part = []
+            reason = page_text(header[3].decode("latin-1"))
             old = int(header[1])
             new = int(header[2])
             is_hunk = True
@@ -81,7 +83,7 @@ def _parts(diff: bytes) -> Iterator[list[DiffLine]]:
             old += sign != "+"
             new += sign != "-"
     if part:
-        yield part
+        yield reason, part
 
 
 def _pairs(part: list[DiffLine]) -> Iterator[tuple[CodeLine | None, CodeLine | None]]:

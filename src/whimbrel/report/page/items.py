@@ -121,7 +121,9 @@ def item(
         key_of(entry.effect_class),
         word_of(entry),
         page_text(entry.message),
-        tuple(filter(None, (page_text(entry.mark), "decision" if entry.decision else ""))),
+        tuple(
+            filter(None, (page_text(entry.mark), "decision" * (bool(entry.decision) > entry.needs_review)))
+        ),
         tuple(_notes(entry)),
         code,
         sides,
@@ -152,7 +154,7 @@ def _notes(entry: ReportEntry) -> Iterator[tuple[str, str]]:
     if entry.advice:
         yield "", page_text(entry.advice)
     if entry.decision:
-        yield "Decide:", page_text(entry.decision)
+        yield "To decide:", page_text(entry.decision)
     lines = entry.evidence.splitlines()
     yield from (("", page_text(line)) for line in lines[:MAX_EVIDENCE])
     if len(lines) > MAX_EVIDENCE:

@@ -168,9 +168,12 @@ class ShownFinding:
 
 @dataclass(frozen=True, slots=True)
 class Hunk:
-    """A part of the difference of a file, with its context: pairs of lines, None where a side has none."""
+    """A part of the difference of a file, with its context: pairs of lines, None where a side has none, and
+    the rules and reasons of the change.
+    """
 
     pairs: tuple[tuple[CodeLine | None, CodeLine | None], ...]
+    reason: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -197,6 +200,7 @@ class ReportPage:
         groups_title: the heading of the findings.
         nothing: the sentence in the place of findings if there are none.
         left_out: a sentence about findings that the page does not show.
+        questions: what a person must decide: rule, place, question and answers of each.
         first: what to do before the next command, "" for nothing.
         next_command: what to run after reading.
         has_rules: the documents of the rules stand at the end.
@@ -223,3 +227,4 @@ class ReportPage:
     noun: str = "finding"
     group: str = "File"
     answer: tuple[str, ...] = ()
+    questions: tuple[tuple[str, str, str, str], ...] = ()

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Iterable
 from typing import Final
 
 from whimbrel.base.terminal_text import shown
+from whimbrel.report.questions import QuestionText
 
 MAX_MESSAGE: Final = 1200
 """Characters of a sentence."""
@@ -21,6 +23,14 @@ def page_text(text: str, limit: int = MAX_MESSAGE) -> str:
     reorder a line, and bytes that are no UTF-8 as escapes.
     """
     return without_bytes(shown(text, limit))
+
+
+def page_questions(texts: Iterable[QuestionText]) -> tuple[QuestionText, ...]:
+    """Return questions with their places and answers for a page."""
+    return tuple(
+        (page_text(rule), page_text(place), page_text(text), page_text(answers))
+        for rule, place, text, answers in texts
+    )
 
 
 def without_bytes(text: str) -> str:

@@ -13,8 +13,9 @@ from whimbrel.report.page.check_page import NOTHING_KNOWN, risk_cards
 from whimbrel.report.page.hunks import MAX_PAIRS, FileHunks, change_of
 from whimbrel.report.page.items import groups, left_out, worst
 from whimbrel.report.page.model import KEYS, SAME, UNDECIDED, Badge, Hunk, ReportPage
-from whimbrel.report.page.texts import Anchors, number, page_text
+from whimbrel.report.page.texts import Anchors, number, page_questions, page_text
 from whimbrel.report.page.unknown import unknown_tables
+from whimbrel.report.questions import QuestionText
 from whimbrel.upgrade.check.check import source_lines
 from whimbrel.upgrade.check.fixpoint import UpgradeResult
 from whimbrel.upgrade.edits.diff import display_path
@@ -29,12 +30,14 @@ def upgrade_page(
     *,
     is_written: bool,
     answer: Iterable[str] = (),
+    questions: Iterable[QuestionText] = (),
     facts: Iterable[str] = (),
     first: str = "",
     next_command: str = "",
 ) -> ReportPage:
     """Return the page of *result*; *diffs* are unified diffs by path, *answer* and *facts* sentences about
-    it, such as that of the comparison of answers, *first* what to do before *next_command*.
+    it, such as that of the comparison of answers, *questions* what is to decide, *first* what to do before
+    *next_command*.
     """
     entries = _entries(result, directory)
     shown, others = left_out(entries)
@@ -64,6 +67,7 @@ def upgrade_page(
         next_command=page_text(next_command),
         has_rules=True,
         answer=tuple(map(page_text, filter(None, answer))),
+        questions=page_questions(questions),
     )
 
 

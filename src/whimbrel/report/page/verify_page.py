@@ -22,10 +22,19 @@ from whimbrel.report.page.model import (
     ShownFinding,
 )
 from whimbrel.report.page.model import UNDECIDED as NOT_DECIDED
-from whimbrel.report.page.texts import MAX_CODE, Anchors, number, page_text
+from whimbrel.report.page.texts import MAX_CODE, Anchors, number, page_questions, page_text
 from whimbrel.report.page.unknown import unknown_card, unknown_tables
 from whimbrel.report.readiness import readiness_of_comparison
-from whimbrel.report.verification.entries import KINDS, WORDS, headline, names_of, no_start, risk_of, summary
+from whimbrel.report.verification.entries import (
+    KINDS,
+    WORDS,
+    headline,
+    names_of,
+    no_start,
+    other_facts,
+    risk_of,
+    summary,
+)
 from whimbrel.upgrade.model import Risk
 from whimbrel.verify.answer import DecidingLine
 from whimbrel.verify.verification import (
@@ -45,12 +54,14 @@ OF_VERSIONS: Final = "the versions differ in what these lines do"
 ASSUMED: Final = "no file of the configuration has this user at present"
 
 
-def verify_page(verification: VerifyResult, next_command: str = "") -> ReportPage:
-    """Return the page of *verification*; *next_command* is what to run after reading."""
+def verify_page(verification: VerifyResult, next_command: str = "", first: str = "") -> ReportPage:
+    """Return the page of *verification*; *next_command* is what to run after reading, and *first* what to do
+    before it.
+    """
     anchors = Anchors()
     shown = verification.groups[:MAX_GROUPS]
     more = len(verification.groups) - len(shown)
-    first, *rest = summary(verification)
+    verdict, *rest = summary(verification)
     answer = (
         readiness_of_comparison(verification),
         no_start(verification),
@@ -66,16 +77,18 @@ def verify_page(verification: VerifyResult, next_command: str = "") -> ReportPag
         "verify",
         "Old and new answers",
         _badge(verification),
-        page_text(first),
+        page_text(verdict),
         answer=tuple(map(page_text, filter(None, answer))),
+        questions=page_questions(verification.questions),
         facts=tuple(page_text(text) for text in rest if text not in answer),
         cards=_cards(verification),
         tables=(
             *access_table(list(access_differences(verification.groups)), places=places),
-            *unknown_tables(verification.scope, further=further),
+            *unknown_tables(other_facts(verification), further=further),
         ),
         groups=groups,
         groups_title="Differences by cause",
+        first=page_text(first),
         next_command=page_text(next_command),
         noun="cause",
         nothing="No answer differs." if verification.verdict is Verdict.SAME else "None in what was decided.",

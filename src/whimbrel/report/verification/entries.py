@@ -7,7 +7,7 @@ from typing import Final
 from whimbrel.base.counts import count_noun
 from whimbrel.report.knowledge import text_lines
 from whimbrel.report.model import Report, ReportEntry
-from whimbrel.upgrade.knowledge.scope import UnknownItem
+from whimbrel.upgrade.knowledge.scope import KnowledgeScope, UnknownItem
 from whimbrel.upgrade.model import Risk
 from whimbrel.verify.answer import DecidingLine
 from whimbrel.verify.verification import (
@@ -97,7 +97,15 @@ def no_start(verification: VerifyResult) -> str:
 
 def unknown(verification: VerifyResult) -> list[str]:
     """Return what is not known as sentences."""
-    return list(text_lines(verification.scope))
+    return list(text_lines(other_facts(verification)))
+
+
+def other_facts(verification: VerifyResult) -> KnowledgeScope:
+    """Return what is not known beside the line that `no_start` is about."""
+    scope = verification.scope
+    stop = verification.no_start
+    items = (item for item in scope.items if item.matters or not stop.endswith(f": {item.subject}"))
+    return KnowledgeScope(scope.files_read, tuple(items)) if stop else scope
 
 
 def _entry(group: DifferenceGroup, names: tuple[str, str]) -> ReportEntry:

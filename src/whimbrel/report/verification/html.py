@@ -7,6 +7,8 @@ from whimbrel.report.page.writing import write
 from whimbrel.verify.verification import VerifyResult
 
 
-def render(verification: VerifyResult, next_command: str = "") -> str:
-    """Return the page: verdict, the next command and access, then the differences by cause."""
-    return write(verify_page(verification, next_command))
+def render(verification: VerifyResult, next_command: str = "", first: str = "") -> str:
+    """Return the page: verdict, the next command and access, then the differences by cause; *first* is what
+    comes before the command.
+    """
+    return write(verify_page(verification, next_command, first))

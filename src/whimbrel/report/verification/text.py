@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Final
 
 from whimbrel.base.counts import count_noun
 from whimbrel.base.printable import printable_line
+from whimbrel.report.questions import question_lines
 from whimbrel.report.readiness import readiness_of_comparison
 from whimbrel.report.verification.access_lines import access_lines
 from whimbrel.report.verification.cause_lines import cause_lines
@@ -51,12 +52,14 @@ def render(verification: VerifyResult, *, colored: bool = False) -> str:
     first, *rest = summary(verification)
     ready = readiness_of_comparison(verification)
     access = access_sentence(verification)
+    head = verification.to_decide if verification.to_decide not in ready else ""
+    question_part = list(question_lines(verification.questions, head))
     stop = no_start(verification)
     if stop:
         console.print(printable_line(stop), style="bold red")
     if verification.groups or verification.not_decided:
         console.print(first, style=_VERDICTS[verification.verdict])
-        for line in filter(None, (ready, access)):
+        for line in filter(None, (ready, *question_part, access)):
             console.print(printable_line(line))
     for name, errors in zip(verification.names, verification.errors, strict=True):
         for error in errors:
@@ -75,6 +78,8 @@ def render(verification: VerifyResult, *, colored: bool = False) -> str:
         console.print(printable_line(f"  {line}"))
     if ready:
         console.print(printable_line(ready), style="bold")
+        for line in question_part:
+            console.print(printable_line(line))
     return out.getvalue()
 
 

@@ -20,9 +20,7 @@ MAX_LINE: Final = 8192  # bytes of an incomplete line that are held
 
 
 class EchoProtocol(asyncio.Protocol, TimedConnection):
-    """Lowest layer of a connection; it leaves the connection to the protocol of *make_other* if the
-    connection's server does not echo.
-    """
+    """Lowest layer; *make_other* takes the connection if its server does not echo."""
 
     __slots__ = (
         "_client",
@@ -127,9 +125,7 @@ class EchoProtocol(asyncio.Protocol, TimedConnection):
         self._is_draining = True
 
     def close_now(self) -> None:
-        """Close the connection."""
         self._close()
 
     def scoreboard_row(self) -> dict[str, Any]:
-        """Return the scoreboard row of the connection."""
         return connection_row(self._state, self._client, "", self._shown, self._server.name, 0)

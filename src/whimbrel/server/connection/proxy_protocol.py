@@ -259,5 +259,4 @@ class ProxyProtocolReader(asyncio.Protocol, TimedConnection):
         self._close()
 
     def scoreboard_row(self) -> dict[str, Any]:
-        """Return the scoreboard row of the connection."""
         return connection_row("R", self.connection.client_ip, "", "", "", 0)

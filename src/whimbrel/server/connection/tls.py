@@ -89,7 +89,6 @@ class Handshake(TimedConnection):
         self._layer.outer.close()
 
     def scoreboard_row(self) -> dict[str, Any]:
-        """Return the scoreboard row of the connection."""
         return connection_row("R", self._layer.connection.client_ip, "", "", "", 0)
 
 
@@ -146,7 +145,6 @@ class TlsLayer(ConnectionLayer):
         self.choice: TlsChoice | None = None
 
     def make_inner(self) -> asyncio.Protocol:
-        """Return the protocol above."""
         return self._make_inner()
 
     # protocol of the socket -----------------------------------------------------------------------

@@ -150,9 +150,7 @@ class CachedResponder:
         return True
 
     def _reply_ready(self, cached: CachedResponse, head: SplitHead) -> None:
-        """Answer one request with an entry that is ready in this tick; the same as `_reply`, with fewer
-        decisions.
-        """
+        """Answer one request with an entry that is ready in this tick: `_reply` with fewer decisions."""
         session = self.session
         service = session.service
         connection = session.connection
@@ -209,9 +207,7 @@ class CachedResponder:
         return True
 
     def _send_file(self, hit: Hit, handle: int, closed: int) -> None:
-        """Send a response with a file to the end; *handle* is its descriptor, unless there is another number
-        of *closed* ones.
-        """
+        """Send a response with a file to the end; *handle* is its descriptor, or a *closed* one's."""
         session = self.session
         service = session.service
         connection = session.connection
@@ -245,9 +241,7 @@ class CachedResponder:
             service.loop.call_soon(session.process)
 
     def _send_rest_of_file(self, hit: Hit, handle: int, fields: bytes, count: int) -> None:
-        """Send a response with a file, of whose *fields* and file *count* bytes were sent; without a
-        descriptor for the rest the connection is aborted.
-        """
+        """Send a file's rest, *count* bytes being sent; without a descriptor abort the connection."""
         session = self.session
         sender = self.sender
         session.change(BEGIN)

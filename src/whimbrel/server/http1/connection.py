@@ -23,7 +23,8 @@ from whimbrel.engine.coroutines import drive
 from whimbrel.engine.response import Response
 from whimbrel.engine.runtime import ScoreboardRow
 from whimbrel.http.http2.protocol import PREFACE
-from whimbrel.http.syntax.head import Head, InputState
+from whimbrel.http.syntax.head import Head
+from whimbrel.http.syntax.line_reader import InputState
 from whimbrel.server.connection.addresses import client_connection
 from whimbrel.server.http1.cached_responses import CachedResponder
 from whimbrel.server.http1.input import MAX_AHEAD, Input, unreadable

@@ -12,8 +12,8 @@ from typing import TYPE_CHECKING, Final
 from whimbrel.engine.input.body import EARLY_BODY_NOTE, RequestBody, invalid_length_body
 from whimbrel.engine.output.headers import final_request
 from whimbrel.http.http1.chunked import BodyError, ChunkedBody, LengthBody
-from whimbrel.http.syntax.head import Head, HeadReader, InputState, read_complete
-from whimbrel.http.syntax.line_reader import LogMessage
+from whimbrel.http.syntax.head import Head, HeadReader, read_complete
+from whimbrel.http.syntax.line_reader import InputState, LogMessage
 from whimbrel.server.http1.state import BUSY, DISCARD, READY
 from whimbrel.server.worker.read_timeout import ReadDeadline, start
 from whimbrel.server.worker.state import FOREVER
@@ -100,9 +100,7 @@ class Input:
                 self.session.service.loop.call_later(RESET_CHECK, self._check_reset)
 
     def _check_reset(self) -> None:
-        """End the connection if the client has reset it, which the loop does not report while reading is
-        paused.
-        """
+        """End the connection if the client has reset it: the loop reports nothing in a pause."""
         transport = self.session.sender.transport
         if self.is_reading or transport.is_closing():
             self._has_reset_check = False
@@ -143,9 +141,7 @@ class Input:
 
     # heads --------------------------------------------------------------------------------------
     def read_head(self, ending: InputState = InputState.OPEN) -> Head | None:
-        """Return the head at the front of the buffer; None if it is incomplete, or has no answer at the end
-        of the input.
-        """
+        """Return the head at the buffer's front; None if it is incomplete or has no answer at the end."""
         data = self.buffer
         listener = self.session.listener
         head = None
@@ -206,9 +202,7 @@ class Input:
         return body
 
     def _serve_reader(self) -> None:
-        """Receive the request body, which a handler reads; one of an ErrorDocument finds it empty while the
-        client awaits 100 Continue.
-        """
+        """Receive the body for a handler; an ErrorDocument's is empty while 100 Continue is due."""
         session = self.session
         if self._is_held:
             if session.head is not None and session.head.expect_continue:
@@ -236,9 +230,7 @@ class Input:
         self.release_body()
 
     def feed(self) -> None:
-        """Pass the buffered bytes to the body, or drop them if it has no reader.  They are the last ones if
-        the client has closed its side.
-        """
+        """Pass the bytes to the body, or drop them without a reader; last ones if the client closed."""
         if self.buffer and self.parser is not None and self.body is not None:
             self._feed_buffered(self.parser, self.body)
         if self.is_ended and self.parser is not None:

@@ -37,16 +37,12 @@ class Relayer:
         self.table = RelayTable(HeadShapes())
 
     def relay(self, data: bytes) -> bool:
-        """Send the request whose head is *data* to its back end, if these bytes came before; return False if
-        that is not possible.
-        """
+        """Relay the request whose head is *data* if these bytes came before; False if impossible."""
         hit = self.table.by_head.get(data)
         return hit is not None and self._send(hit)
 
     def relay_filled(self, data: bytes) -> bool:
-        """Send the request whose head is *data* to its back end, if one with the same relevant fields came
-        before; return False if that is not possible.
-        """
+        """Relay the request if one with the same relevant fields came before; False if impossible."""
         table = self.table
         hit = table.find(self.connection, data, self.session.listener.limits)
         return hit is not None and self._send(hit)
@@ -68,7 +64,6 @@ class Relayer:
         return True
 
     def gather(self, connection: DeferredWriter) -> None:
-        """See RelayClient."""
         self.session.service.gathering.append(connection)
 
     def finish_relay(self, exchange: RelayExchange, response: bytes) -> None:

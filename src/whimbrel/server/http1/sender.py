@@ -153,9 +153,7 @@ class Sender:
                 transport.writelines((head, body))
 
     def send_rest(self, response: Response, head: bytes, already: int = 0) -> None:
-        """Send a response with files, of which *already* bytes were sent, when the transport's buffer is
-        empty.
-        """
+        """Send a response with files, *already* bytes of it sent, when the buffer is empty."""
         self.session.deadline = FOREVER
         if self.open_socket() is None and not self.transport.is_closing():
             self._begin_stream(response, head)
@@ -195,9 +193,7 @@ class Sender:
         at_once = False
 
     def open_socket(self) -> socket.socket | None:
-        """Return a duplicate of the connection's socket; None if it is closed, if a layer hides it, or if the
-        process has no descriptor left.
-        """
+        """Return a copy of the socket; None if closed, hidden by a layer, or no descriptor is left."""
         if self._out is None and not self.transport.is_closing():
             original = self.transport.get_extra_info("socket")
             if original is not None:
@@ -216,9 +212,7 @@ class Sender:
             cancel(session.task, session.service.loop)
 
     def stream(self, response: Response) -> None:
-        """Send a response whose one source waits for a back end alone: it needs no task, and what arrives is
-        written in the stack of its arrival.
-        """
+        """Send a response whose one source awaits a back end: without a task, written on arrival."""
         session = self.session
         session.deadline = FOREVER
         service = session.service
@@ -233,9 +227,7 @@ class Sender:
             self.session.service.report(problem)
 
     async def _stream(self, response: Response, head: bytes) -> None:
-        """Send a response body as it is produced; a failure closes the connection, so the client detects
-        truncation.
-        """
+        """Send a body as it is produced; a failure closes the connection: the client sees it."""
         session = self.session
         chunked = response.framing is Framing.CHUNKED
         count = 0

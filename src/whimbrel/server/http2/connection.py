@@ -33,7 +33,6 @@ from whimbrel.http.http2.hpack import MAX_SENT_LIST, FieldBlock
 from whimbrel.http.http2.protocol import (
     ConnectionFault,
     ErrorCode,
-    LogMessage,
     MalformedRequest,
     check_trailers,
     client_settings,
@@ -42,6 +41,7 @@ from whimbrel.http.http2.protocol import (
 )
 from whimbrel.http.http2.websocket import KEY, is_extended_connect, read_extended
 from whimbrel.http.syntax.head import Head
+from whimbrel.http.syntax.line_reader import LogMessage
 from whimbrel.server.http2.cached_responses import CachedResponder
 from whimbrel.server.http2.push import Pusher
 from whimbrel.server.http2.security import is_suitable
@@ -434,10 +434,7 @@ class Http2Connection(asyncio.Protocol, TimedConnection):
         self.flush()
 
     def _adapt_pending(self) -> None:
-        """Adapt the limit of running handlers when one has ended.
-
-        Responses are in memory before the client takes them, so a client that does not read gets few.
-        """
+        """Adapt the limit of running handlers when one ends: a client that does not read gets few."""
         self.pending -= 1
         self.max_pending = (
             FIRST_PENDING if self.held else min(2 * self.max_pending, self.settings.max_streams)
@@ -606,9 +603,7 @@ class Http2Connection(asyncio.Protocol, TimedConnection):
             self.close(text=b"timeout")
 
     def drain(self) -> None:
-        """Refuse further streams and close after the last one; the client repeats later ones elsewhere (RFC
-        9113, 6.8).
-        """
+        """Refuse further streams, close after the last; the client repeats them (RFC 9113, 6.8)."""
         if not self.leaving and not self.ended:
             self.leaving = True
             if self.is_busy:
@@ -624,7 +619,6 @@ class Http2Connection(asyncio.Protocol, TimedConnection):
             self.transport.close()
 
     def scoreboard_row(self) -> dict[str, Any]:
-        """Return the scoreboard row of this connection."""
         last = next(reversed(self.streams.values()), None)
         head = last.head if last is not None else None
         if self.running:

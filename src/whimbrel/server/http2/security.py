@@ -13,9 +13,7 @@ _AEAD: Final = ("GCM", "CHACHA20", "CCM")
 
 
 def is_suitable(tls: TlsSession | None) -> bool:
-    """Return True if a connection may have HTTP/2: it has no TLS, or a cipher that authenticates, with an
-    ephemeral key exchange.
-    """
+    """Return True if it may have HTTP/2: no TLS, or a cipher with authentication and ephemeral keys."""
     if tls is None:
         return True
     if tls.version in _OLD:

@@ -143,9 +143,7 @@ class Sender:
         return self.wire.encoder.encode([*self._fields(stream, response), *more])
 
     def _fields(self, stream: Stream, response: Response) -> list[RawField]:
-        """Return the fields of *response*; Date and Server are first where the request's head was refused, as
-        in httpd.
-        """
+        """Return *response*'s fields; Date and Server first for a refused head, as in httpd."""
         date = self.session.service.date_of(response.received_at)
         fields = [*answer_fields(response.head_prefix, response.date or date, response.head_suffix)]
         if stream.head.error is not None:
@@ -178,9 +176,7 @@ class Sender:
         self.wire.send_data(stream, data, end=end, padding=padding)
 
     async def _rest(self, stream: Stream, response: Response, count: int) -> None:
-        """Send the rest of a response; reset the stream after a failure, so that the client detects the
-        truncation.
-        """
+        """Send the rest of a response; a failure resets the stream, so the client detects it."""
         session = self.session
         source = JoinedSource(response.parts)
         try:

@@ -15,14 +15,14 @@ from collections.abc import Callable, Iterable
 from typing import Final
 
 from whimbrel.base.dialect import Dialect
-from whimbrel.base.errors import StartError
+from whimbrel.base.errors import StartError, apr_error
 from whimbrel.base.latin1 import to_bytes
 from whimbrel.base.lazy_re import compile
 from whimbrel.base.numbers import upper
 from whimbrel.config.model import LogSink
 from whimbrel.engine.log.error_log_line import LEVELS
 from whimbrel.server.logs.piped_logs import PipedLog
-from whimbrel.server.master.messages import apr_error, complain, logs_not_opened, with_code
+from whimbrel.server.master.messages import complain, logs_not_opened, with_code
 
 ATOMIC: Final = 4096  # PIPE_BUF: the unit of atomic writes to a pipe, and httpd's buffer under BufferedLogs
 # bytes that wait for a full disk or a slow program; then lines are dropped (disk) or the worker waits
@@ -58,10 +58,7 @@ class LogFile:
         return sum(map(len, self._lines))
 
     def flush(self, *, everything: bool = True) -> None:
-        """Write the lines that are due; never raise.
-
-        Lines that cannot be written stay (`blocked`) until a call with *everything*, or until too much waits.
-        """
+        """Write the due lines, never raise; `blocked` ones stay until *everything* or too many."""
         if not self._lines or (
             not everything
             and (self._size < ATOMIC if self.hold else self.blocked and self._size < MAX_WAITING)
@@ -98,10 +95,7 @@ class LogFile:
         return []
 
     def _take_back(self, written: bytes, data: bytes) -> int:
-        """Remove the beginning of a line that a full disk has cut; return its bytes.
-
-        The lines of other workers would follow it.
-        """
+        """Remove and return the beginning of a line that a full disk cut; other workers' follow."""
         size = len(written) - written.rfind(b"\n") - 1
         if len(written) == len(data) or not size:
             return 0
@@ -275,9 +269,7 @@ class Logs:
         soon: Callable[[Callable[[], None]], object],
         later: Callable[[float, Callable[[], None]], object] | None = None,
     ) -> None:
-        """Collect lines from now on; *soon* calls a function at the end of the tick, *later* after some
-        seconds.
-        """
+        """Collect lines; *soon* calls a function at the end of the tick, *later* some seconds on."""
         self._soon = soon
         self._later = later
 
@@ -298,9 +290,7 @@ class Logs:
             self._due.append(output)
 
     def appender(self, sink: LogSink) -> Callable[[bytes], None]:
-        """Return a fast `write` of complete lines to an open log, for ticks in which the log was written
-        before.
-        """
+        """Return a fast `write` of whole lines to an open log, for ticks that already wrote it."""
         known = self._by_id.get(id(sink))
         return (known[1] if known is not None else self._find(sink)).add
 

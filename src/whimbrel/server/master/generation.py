@@ -50,9 +50,7 @@ class Generation:
     scan_period: float = field(init=False)
 
     def __post_init__(self) -> None:
-        """Compute what needs all servers once: workers share these pages as long as they leave them
-        unchanged.
-        """
+        """Compute what needs all servers once: workers share pages that they do not change."""
         self.scan_period = scan_period(self.configuration)
         if self.configuration.hosts is not None:
             for port in {port for _address, port in self.sockets}:
@@ -80,7 +78,6 @@ class Generation:
             self.logs.program_ended(pid)
 
     def fork(self, work: Callable[[], None], keep: Iterable[int], *, as_root: bool = False) -> int:
-        """See ProgramHost.fork."""
         from whimbrel.server.master.program_host import fork_program  # few configurations need it
 
         return fork_program(self, _stay_root if as_root else self.become_user, work, keep)

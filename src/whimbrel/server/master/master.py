@@ -19,7 +19,7 @@ import traceback
 from collections.abc import Callable
 from types import CodeType
 
-from whimbrel.base.errors import ConfigError, PostConfigError, StartError
+from whimbrel.base.errors import ConfigError, PostConfigError, StartError, apr_error
 from whimbrel.base.latin1 import to_bytes
 from whimbrel.base.lazy_dataclasses import dataclass, replace
 from whimbrel.catalogue.log_sources import source_of
@@ -34,7 +34,7 @@ from whimbrel.http.semantics.dates import error_log_time
 from whimbrel.server.logs.logs import Logs
 from whimbrel.server.master import pidfile, privileges, single_process, sockets, systemd
 from whimbrel.server.master.generation import Generation
-from whimbrel.server.master.messages import apr_error, complain
+from whimbrel.server.master.messages import complain
 from whimbrel.server.master.preload import import_everything
 from whimbrel.server.master.segments import SegmentStore
 from whimbrel.server.master.worker_pool import FATAL_SIGNALS, QUICK_DEATH, SIGNALS, FatalChild, WorkerPool
@@ -87,10 +87,7 @@ class Master:
 
     # starting ---------------------------------------------------------------------------------
     def prepare(self, configuration: Configuration, *, serves: bool = True) -> None:
-        """Do everything that may fail before the server detaches; raise StartError.
-
-        Without *serves* only the logs are opened.
-        """
+        """Do all that may fail before the server detaches; raise StartError. No *serves*: logs only."""
         spec = configuration.spec
         if serves:
             privileges.check(spec, configuration.dialect)
@@ -228,10 +225,7 @@ class Master:
         return single_process.serve(self.generation) if self.options.single else self._main_loop()
 
     def _pid_file(self, *, warns: bool) -> bytes | None:
-        """Prepare the PidFile; return None after a failure, which is logged.
-
-        *warns*: this is the start, at which a file is that of another server.
-        """
+        """Prepare the PidFile; None (logged) on failure. *warns*: a file is another server's."""
         generation = self.generation
         path = generation.spec.pid_file
         self._pid_path = path
@@ -298,9 +292,7 @@ class Master:
             self._pending_signals.append(number)
 
     def _import(self) -> None:
-        """Import everything that workers may import later: they may lack descriptors or rights, or be in a
-        chroot.
-        """
+        """Import what workers may import later: they may lack descriptors, rights, or files."""
         import_everything(self.generation.configuration, self._imported)
         source_of("core", "", "")
 
@@ -361,9 +353,7 @@ class Master:
         self.generation.log("crit", "".join(traceback.format_exception(problem)).rstrip("\n"))
 
     def _most_urgent(self) -> int:
-        """Return the most urgent of the pending signals and drop the others, so a stream of restarts cannot
-        block the loop.
-        """
+        """Return the most urgent pending signal, drop the others: restarts cannot block the loop."""
         pending, self._pending_signals = set(self._pending_signals), []
         return next((number for number in _URGENCY if number in pending), pending.pop())
 

@@ -11,12 +11,6 @@ from whimbrel.base.lazy_dataclasses import dataclass
 from whimbrel.base.static_typing import Final
 
 
-def apr_error(problem: OSError) -> str:
-    """Format an error in APR's form, ``(2)No such file or directory``."""
-    number = problem.errno or 0
-    return f"({number}){os.strerror(number)}"
-
-
 def with_code(dialect: Dialect, code: str, text: str, why: str = "") -> str:
     """Format a line of start-up: cause, message number if the dialect has numbers, text."""
     head = f"{why}: " if why else ""

@@ -73,10 +73,7 @@ def publish(path: str, temporary: bytes) -> None:
 
 
 def remove(path: str, number: int) -> bool:
-    """Remove the file; return False if it holds another number than *number* and is another server's.
-
-    Raises OSError.
-    """
+    """Remove the file; False if its number is not *number* but another server's. Raises OSError."""
     try:
         if read(path) not in (number, None):
             return False

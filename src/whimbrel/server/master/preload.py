@@ -56,10 +56,7 @@ _IMPORT_NAME: Final = opmap["IMPORT_NAME"]
 
 
 def import_everything(configuration: Configuration, done: set[CodeType] | None = None) -> None:
-    """Import the modules that workers may need under *configuration*.
-
-    *done* holds the code that was searched before; it grows.
-    """
+    """Import what workers may need under *configuration*; *done*: code searched before, grows."""
     for name in STDLIB_LAZY:
         import_module(name)
     for module in configuration.modules.modules:

@@ -11,22 +11,20 @@ from collections.abc import Callable
 
 from whimbrel.base.accounts import group_named, user_numbered
 from whimbrel.base.dialect import Dialect
-from whimbrel.base.errors import StartError
+from whimbrel.base.errors import StartError, apr_error
 from whimbrel.base.latin1 import to_bytes, to_system
 from whimbrel.base.numbers import atoi
 from whimbrel.base.static_typing import Final
 from whimbrel.config.model import ServerSpec
 from whimbrel.config.mpm_config import user_id
-from whimbrel.server.master.messages import apr_error, with_code
+from whimbrel.server.master.messages import with_code
 
 DESCRIPTORS: Final = 65536
 UNKNOWN: Final = 0xFFFFFFFF  # unsigned ID of an unknown user or group
 
 
 def raise_limits() -> None:
-    """Raise the limit of descriptors, up to `DESCRIPTORS`: a worker holds all of its connections in one
-    process.
-    """
+    """Raise the limit of descriptors to `DESCRIPTORS`: a worker holds all its connections."""
     import resource  # imported late: clients may connect before this
 
     soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
@@ -87,9 +85,7 @@ def drop(spec: ServerSpec) -> None:
 
 
 def _group_id(name: str) -> int:
-    """Return the ID of a group name or ``#number``, unsigned as gid_t; UNKNOWN for "", the default, which
-    setgid(2) refuses.
-    """
+    """Return the ID of a group or ``#number``, as gid_t; UNKNOWN for "", which setgid(2) refuses."""
     if name.startswith("#"):
         return atoi(name[1:]) & UNKNOWN
     try:

@@ -15,9 +15,7 @@ class SegmentStore:
         self._segments: dict[Segment, mmap] = {}
 
     def open(self, configuration: Configuration) -> dict[str, mmap]:
-        """Return the segments of *configuration* by name; those that it shares with its predecessor keep
-        their contents.
-        """
+        """Return *configuration*'s segments by name; those its predecessor has keep their contents."""
         wanted = [
             segment
             for module in configuration.modules.modules

@@ -10,10 +10,10 @@ import _socket
 from collections.abc import Iterable, Mapping
 
 from whimbrel.base.dialect import Dialect
-from whimbrel.base.errors import NotBound, StartError
+from whimbrel.base.errors import NotBound, StartError, apr_error
 from whimbrel.base.static_typing import TYPE_CHECKING
 from whimbrel.config.model import Listener
-from whimbrel.server.master.messages import apr_error, with_code
+from whimbrel.server.master.messages import with_code
 
 if TYPE_CHECKING:
     import socket
@@ -24,10 +24,7 @@ Key = tuple[str, int]
 def bind_all(
     listeners: Iterable[Listener], cached: Mapping[Key, _socket.socket], backlog: int, dialect: Dialect
 ) -> dict[Key, _socket.socket]:
-    """Return the sockets for *listeners*, reusing those of *cached*.
-
-    Raises StartError with httpd's messages after it has closed the sockets that it bound.
-    """
+    """Return *listeners*' sockets, *cached* ones reused; StartError, after closing the new ones."""
     out: dict[Key, _socket.socket] = {}
     try:
         for listener in listeners:

@@ -24,9 +24,7 @@ PROCESSING: Final = "Processing requests..."
 
 
 class Notifier:
-    """Notifies the service manager of *environment*; *active* is False without mod_systemd or without a
-    manager.
-    """
+    """Notifies the service manager; *active*: with mod_systemd and a manager in *environment*."""
 
     def __init__(self, environment: Mapping[str, str]) -> None:
         self._address = environment.get("NOTIFY_SOCKET", "")

@@ -15,9 +15,9 @@ import time
 import traceback
 from typing import Final
 
+from whimbrel.base.errors import apr_error
 from whimbrel.base.lazy_dataclasses import dataclass
 from whimbrel.server.master.generation import Generation
-from whimbrel.server.master.messages import apr_error
 from whimbrel.server.worker.scoreboard import SharedScoreboard
 from whimbrel.server.worker.scoreboard_text import ScoreboardError
 from whimbrel.server.worker.worker import BUSY, FATAL, GRACEFUL_STOP, HEARTBEAT, RETIRE, SICK, worker_main
@@ -126,9 +126,7 @@ class WorkerPool:
         return True
 
     def _make_room(self, generation: Generation) -> None:
-        """Stop the oldest worker if all slots are taken by workers of earlier generations; its responses get
-        a moment.
-        """
+        """Stop the oldest worker if earlier generations hold all slots; it gets a moment."""
         code, text = generation.words.full
         generation.log("error", text, code=code, module=generation.words.module)
         oldest = min(self.running.values(), key=lambda child: (child.generation, child.born))
@@ -216,9 +214,7 @@ class WorkerPool:
                     pass
 
     def terminate(self, generation: Generation, number: int = signal.SIGTERM) -> None:
-        """Signal all workers to end (TERM; HUP for a restart) and wait for them; kill those that do not
-        end.
-        """
+        """Signal all workers (TERM; HUP for a restart) and wait; kill those that do not end."""
         self.signal_all(number)
         self.wait(generation, KILL_AFTER)
         for child in self.running.values():
@@ -237,9 +233,7 @@ class WorkerPool:
         self.running.clear()
 
     def wait(self, generation: Generation, seconds: float, signalled: list[int] | None = None) -> None:
-        """Wait up to *seconds* until all workers have ended, and only while *signalled* holds no immediate
-        stop.
-        """
+        """Wait up to *seconds* for the end of all workers, while no immediate stop is *signalled*."""
         end = time.monotonic() + seconds
         while (
             self.running
@@ -254,9 +248,7 @@ class WorkerPool:
 
     # messages ---------------------------------------------------------------------------------
     def listen(self, seconds: float | None) -> int:
-        """Wait up to *seconds* for a signal or a message and read it; return the number of workers that are
-        too busy.
-        """
+        """Wait up to *seconds* for a signal or message; return the number of too busy workers."""
         poller = select.poll()  # select(2) fails on descriptors from 1024 on
         poller.register(self.wake, select.POLLIN)
         children = {child.control: child for child in self.running.values() if child.control >= 0}

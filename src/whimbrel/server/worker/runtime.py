@@ -79,34 +79,25 @@ class ServerRuntime:
         self.after_fork()
 
     def after_fork(self, slot: int = 0) -> None:
-        """Set the process and thread IDs and the worker's *slot*; called in each process that uses the
-        runtime.
-        """
+        """Set process and thread IDs and *slot*; called in each process that uses the runtime."""
         self.slot = slot
         self._connector = None
         self.pid = os.getpid()
         self.tid = threading.get_native_id()
 
     async def in_thread(self, work: Callable[[], T]) -> T:
-        """Run blocking *work* in a thread.
-
-        A cancellation is raised after its end, so that nothing else uses what the work uses.
-        """
+        """Run *work* in a thread; a cancellation waits for its end, as nothing else may use its things."""
         if self._pool is None:
             self._pool = ThreadPoolExecutor(self._threads, thread_name_prefix="work")
         return await _run(self._pool, work)
 
     async def check_password(self, check: PasswordCheck, password: str, stored: str) -> bool:
-        """See Runtime.check_password."""
         return await self.in_thread(lambda: check(password, stored))
 
     async def in_script_thread(
         self, work: Callable[[], T], abandon: Callable[[], object], *, is_input: bool = False
     ) -> T:
-        """See Runtime.in_script_thread.
-
-        A cancellation is raised after the end of *work*. Work that has no thread yet is not begun.
-        """
+        """See Runtime.in_script_thread; *work* without a thread is not begun after a cancellation."""
         threads = self._scripts.get(is_input)
         if threads is None:
             from whimbrel.server.worker.daemon_threads import DaemonThreads  # few servers have scripts
@@ -210,11 +201,9 @@ class ServerRuntime:
         return try_lock(self._locks.fileno(), 1, zlib.crc32(name.encode()))
 
     def segment(self, name: str) -> mmap:
-        """See Runtime.segment."""
         return self.segments[name]
 
     def program(self, name: str) -> Any:
-        """See Runtime.program."""
         return self.programs.get(name)
 
 

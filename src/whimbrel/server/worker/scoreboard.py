@@ -45,10 +45,7 @@ _SERIALS: Final = (1 << 64) - 1
 def connection_row(
     state: str, client: str, protocol: str, request: str, vhost: str, served: int, *, tail: bool = False
 ) -> ScoreboardRow:
-    """Return the row of one connection, with texts cut to httpd's sizes.
-
-    *tail* shows the end of a long request (SeeRequestTail).
-    """
+    """Return a connection's row in httpd's sizes; *tail*: the end of a long request (SeeRequestTail)."""
     return ScoreboardRow(
         {
             "state": state,

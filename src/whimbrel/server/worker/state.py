@@ -19,7 +19,8 @@ from whimbrel.engine.cache.fd_cache import FdCache
 from whimbrel.engine.engine import Engine
 from whimbrel.engine.parser_limits import head_limits, head_rules
 from whimbrel.http.semantics.dates import format_http
-from whimbrel.http.syntax.head import HeaderBlockCache, HeadLimits, ParserOptions
+from whimbrel.http.syntax.head import HeaderBlockCache
+from whimbrel.http.syntax.line_reader import HeadLimits, ParserOptions
 
 if TYPE_CHECKING:
     from whimbrel.engine.relay.relay import DeferredWriter
@@ -229,9 +230,7 @@ class WorkerState:
             self.loop.call_soon(work)
 
     def write_gathered(self) -> None:
-        """Write the responses that were gathered in this tick; a connection that cannot be written is
-        reported.
-        """
+        """Write this tick's gathered responses; a connection that cannot be written is reported."""
         gathering, self.gathering = self.gathering, []
         for connection in gathering:
             try:
@@ -270,9 +269,7 @@ class WorkerState:
 
     # ticks --------------------------------------------------------------------------------------
     def takes_more(self) -> bool:
-        """Return True if a connection may answer one more pipelined request in this tick; else it calls
-        `postpone`.
-        """
+        """Return True if one more pipelined request may be answered in this tick; else it postpones."""
         if not self.in_tick:
             self.begin_tick()
         self._more -= 1
@@ -285,10 +282,7 @@ class WorkerState:
         return monotonic() < self._round_end
 
     def postpone(self, connection: Postponed) -> None:
-        """Resume *connection* in a later tick, after the others that wait.
-
-        Each tick resumes one connection at least, and others for `round` seconds.
-        """
+        """Resume *connection* in a later tick: one at least, others for `round` seconds."""
         self._postponed.append(connection)
         if len(self._postponed) == 1:
             self.loop.call_soon(self._resume)

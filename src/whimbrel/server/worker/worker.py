@@ -22,12 +22,12 @@ from typing import Any, Final
 
 import uvloop
 
+from whimbrel.base.errors import apr_error
 from whimbrel.base.machine_failures import cause_of, place_of
 from whimbrel.engine.body import Aborted
 from whimbrel.server.connection.stack import protocol_factory
 from whimbrel.server.master import messages
 from whimbrel.server.master.generation import Generation
-from whimbrel.server.master.messages import apr_error
 from whimbrel.server.worker.memory import MemoryWatch
 from whimbrel.server.worker.scoreboard import Scoreboard
 from whimbrel.server.worker.scoreboard_text import MAX_IDLE, MAX_LETTERS
@@ -161,17 +161,13 @@ class Worker:
         self.loop.call_later(ACCEPT_GRACE, self._empty)
 
     def _end_without_memory(self) -> None:
-        """End, and let another worker take this one's place: a connection may have lost bytes for which its
-        client would wait.
-        """
+        """End, and let another worker take the place: a connection may have lost bytes."""
         if self.control >= 0 and not self.service.draining:
             self._send(RETIRE)
             self.stop()
 
     def stop(self, grace: float = IDLE_GRACE, longest: float = STOP_GRACE) -> None:
-        """Stop accepting, close idle connections after *grace* seconds, and give pending responses *longest*
-        seconds.
-        """
+        """Stop accepting; idle connections have *grace* seconds, pending responses *longest*."""
         self._close_servers()
         self.service.drain()
         self.loop.call_later(grace, self._close_idle)
@@ -241,9 +237,7 @@ class Worker:
             self._memory.check()
 
     def _check_descriptors(self) -> None:
-        """Log, once per shortage, that descriptors are exhausted: the event loop closes connections silently
-        then.
-        """
+        """Log, once per shortage, that descriptors are exhausted: the loop closes connections then."""
         try:
             os.close(os.dup(2))
             self._full = False
@@ -324,10 +318,7 @@ class Worker:
             self._report(problem)
 
     def _report(self, problem: BaseException) -> None:
-        """Log an internal error with its traceback, and a failure of the machine with its place.
-
-        The reason of an aborted body is logged already.
-        """
+        """Log an internal error with traceback, the machine's with its place; not an aborted body."""
         if isinstance(problem, Aborted):
             return
         if cause := cause_of(problem):

@@ -35,7 +35,6 @@ from whimbrel.upgrade.access_control.sections import (
     Inventory,
     find_sections,
     to_access_lines,
-    to_access_lines_24,
 )
 from whimbrel.upgrade.access_control.shared_lines import disagreeing
 from whimbrel.upgrade.access_control.solver import FailingChain, SectionPlan, Solver
@@ -460,7 +459,7 @@ def _analyze(
         _readable(tree),
         area=area,
         written={
-            unit: to_access_lines_24(variants.base[unit].lines_24)
+            unit: variants.base[unit].access_lines_24
             for unit in variants.units
             if variants.base[unit] in both
         },

@@ -3,7 +3,7 @@ comments."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from difflib import SequenceMatcher
 from functools import lru_cache
 from typing import Final
@@ -48,6 +48,7 @@ _NAMES: Final = {
     "ifdefine": "IfDefine",
     "ifmodule": "IfModule",
 }
+_LIMITS: Final = ("<limit", "<limitexcept")
 _MODULE_24: Final = "mod_authz_core.c"
 _MODULE_22: Final = "!mod_authz_core.c"
 
@@ -69,13 +70,31 @@ def section_edits(
         for statement in section.lines
         if statement.name.removeprefix("<") in CONTROL | removed_names
     ]
-    control = list(_with_head(current, replacement.control))
+    control = list(_with_head(current, _in_order(current, replacement.control)))
     wanted = [*_hoisted(current, unchanged_lines, replacement.control), *control]
     repeats = tuple(repeated(section, repeat, also_22=also_22) for repeat in replacement.repeats)
     if also_22:
         return (*(guarded(section, current, wanted) if _changed(current, wanted) else ()), *repeats)
     cases = tuple(_case(section, case) for case in replacement.cases)
     return (*differences(section, current, wanted), *repeats, *cases)
+
+
+def _in_order(current: Iterable[Statement], control: Lines) -> Lines:
+    """Return the lines with their methods in the order in which the text names them."""
+    words = [word for line in current if line.name in _LIMITS for word in line.args.split()]
+    order = {word: at for at, word in reversed(list(enumerate(words)))}
+    return tuple(_ordered(line, order) for line in control) if order else control
+
+
+def _ordered(line: AccessLine, order: Mapping[str, int]) -> AccessLine:
+    children = tuple(_ordered(child, order) for child in line.children)
+    before, kind, methods = line.args.rpartition("method ")
+    if line.name in ("limit", "limitexcept"):
+        methods = line.args
+    elif line.name != "require" or not kind or before not in ("", "not "):
+        return replace(line, children=children)
+    ordered = sorted(methods.split(), key=lambda word: order.get(word, len(order)))
+    return replace(line, args=f"{before}{kind}{' '.join(ordered)}", children=children)
 
 
 def _with_head(current: Iterable[Statement], control: Lines) -> Iterator[AccessLine]:

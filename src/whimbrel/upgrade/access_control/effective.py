@@ -106,7 +106,7 @@ def flatten_directives(
             yield EffectiveDirective(line.name, line.args, methods)
 
 
-_LIMITS: Final = {"limit": "Limit", "limitexcept": "LimitExcept"}
+LIMITS: Final = {"limit": "Limit", "limitexcept": "LimitExcept"}
 
 
 def idle_limits(lines: Iterable[AccessLine], control: Iterable[AccessLine]) -> list[tuple[str, AccessLine]]:
@@ -116,10 +116,10 @@ def idle_limits(lines: Iterable[AccessLine], control: Iterable[AccessLine]) -> l
     asks = (
         line.methods != ALL_METHODS or "method" in line.args.lower() for line in flatten_directives(control)
     )
-    limits = [line for line in lines if line.name in _LIMITS]
+    limits = [line for line in lines if line.name in LIMITS]
     if not limits or any(asks):
         return []
-    return [(f"<{_LIMITS[line.name]} {line.args.strip()}>", line) for line in limits]
+    return [(f"<{LIMITS[line.name]} {line.args.strip()}>", line) for line in limits]
 
 
 def has_directive(lines: Iterable[AccessLine], names: Iterable[str]) -> bool:

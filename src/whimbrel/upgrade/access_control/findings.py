@@ -19,6 +19,7 @@ from whimbrel.upgrade.access_control.analysis import (
     persistent_cache,
 )
 from whimbrel.upgrade.access_control.condition_places import named_conditions
+from whimbrel.upgrade.access_control.edit_reasons import edit_reasons
 from whimbrel.upgrade.access_control.effective import (
     GONE,
     OTHER_METHODS,
@@ -53,6 +54,9 @@ from whimbrel.upgrade.source.walk import walk
 UNCHANGED: Final = "nobody gains or loses access"
 """What is true of a section if every chain that ends with it was compared exactly."""
 
+_NEW_LINE: Final = "\n"
+_ANSWERS: Final = ("yes: upgrade writes it", "no: write the lines that are meant in the new text")
+"""What the answers about a new text lead to: no comment keeps the old one, which 2.4 reads otherwise."""
 IF_EVER: Final = "if such a request is ever made: "
 """What comes before a request for which no file is there."""
 
@@ -317,6 +321,8 @@ def _failing_finding(
         Safety.REVIEW if edits else Safety.MANUAL,
         edits,
         evidence,
+        decision=f"May 2.4 decide so: {evidence.partition(_NEW_LINE)[0]}?",
+        answers=_ANSWERS if edits else (),
     )
 
 
@@ -393,6 +399,8 @@ def _solved_finding(
             Safety.REVIEW,
             edits,
             _evidence(*served),
+            decision="May these files be refused, which 2.2 served?",
+            answers=_ANSWERS,
         )
     strangers = _foreign_directives(section)
     if strangers:
@@ -408,6 +416,8 @@ def _solved_finding(
             Safety.REVIEW,
             edits,
             evidence,
+            decision=f"Do httpd's own modules decide here without {strangers[0]}?",
+            answers=_ANSWERS,
         )
     note = (
         "; other sections apply to URLs below it too and may require a password"
@@ -425,8 +435,12 @@ def _solved_finding(
             Safety.REVIEW,
             edits,
             evidence,
+            decision=f"Does the new text admit the right clients at {_where(undecided)}?",
+            answers=_ANSWERS,
         )
-    remark = remark_on(tree, analysis, section)
+    remark = "; ".join(
+        filter(None, (remark_on(tree, analysis, section), *edit_reasons(tree, analysis, section)))
+    )
     unchanged = of_section(tree, analysis, section)
     return Finding(
         number,
@@ -546,6 +560,8 @@ def _guide_finding(
 ) -> Finding:
     edits = analysis.edits(tree, section, Replacement(guide))
     example = analysis.difference(section, Replacement(guide))
+    lines = analysis.decisions.control_lines[section]
+    allowed = " ".join(merge_effective([lines])[OTHER_METHODS].allows)
     return Finding(
         "C19",
         section.place,
@@ -558,6 +574,8 @@ def _guide_finding(
         Safety.REVIEW,
         edits,
         str(example) + _example_origin(analysis, section) if example is not None else "",
+        decision=f"Who may enter: users from {allowed} (the upgrade guide), or nobody (as 2.2)?",
+        answers=("the guide: upgrade writes it", "as 2.2: whimbrel upgrade --exact"),
     )
 
 

@@ -10,14 +10,13 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from whimbrel.access.decision import AccessDecision, AccessVerdict, Counterexample
-from whimbrel.access.layers import AccessLayer
 from whimbrel.base.dialect import V22, V24
 from whimbrel.base.lazy_dataclasses import replace
 from whimbrel.upgrade.access_control.analysis import AccessAnalysis, analyze_access, persistent_cache
 from whimbrel.upgrade.access_control.effective import RECORD, has_directive
 from whimbrel.upgrade.access_control.findings import key_of
 from whimbrel.upgrade.access_control.replacement import FILES, Lines
-from whimbrel.upgrade.access_control.sections import AccessSection, Chain, to_access_lines_24
+from whimbrel.upgrade.access_control.sections import AccessSection, Chain
 from whimbrel.upgrade.access_control.unchanged_sections import is_ambiguous, is_of_22, serves_both
 from whimbrel.upgrade.model import Finding, Risk
 from whimbrel.upgrade.source.config_tree import ConfigTree
@@ -47,11 +46,7 @@ def _closed(analysis: AccessAnalysis) -> Iterator[tuple[AccessSection, Finding]]
             continue
         around = _around(chain)
         other = _other_words(unit, around)
-        if (
-            other is not None
-            and _is_closed(analysis, [_layer(part) for part in (*around, unit)])
-            and not _is_closed(analysis, [_layer(unit)])
-        ):
+        if other is not None and _is_closed(analysis, [*around, unit]) and not _is_closed(analysis, [unit]):
             seen.add(unit)
             yield unit, _finding(analysis, unit, other)
 
@@ -156,18 +151,14 @@ def _old(unit: AccessSection) -> Lines:
 
 
 def _new(unit: AccessSection) -> Lines:
-    return to_access_lines_24(unit.lines_24)
+    return unit.access_lines_24
 
 
-def _layer(unit: AccessSection) -> AccessLayer:
-    return unit.layer(_new(unit))
-
-
-def _is_closed(analysis: AccessAnalysis, layers: list[AccessLayer]) -> bool:
-    """Return True if 2.4 refuses every client."""
+def _is_closed(analysis: AccessAnalysis, units: list[AccessSection]) -> bool:
+    """Return True if 2.4 refuses every client in *units* together."""
     decisions = analysis.decisions.cache
     after: AccessDecision | None = decisions.decision(
-        V24.name, [decisions.layer(layer.kind, layer.in_htaccess, layer.lines) for layer in layers]
+        V24.name, [decisions.layer(unit.kind, unit.in_htaccess, unit.access_lines_24) for unit in units]
     )
     return after is not None and after.when[AccessVerdict.FORBIDDEN] == decisions.space.true
 

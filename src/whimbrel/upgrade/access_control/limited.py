@@ -63,9 +63,12 @@ def _has_limit(lines: Lines) -> bool:
 
 def _reevaluation(section: AccessSection, example: tuple[Chain, ExampleClient] | None) -> Finding:
     evidence = "a POST to a directory: 2.2 decides as for GET, 2.4 as for POST"
+    question = "May methods outside of the <Limit> reach the index of a directory that 2.2 refused?"
     if example is not None:
         chain, client = example
-        evidence = f"{chain.url or chain.path}: {client}: 2.2 refuses the index of a directory, 2.4 admits it"
+        where = chain.url or chain.path
+        evidence = f"{where}: {client}: 2.2 refuses the index of a directory, 2.4 admits it"
+        question = f"May {client} get {where}, which 2.2 refused?"
     return Finding(
         "X20",
         section.place,
@@ -77,6 +80,7 @@ def _reevaluation(section: AccessSection, example: tuple[Chain, ExampleClient] |
         Risk.OPENS,
         Safety.MANUAL,
         evidence=evidence,
+        decision=question,
     )
 
 
@@ -108,7 +112,7 @@ def _reevaluations(
 def _tests_method(section: AccessSection) -> bool:
     if not any(_may_test_method(line) for line in walk(section.lines_24)):
         return False
-    lines = to_access_lines_24(section.lines_24)
+    lines = section.access_lines_24
     return _has_limit(lines) or any(
         line.name == "require" and "method" in line.args.lower().split()[:2]
         for line in flatten_directives(lines)

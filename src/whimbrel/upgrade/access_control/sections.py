@@ -70,6 +70,8 @@ class AccessSection(RequestSection):
     override_lines: list[Statement] = field(default_factory=list)
     _access_lines: tuple[AccessLine, ...] | None = field(default=None, repr=False)
     _is_upgraded: bool | None = field(default=None, repr=False)
+    _choices: tuple[Condition, ...] | None = field(default=None, repr=False)
+    _access_lines_24: tuple[AccessLine, ...] | None = field(default=None, repr=False)
 
     @property
     def in_main_server(self) -> bool:
@@ -104,13 +106,23 @@ class AccessSection(RequestSection):
         return self._access_lines
 
     @property
+    def access_lines_24(self) -> tuple[AccessLine, ...]:
+        """The lines that 2.4 executes in the present text; valid once all lines are known."""
+        if self._access_lines_24 is None:
+            self._access_lines_24 = to_access_lines_24(self.lines_24)
+        return self._access_lines_24
+
+    @property
     def choices(self) -> tuple[Condition, ...]:
-        """The open conditions of the branches in the section, in the order of their lines."""
-        return tuple(
-            dict.fromkeys(
-                literal.condition for line in self.lines for literal in _inside(line, self.statement)
+        """The open conditions of the branches in the section, in the order of its lines; valid once all lines
+        are known."""
+        if self._choices is None:
+            self._choices = tuple(
+                dict.fromkeys(
+                    literal.condition for line in self.lines for literal in _inside(line, self.statement)
+                )
             )
-        )
+        return self._choices
 
     @property
     def branches(self) -> tuple[tuple[Literal, ...], ...]:

@@ -8,7 +8,7 @@ from whimbrel.access.decision import AccessVerdict, Counterexample
 from whimbrel.base.dialect import V24
 from whimbrel.base.lazy_dataclasses import dataclass
 from whimbrel.upgrade.access_control.analysis import AccessAnalysis
-from whimbrel.upgrade.access_control.sections import AccessSection, to_access_lines_24
+from whimbrel.upgrade.access_control.sections import AccessSection
 from whimbrel.upgrade.model import Risk
 from whimbrel.upgrade.source.access_compat import access_compat, needs_access_compat
 from whimbrel.upgrade.source.config_tree import ConfigTree
@@ -26,20 +26,21 @@ class UnchangedText:
 def of_section(tree: ConfigTree, analysis: AccessAnalysis, section: AccessSection) -> UnchangedText:
     """Return what the lines of *section* do under 2.4, below the sections around it as they stand."""
     if any(map(needs_access_compat, walk(section.lines))) and not access_compat(tree).is_loaded:
-        is_solved = not section.choices and not any(part.choices for part in _outer(analysis, section))
-        if not (tree.is_judged and is_solved):
+        if not tree.is_judged or _has_choices(analysis, section):
             return UnchangedText(Risk.BREAKS)
         with_module = _compared(analysis, section, "with mod_access_compat alone")
         return UnchangedText(Risk.BREAKS, with_module.example if with_module.risk is Risk.OPENS else "")
     if any(line.name in analysis.decisions.removed_names for line in analysis.decisions.lines[section]):
         return UnchangedText(Risk.BREAKS)
-    if section.choices or any(part.choices for part in _outer(analysis, section)):
+    if _has_choices(analysis, section):
         return UnchangedText(Risk.CHANGES)
     return _compared(analysis, section)
 
 
-def _outer(analysis: AccessAnalysis, section: AccessSection) -> list[AccessSection]:
-    return [part for chain in analysis.chains_ending_at(section) for part in chain.sections]
+def _has_choices(analysis: AccessAnalysis, section: AccessSection) -> bool:
+    """Return True if open conditions decide about lines of *section*, or of one around it."""
+    chains = analysis.chains_ending_at(section)
+    return bool(section.choices) or any(part.choices for chain in chains for part in chain.sections)
 
 
 def _compared(
@@ -51,7 +52,7 @@ def _compared(
     for chain in analysis.chains_ending_at(section):
         before = decisions.before_22(chain)
         layers = [
-            decisions.cache.layer(part.kind, part.in_htaccess, to_access_lines_24(part.lines_24))
+            decisions.cache.layer(part.kind, part.in_htaccess, part.access_lines_24)
             for part in chain.sections
         ]
         after = decisions.cache.decision(V24.name, layers)

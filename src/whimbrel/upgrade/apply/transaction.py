@@ -211,7 +211,7 @@ class _Run(_Files):
 
     def prepare(self, files: Mapping[str, bytes], expected: Mapping[str, bytes]) -> None:
         """Make every step before the replacements; raises OSError, WriteError and NoStateDirectory."""
-        previous = {entry.target: entry for entry in self.journal.entries}
+        previous = {entry.target: entry for entry in self.journal.entries if self._is_alive(entry)}
         old = dict[str, tuple[bytes, Owner]]()
         for path, data in files.items():
             entry, found = self._entry(path, data, previous, expected.get(path))
@@ -263,6 +263,15 @@ class _Run(_Files):
                 backup_path(target, BACKUP, tree, self.journal.directory.path, self.is_read)
             )
         return entry, found
+
+    def _is_alive(self, entry: JournalEntry) -> bool:
+        """Return True if the backup of *entry* is there, or what was written: a tree that was made anew at
+        the same path has neither.
+        """
+        if self._exists(entry.backup):
+            return True
+        present = self.read(entry.target)
+        return present is not None and _digest(present[0]) == entry.digest
 
     def _free_name(self, name: str) -> str:
         """Return *name*, with a number if another file has it."""

@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Final
 
+from whimbrel.base.terminal_text import shown
+from whimbrel.upgrade.access_control.findings import UNCHANGED
 from whimbrel.upgrade.check.fixpoint import UpgradeResult
 from whimbrel.upgrade.edits.diff import Heading, display_path, unified_diff
 from whimbrel.upgrade.model import Finding
@@ -13,27 +15,42 @@ from whimbrel.upgrade.source.line_map import LineMap
 
 MAX_HEADING: Final = 90
 """Characters of a heading; what is longer has the numbers of its rules alone."""
-RuleLines = list[tuple[int, int, str]]  # first and last line of the old file, rule
+MAX_REASON: Final = 400
+"""Characters of the reason for a startling edit."""
+RuleLines = list[tuple[int, int, str, str]]  # first and last line of the old file, rule, reason
 
 
 def diffs(result: UpgradeResult, directory: str) -> dict[str, bytes]:
-    """Return a unified diff for each changed file, by its path; a hunk is headed by its rules."""
+    """Return a unified diff for each changed file, by its path; a hunk is headed by its rules, and by the
+    reasons for what they do not explain. The names of all files are below one directory, so that patch(1)
+    finds them from there: *directory*, else the image of a machine, else ``/``.
+    """
+    top = _top_of(result, directory)
     ranges: dict[str, RuleLines] = {}
     for finding in result.findings:
         if finding.edits:
             for path, first, last in _changed(finding):
-                ranges.setdefault(path, []).append((first, last, finding.rule))
+                ranges.setdefault(path, []).append((first, last, finding.rule, _reason(finding)))
     titles = {rule.number: rule.title for rule in all_rules()}
     words = titles, rule_names()
     diff_by_path = {}
-    for path, new_bytes in result.files.items():
-        old_bytes = result.tree.files[path].document.bytes
+    for path, file in result.tree.files.items():  # in the order in which the server reads them
+        new_bytes = result.files.get(path)
+        if new_bytes is None:
+            continue
+        old_bytes = file.document.bytes
         line_map = result.line_maps.get(path, LineMap())
         heading = _heading(sorted(ranges.get(path, [])), words)
-        diff_by_path[path] = unified_diff(
-            display_path(path, directory), old_bytes, new_bytes, line_map, heading
-        )
+        diff_by_path[path] = unified_diff(display_path(path, top), old_bytes, new_bytes, line_map, heading)
     return diff_by_path
+
+
+def _top_of(result: UpgradeResult, directory: str) -> str:
+    """Return the directory that contains all changed files."""
+    for top in filter(None, (directory, result.tree.disk.image)):
+        if all(path.startswith(f"{top.rstrip('/')}/") for path in result.files):
+            return top
+    return "/" if directory else ""
 
 
 def _changed(finding: Finding) -> Iterator[tuple[str, int, int]]:
@@ -45,12 +62,20 @@ def _changed(finding: Finding) -> Iterator[tuple[str, int, int]]:
     yield from ((finding.place.path, number, number) for number, _ in finding.old)
 
 
+def _reason(finding: Finding) -> str:
+    """Return why the edits of *finding* are other than its rule makes them expect, "" for nothing."""
+    return finding.remark or finding.advice.partition(f"{UNCHANGED}: ")[2]
+
+
 def _heading(ranges: RuleLines, words: Iterable[Mapping[str, str]]) -> Heading:
     """Return a function that names the rules of some lines with the first of *words*, by rule, that fit."""
 
     def heading(first: int, last: int) -> str:
-        rules = list(dict.fromkeys(rule for start, end, rule in ranges if start <= last and end >= first))
+        own = [one for one in ranges if one[0] <= last and one[1] >= first]
+        rules = list(dict.fromkeys(rule for _, _, rule, _ in own))
         forms = ("; ".join(f"{rule} {one.get(rule, '')}".strip() for rule in rules) for one in words)
-        return next((text for text in forms if len(text) <= MAX_HEADING), ", ".join(rules))
+        named = next((text for text in forms if len(text) <= MAX_HEADING), ", ".join(rules))
+        reasons = "; ".join(dict.fromkeys(reason for _, _, _, reason in own if reason))
+        return f"{named}: {shown(reasons, MAX_REASON)}" if reasons else named
 
     return heading

@@ -68,6 +68,11 @@ NOT_VERIFIED: Final = "not verified: "
 NOT_SHOWN: Final = "the comment says so, and no file here shows it"
 
 
+_MISSING: Final = ("not found", "No such file", "leads nowhere")
+"""What the subject of an item says where a file is not here."""
+_READABLE: Final = "make the text readable, or check it by hand"
+
+
 @dataclass(slots=True)
 class UpgradeResult:
     """The result of an upgrade.
@@ -425,5 +430,7 @@ def _place(item: UnknownItem) -> SourceLocation:
 
 
 def _read_error_finding(place: SourceLocation, message: str, advice: str = "") -> Finding:
-    advice = advice or "make the text readable, or check it by hand: no rule has checked it"
+    is_missing = any(words in message for words in _MISSING)
+    how = "put it there, or run the command on the server itself" if is_missing else _READABLE
+    advice = advice or f"{how}: no rule has checked it"
     return Finding(READ_ERROR, place, message, advice)

@@ -161,7 +161,8 @@ def _hunk(changes: list[Change], before: list[bytes], after: list[bytes], headin
     b = last[1] + tail
     c = first[2] - lead
     d = last[3] + tail
-    out = [f"@@ -{_span(a, b)} +{_span(c, d)} @@ {heading(a + 1, max(b, a + 1))}".rstrip().encode() + b"\n"]
+    head = f"@@ -{_span(a, b)} +{_span(c, d)} @@ {heading(a + 1, max(b, a + 1))}"
+    out = [head.rstrip().encode("utf-8", "surrogateescape") + b"\n"]
     at = a
     for start, end, new_start, new_end in changes:
         out += [_marked(b" ", line) for line in before[at:start]]

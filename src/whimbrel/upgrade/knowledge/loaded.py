@@ -29,6 +29,8 @@ NO_START: Final = "no answer depends on it, but no server starts here without it
 OF_TYPES: Final = "Content-Type depends on it, and no server starts here without it"
 """What follows from a missing file of types, and from a line that was left out, such as that of a log in a
 directory that is missing."""
+STARTS: Final = (NO_START, OF_TYPES)
+"""What follows from lines without which no server starts on this machine."""
 
 
 def scope_of(configuration: Configuration, missing: Iterable[MissingResource]) -> KnowledgeScope:

@@ -109,11 +109,12 @@ def branches_between(statement: Statement, outer: Statement | None) -> Iterator[
 
 def literals(statement: Statement, outer: Statement | None) -> tuple[Literal, ...]:
     """Return the open conditions of *statement* within *outer*, outermost first."""
-    inner_first = [
-        literal_of(branch)
-        for branch in branches_between(statement, outer)
-        if branch.taken[0] is None and branch.name != "<ifversion"
-    ]
+    inner_first: list[Literal] = []
+    current = statement.parent
+    while current is not None and current is not outer:  # as `branches_between`; most lines have none
+        if current.taken[0] is None and current.name in TRANSPARENT and current.name != "<ifversion":
+            inner_first.append(literal_of(current))
+        current = current.parent
     return tuple(reversed(inner_first))
 
 

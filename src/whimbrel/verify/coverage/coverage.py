@@ -34,6 +34,8 @@ MAX_EXCHANGES: Final = 4000
 MAX_NAMED: Final = 200
 """Lines that are named as not decided; of further ones the number."""
 _MAX_TEXT: Final = 120
+Place = tuple[str, int]
+"""The file and line of a directive or section."""
 UNREACHED: Final = "no request that was asked reaches it"
 TIME_ENDED: Final = "not asked: the time ended"
 NUMBER_ENDED: Final = "not asked: the number of requests ended"
@@ -171,18 +173,26 @@ class Coverage:
                 if state.differs is None and self.values.differing(number, state.line, plans):
                     state.differs = (probe, *answers)
 
-    def access_lines(self, *, is_met: bool) -> set[tuple[str, int]]:
-        """Return the places of the differing lines about access that requests met, or did not meet."""
-        return {
-            (line.path, line.line)
-            for line, state in self.states.items()
-            if state.is_met is is_met and decided_by(line) is DecidedBy.EXACT
-        }
+    @property
+    def misses_access_lines(self) -> bool:
+        """Return True if no request met a differing line about access."""
+        return any(
+            not state.is_met and decided_by(line) is DecidedBy.EXACT for line, state in self.states.items()
+        )
 
-    def meet(self, places: Set[tuple[str, int]]) -> None:
-        """Note that an exact comparison covers the lines at *places*."""
+    @property
+    def changed_places(self) -> tuple[set[Place], set[Place]]:
+        """The places of the sections with differing lines, of each side."""
+        found: tuple[set[Place], set[Place]] = (set(), set())
         for line, state in self.states.items():
-            state.is_met |= (line.path, line.line) in places
+            found[state.number].add((line.scope.path, line.scope.line))
+        return found
+
+    def meet(self, sections: Set[Place]) -> None:
+        """Note that an exact comparison covers the lines about access in the *sections* at these places."""
+        for line, state in self.states.items():
+            is_covered = (line.scope.path, line.scope.line) in sections
+            state.is_met |= is_covered and decided_by(line) is DecidedBy.EXACT
 
     # the result ---------------------------------------------------------------------------------------
     def finish(

@@ -82,9 +82,12 @@ def _text_of(line: ConfigLine) -> bytes:
 
 
 def side_without(side: Side, lines: Iterable[ConfigLine], text: bytes = b"") -> Side | None:
-    """Return the side with *text* in place of each of *lines*, None if a file of them cannot be read."""
+    """Return the side with *text* in place of each of *lines*, None if a file of them cannot be read.
+
+    It records no origins: it answers, and explains nothing.
+    """
     overlay = dict(side.options.overlay)
-    options = replace(side.options, overlay=overlay)
+    options = replace(side.options, overlay=overlay, origins=False)
     for line in lines:
         try:
             overlay[line.path] = without_line(read_overlaid(line.path, options), line.line, text)

@@ -37,8 +37,13 @@ _NAMES_HOST: Final = re.compile(
 """Texts that tell hosts apart by names or directories. Tests for a file do not: what exists is in the
 signature.
 """
+_IN_HOST_NAMES: Final = "host server_name virtual lua match_ document_root path_translated filename}".split()
+"""Of which one stands, in lower case, in each text that `_NAMES_HOST` finds."""
 _NAMES_CLIENT: Final = re.compile(r"(?i)remote_(addr|host)|client_(addr|ip)|ipmatch|-r\b|remoteip|\blua")
+_IN_CLIENT_NAMES: Final = ("remote", "client_", "ipmatch", "-r", "lua")
+"""The same for `_NAMES_CLIENT`."""
 _NETWORK: Final = re.compile(r"(?<![\w.:/])\d+(?:\.\d+){0,3}(?:/\d+(?:\.\d+){3}|/\d+)?(?![\w.:/])")
+_IN_WORD: Final = re.compile(r"[\w-]").match
 _NEUTRAL: Final = "whimbrel-probe/"
 _MAX_SAMPLES: Final = 4
 _MAX_ENTRIES: Final = 50
@@ -60,8 +65,8 @@ class EqualHosts:
             and old.options.overlay == new.options.overlay
         )
         general = "\n".join(_text(scope) for each in shared for scope in each.general)
-        self._has_host = bool(_NAMES_HOST.search(general))
-        self._has_client = bool(_NAMES_CLIENT.search(general))
+        self._has_host = _names_host(general)
+        self._has_client = _names_client(general)
         self._networks = list(_networks(scope for each in shared for scope in each.general))
         self._patterns = [list(_patterns(each.general)) for each in shared]
         self._access_files = {
@@ -85,10 +90,10 @@ class EqualHosts:
         replaced = _Replaced(name, served[0].root)
         above = ["\n".join(map(_text, scopes)) for scopes in around]
         joined = "\n".join((*texts, *above))
-        if not (self._has_client or _NAMES_CLIENT.search(joined)):
+        if not (self._has_client or _names_client(joined)):
             others = [*self._networks, *_networks(chain(*around))]
             replaced.use_networks(list(_networks(chain(*inside))), others)
-        has_host = self._has_host or bool(_NAMES_HOST.search(joined)) or any(map(_rewrites, chain(*around)))
+        has_host = self._has_host or _names_host(joined) or any(map(_rewrites, chain(*around)))
         return (
             name if has_host else "",
             tuple(map(replaced, texts)),
@@ -142,7 +147,6 @@ class _Replaced:
             root = "/".join(parts[: parts.index(label) + 1])
         if root.count("/") > 1:
             self._words[root] = "@directory"
-        self._compile()
 
     def use_networks(self, own: list[tuple[str, IPv4Network]], shared: list[tuple[str, IPv4Network]]) -> None:
         """Replace the networks *own*, too, that overlap none of *shared*, if no two of them overlap."""
@@ -155,17 +159,42 @@ class _Replaced:
                 return
         for number, (text, network) in enumerate(texts.items()):
             self._words[text] = f"@network{number}/{network.prefixlen}"
-        self._compile()
-
-    def _compile(self) -> None:
-        words = sorted(self._words, key=len, reverse=True)
-        choices = "|".join(map(re.escape, words))
-        self._pattern = re.compile(rf"(?<![\w-])(?:{choices})(?![\w-])") if words else None
 
     def __call__(self, text: str) -> str:
-        if self._pattern is None:
-            return text
-        return self._pattern.sub(lambda match: self._words[match[0]], text)
+        """Return *text* with the words replaced, the longest of several that begin at one place.
+
+        A regex of all words does the same, and would be compiled for each host alone.
+        """
+        found = [(at, -len(word), word) for word in self._words for at in _places(word, text)]
+        done = 0
+        parts: list[str] = []
+        for at, _, word in sorted(found):
+            if at >= done:
+                parts += (text[done:at], self._words[word])
+                done = at + len(word)
+        return "".join((*parts, text[done:]))
+
+
+def _places(word: str, text: str) -> Iterator[int]:
+    """Yield where *word* stands in *text* with no letter, digit, underscore or hyphen beside it."""
+    at = text.find(word)
+    while at >= 0:
+        end = at + len(word)
+        if not (_IN_WORD(text[at - 1 : at]) or _IN_WORD(text[end : end + 1])):
+            yield at
+        at = text.find(word, at + 1)
+
+
+def _names_host(text: str) -> bool:
+    """Return True if `_NAMES_HOST` finds something; it takes ten times as long as the words in it."""
+    low = text.lower()
+    return any(word in low for word in _IN_HOST_NAMES) and _NAMES_HOST.search(text) is not None
+
+
+def _names_client(text: str) -> bool:
+    """Return the same for `_NAMES_CLIENT`."""
+    low = text.lower()
+    return any(word in low for word in _IN_CLIENT_NAMES) and _NAMES_CLIENT.search(text) is not None
 
 
 _LOOPBACK: Final = IPv4Network("127.0.0.0/8")

@@ -97,6 +97,21 @@ class ProbeSource:
         self._skipped = set(self._followers).difference(probed)
         return len(self._followers)
 
+    def group_as(self, other: ProbeSource) -> None:
+        """Let those hosts answer for others that do so in *other*, whose sides have these lines and more."""
+        keys = {other.server_keys(route): route in other._skipped for route in other._followers}
+        for routes in self.groups():
+            is_skipped = keys.get(self.server_keys(routes[0]))
+            if is_skipped is not None:
+                self._followers[routes[0]] = None
+            if is_skipped:
+                self._skipped.add(routes[0])
+
+    @property
+    def leaders(self) -> int:
+        """The number of hosts that answer for themselves."""
+        return len(self.groups()) - len(self._followers)
+
     def without_requests(self) -> frozenset[int]:
         """Return the scopes, by identity, that need no request: those of hosts that another one answers for,
         and .htaccess files outside of what servers with a way in map."""

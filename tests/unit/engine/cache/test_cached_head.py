@@ -15,7 +15,7 @@ from whimbrel.engine.cache.entry import Hit
 from whimbrel.engine.cache.fd_cache import open_if_unchanged
 from whimbrel.engine.engine import Engine
 from whimbrel.engine.request import Connection
-from whimbrel.http.syntax.head import HeadLimits
+from whimbrel.http.syntax.line_reader import HeadLimits
 from whimbrel.testing.client import TestClient
 
 SIZE = 600_000

@@ -15,7 +15,7 @@ from whimbrel.config.load import load
 from whimbrel.config.options import LoadOptions
 from whimbrel.engine.engine import Engine
 from whimbrel.engine.request import Connection
-from whimbrel.http.syntax.head import HeadLimits
+from whimbrel.http.syntax.line_reader import HeadLimits
 from whimbrel.modules import ALL
 from whimbrel.testing.client import TestClient
 from whimbrel.testing.fake_runtime import FakeRuntime

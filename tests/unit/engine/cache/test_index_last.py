@@ -12,7 +12,7 @@ from tests.support.site import MTIME
 
 from whimbrel.engine.engine import Engine
 from whimbrel.engine.request import Connection
-from whimbrel.http.syntax.head import HeadLimits
+from whimbrel.http.syntax.line_reader import HeadLimits
 from whimbrel.testing.client import TestClient
 
 MOST = 3

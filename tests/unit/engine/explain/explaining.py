@@ -11,7 +11,8 @@ from whimbrel.engine.explain.decisions import Decision
 from whimbrel.engine.explain.explainer import Explained, Explainer
 from whimbrel.engine.input.body import RequestBody
 from whimbrel.engine.request import Connection
-from whimbrel.http.syntax.head import HeadLimits, ParserOptions, read_head
+from whimbrel.http.syntax.head import read_head
+from whimbrel.http.syntax.line_reader import HeadLimits, ParserOptions
 from whimbrel.testing.fake_runtime import run_sync
 
 

@@ -18,7 +18,8 @@ from whimbrel.engine.pipeline.read import read_request
 from whimbrel.engine.prepared import prepared_request
 from whimbrel.engine.prepared.prepared_request import PreparedRequest, can_prepare, depends_on_query
 from whimbrel.engine.request import Request
-from whimbrel.http.syntax.head import Head, HeadLimits, ParserOptions, read_complete
+from whimbrel.http.syntax.head import Head, read_complete
+from whimbrel.http.syntax.line_reader import HeadLimits, ParserOptions
 from whimbrel.registry.phases import DECLINED, OK
 
 PLAIN = b"GET /a.txt?q=1 HTTP/1.1\r\nHost: localhost\r\nX-A: one\r\n\r\n"

@@ -17,8 +17,8 @@ from whimbrel.engine.deps.key_spec import KeySpec
 from whimbrel.engine.engine import GENERAL_PATH
 from whimbrel.engine.relay.cache import MAX_HEAD, MAX_KEYS, MAX_REPLIES, MAX_REQUESTS, RelayEntry, RelayTable
 from whimbrel.engine.relay.cache import MAX_SEEN as MAX_SEEN_HEADS
-from whimbrel.http.syntax.head import HeadLimits
 from whimbrel.http.syntax.head_shape import HeadShapes, SplitHead
+from whimbrel.http.syntax.line_reader import HeadLimits
 from whimbrel.modules.support.backend_relay import MAX_PARTIAL, REST_WAIT
 from whimbrel.server.http1.relay import Relayer
 

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from whimbrel.backends.fastcgi import FastcgiReader
-from whimbrel.backends.reader import AnswerReader
 from whimbrel.backends.scgi import ScgiReader
 from whimbrel.backends.uwsgi import UwsgiReader
+from whimbrel.http.client.answer import AnswerReader
 from whimbrel.http.client.response_reader import ResponseReader
 from whimbrel.http.client.response_rules import RULES_24
 

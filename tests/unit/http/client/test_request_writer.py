@@ -5,7 +5,8 @@ from __future__ import annotations
 import pytest
 
 from whimbrel.http.client.request_writer import UnsafeRequest, request_bytes
-from whimbrel.http.syntax.head import HeadLimits, ParserOptions, read_head
+from whimbrel.http.syntax.head import read_head
+from whimbrel.http.syntax.line_reader import HeadLimits, ParserOptions
 
 
 def test_head():

@@ -6,9 +6,9 @@ import re
 
 import pytest
 
-from whimbrel.http.http1.chunked import BodyError, ChunkedBody, LengthBody, last_chunk
-from whimbrel.http.semantics.headers import Headers
-from whimbrel.http.syntax.head import HeadLimits, ParserOptions, read_head
+from whimbrel.http.http1.chunked import BodyError, ChunkedBody, LengthBody
+from whimbrel.http.syntax.head import read_head
+from whimbrel.http.syntax.line_reader import HeadLimits, ParserOptions
 
 
 def parse(data, step, rules=None):
@@ -81,11 +81,6 @@ def test_the_page_about_a_chunked_body_that_is_cut_has_a_length(data, cause):
 
 def test_loose_rules_take_bare_line_feeds():
     assert parse(b"5\nhello\n0\n\n", 1, ParserOptions(strict=False))[0] == b"hello"
-
-
-def test_trailer_of_an_answer():
-    assert last_chunk() == b"0\r\n\r\n"
-    assert last_chunk(Headers([("X", "1")])) == b"0\r\nX: 1\r\n\r\n"
 
 
 # Statuses of 2.4.71 for these size lines (before CR LF, a chunk "hello", and the last chunk).

@@ -5,13 +5,7 @@ from __future__ import annotations
 from whimbrel.http.http1.response import chunk, chunked, head_bytes, interim_bytes, invalid_field
 from whimbrel.http.semantics.headers import Headers
 from whimbrel.http.semantics.ranges import (
-    RangeLimits,
-    RangeResult,
-    multipart_end,
-    multipart_length,
     multipart_type,
-    parse_ranges,
-    part_head,
 )
 from whimbrel.http.semantics.status import CLOSING_STATUSES, known, status_line
 
@@ -47,14 +41,7 @@ def test_status_lines():
     assert status_line(799) == "500 Internal Server Error" and not known(308, version22=True)
 
 
-def test_multipart_length_is_that_of_the_body():
-    body = b"0123456789" * 10
-    found = parse_ranges("bytes=0-1,5-6,-3", len(body), RangeLimits())
-    assert found.verdict is RangeResult.PARTS
-    made = b"".join(
-        part_head(p, 100, "b", "text/plain") + body[p[0] : p[1] + 1] for p in found.parts
-    ) + multipart_end("b")
-    assert len(made) == multipart_length(found.parts, 100, "b", "text/plain")
+def test_type_of_multipart():
     old = Headers([("User-Agent", "MSIE 3")])
     assert multipart_type(old, "b", version22=True) == "multipart/x-byteranges; boundary=b"
     assert multipart_type(old, "b") == "multipart/byteranges; boundary=b"

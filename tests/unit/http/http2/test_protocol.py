@@ -21,7 +21,8 @@ from whimbrel.http.http2.protocol import (
     upgraded,
 )
 from whimbrel.http.semantics.headers import Headers
-from whimbrel.http.syntax.head import HeadLimits, ParserOptions, read_head
+from whimbrel.http.syntax.head import read_head
+from whimbrel.http.syntax.line_reader import HeadLimits, ParserOptions
 
 GET: list[RawField] = [
     (b":method", b"GET"),

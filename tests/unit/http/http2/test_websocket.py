@@ -13,7 +13,7 @@ from whimbrel.http.http2.websocket import (
     tunnel_fields,
 )
 from whimbrel.http.semantics.headers import Headers
-from whimbrel.http.syntax.head import HeadLimits, ParserOptions
+from whimbrel.http.syntax.line_reader import HeadLimits, ParserOptions
 
 FIELDS: list[RawField] = [
     (b":method", b"CONNECT"),

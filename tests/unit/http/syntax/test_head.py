@@ -7,7 +7,8 @@ import random
 import pytest
 
 from whimbrel.http.syntax import head as module
-from whimbrel.http.syntax.head import HeadLimits, HeadReader, InputState, ParserOptions, is_chunked, read_head
+from whimbrel.http.syntax.head import HeadReader, is_chunked, read_head
+from whimbrel.http.syntax.line_reader import HeadLimits, InputState, ParserOptions
 
 LIMITS, RULES = HeadLimits(), ParserOptions()
 PLAIN = b"GET /a/b.txt?x=1 HTTP/1.1\r\nHost: Example.TEST:8080\r\nUser-Agent: x\r\nAccept: */*\r\n\r\n"

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import re
 
-from whimbrel.http.syntax.head import HeadLimits, InputState, ParserOptions, read_head
+from whimbrel.http.syntax.head import read_head
+from whimbrel.http.syntax.line_reader import HeadLimits, InputState, ParserOptions
 
 
 def rules_of(conf: str, version: str) -> ParserOptions:

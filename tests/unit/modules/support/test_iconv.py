@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from errno import EILSEQ, EINVAL
+
 import pytest
 
-from whimbrel.modules.support.iconv import EILSEQ, EINVAL, Iconv, byte_table
+from whimbrel.modules.support.iconv import Iconv, byte_table
 
 
 def test_conversion() -> None:

@@ -78,19 +78,25 @@ def test_the_worst_comes_first() -> None:
 
 
 def test_reviews_and_decisions_stand_in_frame_and_table() -> None:
-    decided = entry(1, needs_review=True, decision="whether it is wanted")
+    decided = entry(1, needs_review=True, decision="Is it wanted?")
     text = render(Report(["a.conf"], [decided], inputs=["input: fragment: a.conf"]))
     assert text.startswith("input: fragment: a.conf\n\na.conf:1  C17  breaks start-up · changed by upgrade, ")
-    assert "= decision: whether it is wanted\n" in text and "fixed by upgrade" not in text
-    assert "  breaks start-up   1   1 to decide\nto decide: 1 finding at 1 place: C17 a.conf:1\n" in text
+    assert "= to decide: Is it wanted?\n" in text and "fixed by upgrade" not in text
+    question = (
+        "to decide: 1 finding at 1 place\n  C17 order-allow-deny  a.conf:1  Is it wanted?\n      yes: up"
+    )
+    assert f"  breaks start-up   1   1 to decide\n{question}" in text
 
 
 def test_decisions_have_their_places_and_the_next_command_is_one_line() -> None:
-    decided = [entry(line, decision=f"whether {line}") for line in range(1, 7)]
+    decided = [entry(line, decision="Is it so?") for line in range(1, 7)]
     command = "whimbrel upgrade " + " ".join(f"-D NAME{number}" for number in range(30))
     text = render(Report(["a.conf"], decided), FrameStyle(width=60), next_command=command)
     table = " ".join(text.split())
-    assert "to decide: 6 findings at 6 places: C17 a.conf:1 and 5 more" in table
+    question = (
+        "to decide: 6 findings at 6 places C17 order-allow-deny a.conf:1 and 5 more Is it so? yes: upgrade"
+    )
+    assert question in table
     assert text.splitlines()[-1] == f"Next: {command}"
 
 

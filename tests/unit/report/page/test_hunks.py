@@ -14,7 +14,7 @@ DIFF = b"""diff --git a/x b/x
 +new one
  kept
 -gone
-@@ -20 +18,2 @@
+@@ -20 +18,2 @@ C17 a: b
  last
 +--- added
 \\ No newline at end of file
@@ -26,6 +26,7 @@ def test_lines_are_paired_and_numbered_on_both_sides() -> None:
     assert change.counts == (3, 2)
     assert change.words == "3 lines removed, 2 added"
     assert change.size == 7
+    assert [hunk.reason for hunk in change.hunks] == ["", "C17 a: b"]
     pairs = [
         tuple(None if line is None else (line.sign, line.number, line.pieces[0][0]) for line in pair)
         for hunk in change.hunks

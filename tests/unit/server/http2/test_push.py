@@ -18,7 +18,8 @@ from whimbrel.engine.connection import Connection
 from whimbrel.engine.input.body import RequestBody
 from whimbrel.http.http2.connection import ServerH2Connection
 from whimbrel.http.semantics.headers import Headers
-from whimbrel.http.syntax.head import Head, HeadLimits, ParserOptions
+from whimbrel.http.syntax.head import Head
+from whimbrel.http.syntax.line_reader import HeadLimits, ParserOptions
 from whimbrel.server.http2.push import MAX_WAITING, PUSH_OFF, STREAM, Pusher
 from whimbrel.server.http2.stream import Stream
 

@@ -12,6 +12,7 @@ import os
 import subprocess
 import sys
 from collections.abc import Callable, Iterator
+from functools import cache
 from pathlib import Path
 
 import pytest
@@ -31,6 +32,24 @@ NEVER = (
     *("modules.ssl.mod_ssl.contexts", "modules.ssl.mod_ssl.start", "server.master."),
 )
 
+MASTER = """
+import os, sys
+from whimbrel.config.load import load
+from whimbrel.config.options import LoadOptions
+from whimbrel.base.dialect import V24
+from whimbrel.modules import ALL
+from whimbrel.server.master import master, preload
+
+options = LoadOptions(server_root=sys.argv[1], file=f"{sys.argv[1]}/httpd.conf")
+for _ in sys.stdin:
+    if not (child := os.fork()):
+        preload.import_everything(load(options, ALL, V24))
+        print(*sys.modules, flush=True)
+        os._exit(0)
+    if os.waitpid(child, 0)[1]:
+        print(flush=True)
+"""
+
 
 def name_of(file: Path) -> str:
     """Return the name of the module in *file*, without the package."""
@@ -45,8 +64,13 @@ def servers_files() -> list[Path]:
     ]
 
 
-def imports_in_functions(file: Path) -> Iterator[str]:
-    """Iterate over the modules that functions import; a name after ``import`` may be one, too."""
+@cache
+def imports_in_functions(file: Path) -> tuple[str, ...]:
+    """Return the modules that functions import; a name after ``import`` may be one, too."""
+    return tuple(_imports_in_functions(file))
+
+
+def _imports_in_functions(file: Path) -> Iterator[str]:
     for function in ast.walk(ast.parse(file.read_text())):
         if isinstance(function, ast.FunctionDef | ast.AsyncFunctionDef):
             for node in ast.walk(function):
@@ -67,6 +91,7 @@ def imports_in_functions(file: Path) -> Iterator[str]:
                     yield node.args[0].value
 
 
+@cache
 def is_ours(name: str) -> bool:
     place = PACKAGE.parent / name.replace(".", "/")
     return name.startswith("whimbrel.") and (
@@ -81,35 +106,39 @@ def output_of(code: str) -> list[str]:
     ).stdout.split()
 
 
-@pytest.fixture
-def imported(tmp_path: Path) -> Callable[..., set[str]]:
-    """Return the modules that a master has imported with *modules* loaded and *settings*."""
+@pytest.fixture(scope="module")
+def imported(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Callable[..., set[str]]]:
+    """Yield a function that returns the modules that a master has imported with *modules* loaded and
+    *settings*: a fork of a process that has imported what reads any configuration.
+    """
+    root = tmp_path_factory.mktemp("server")
+    (root / "logs").mkdir()
+    environment = {**os.environ, "PYTHONPATH": str(PACKAGE.parent)}
+    master = subprocess.Popen(
+        [sys.executable, "-c", MASTER, str(root)],
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        text=True,
+        env=environment,
+    )
+    requests, answers = master.stdin, master.stdout
+    assert requests is not None and answers is not None
 
+    @cache
     def under(*modules: str, settings: str = "") -> set[str]:
-        (tmp_path / "logs").mkdir(exist_ok=True)
         loads = "".join(
             f"LoadModule {name}_module modules/mod_{name}.so\n"
             for name in ("mpm_event", "authn_core", "authz_core", *modules)
         )
-        (tmp_path / "httpd.conf").write_text(
-            f"{loads}ServerName localhost\nListen 127.0.0.1:8080\n{settings}\n"
-        )
-        return set(
-            output_of(
-                "import sys\n"
-                "from whimbrel.config.load import load\n"
-                "from whimbrel.config.options import LoadOptions\n"
-                "from whimbrel.base.dialect import V24\n"
-                "from whimbrel.modules import ALL\n"
-                "from whimbrel.server.master import master, preload\n"
-                f"options = LoadOptions(server_root={str(tmp_path)!r}, "
-                f"file={str(tmp_path / 'httpd.conf')!r})\n"
-                "preload.import_everything(load(options, ALL, V24))\n"
-                "print(*sys.modules)"
-            )
-        )
+        (root / "httpd.conf").write_text(f"{loads}ServerName localhost\nListen 127.0.0.1:8080\n{settings}\n")
+        requests.write("\n")
+        requests.flush()
+        found = answers.readline().split()
+        assert found, "the start failed"
+        return set(found)
 
-    return under
+    with master:
+        yield under
 
 
 @pytest.mark.parametrize(

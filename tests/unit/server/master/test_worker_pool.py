@@ -276,5 +276,6 @@ def test_other_processes_are_the_logs_affair() -> None:
     end = time.monotonic() + 20
     while told.ended != [process.pid] and time.monotonic() < end:
         children.reap(generation)
+        time.sleep(0.01)
     assert told.ended == [process.pid]
     process.returncode = 0

@@ -6,6 +6,7 @@ from pathlib import Path
 
 from tests.unit.upgrade.config_trees import config_tree
 
+from whimbrel.upgrade.check.diffs import diffs
 from whimbrel.upgrade.check.fixpoint import upgrade
 
 MODULES = "".join(
@@ -75,3 +76,60 @@ def test_a_limit_that_goes_has_its_reason(tmp_path: Path) -> None:
         line = text[: text.index("<Limit")].count("\n") + 1
     assert advice[idle].endswith(f"<Limit POST PUT> at line {line} never decided: the lines around it do")
     assert "never decided" not in advice[deciding]
+
+
+LIMITS = """<Limit GET POST OPTIONS>
+Order allow,deny
+Allow from all
+</Limit>
+<LimitExcept GET POST OPTIONS>
+Order deny,allow
+Deny from all
+</LimitExcept>
+"""
+
+
+def test_the_methods_of_a_container_keep_their_order_and_one_that_goes_its_reason(tmp_path: Path) -> None:
+    """The sections of httpd's own httpd-userdir.conf: what <Limit> admits needs no Require line in 2.4."""
+    text = f"{MODULES}Listen 80\nDocumentRoot /srv/a\n<Directory /srv/a>\n{LIMITS}</Directory>\n"
+    result = upgrade(config_tree(tmp_path, {"conf/httpd.conf": text}))
+    path = f"{tmp_path}/conf/httpd.conf"
+    new = result.files[path].decode()
+    assert "<LimitExcept GET POST OPTIONS>\n    Require all denied\n</LimitExcept>" in new
+    reason = "`<Limit GET POST OPTIONS>` goes: the lines that stay decide about its methods as before"
+    heads = [line for line in diffs(result, "")[path].decode().splitlines() if line.startswith("@@")]
+    assert any(reason in line for line in heads), heads
+    assert any(reason in one.message for one in result.findings if one.rule == "C17")
+
+
+def test_methods_of_require_keep_their_order_and_the_reason_names_it(tmp_path: Path) -> None:
+    users = "AuthType Basic\nAuthName a\nAuthUserFile users\n"
+    of_users = "<LimitExcept POST GET>\nRequire valid-user\n</LimitExcept>\n"
+    of_hosts = "<Limit POST GET>\nOrder deny,allow\nDeny from all\nAllow from 10.1\n</Limit>\n"
+    section = f"<Directory /srv/a>\n{users}{of_users}{of_hosts}</Directory>\n"
+    text = f"{MODULES}Listen 80\nDocumentRoot /srv/a\n{section}"
+    result = upgrade(config_tree(tmp_path, {"conf/httpd.conf": text}))
+    path = f"{tmp_path}/conf/httpd.conf"
+    assert "Require method POST GET\n" in result.files[path].decode()
+    assert "Require not method POST GET\n" in result.files[path].decode()
+    assert "`Require method` has the place of `<LimitExcept POST GET>`, `<Limit" in str(
+        diffs(result, "")[path]
+    )
+
+
+def test_a_section_that_is_repeated_says_where_and_why(tmp_path: Path) -> None:
+    """The <Location> would admit its clients to the other host without the password of the directory."""
+    text = TEXT.replace("Alias /server-status/x /srv/b\n", "")
+    (tmp_path / "conf").mkdir()
+    result = upgrade(config_tree(tmp_path, {"conf/httpd.conf": text}))
+    lines = text.splitlines()
+    host = lines.index("<VirtualHost *:80>") + 1
+    directory = lines.index("    <Directory /srv/a>") + 1
+    reason = (
+        f"`<Location /server-status>` stands in the virtual host of conf/httpd.conf:{host} too, with what "
+        f"conf/httpd.conf:{directory} requires: "
+    )
+    heads = [
+        line for line in str(*map(bytes.decode, diffs(result, "").values())).splitlines() if "@@" in line
+    ]
+    assert any(reason in line for line in heads), heads

@@ -5,6 +5,7 @@ from __future__ import annotations
 import errno
 import json
 import os
+import shutil
 from contextlib import suppress
 from pathlib import Path
 
@@ -13,7 +14,7 @@ import pytest
 from whimbrel.upgrade.apply.backup_paths import BACKUP
 from whimbrel.upgrade.apply.journal import WriteError
 from whimbrel.upgrade.apply.state_directory import StateDirectory
-from whimbrel.upgrade.apply.transaction import OLD_JOURNAL, recover, undo, write
+from whimbrel.upgrade.apply.transaction import OLD_JOURNAL, recover, saved, undo, write
 
 OLD = {"a.conf": b"old a\r\n", "b.conf": b"old \xe9", "sub/.htaccess": b""}
 NEW = {"a.conf": b"new a\r\n", "b.conf": b"new \xe9", "sub/.htaccess": b"new\n"}
@@ -148,6 +149,24 @@ def test_a_second_upgrade_keeps_the_first_backup(tmp_path: Path) -> None:
     assert (tmp_path / f"a.conf{BACKUP}").read_bytes() == OLD["a.conf"]
     undo(str(tmp_path))
     assert now(tmp_path) == OLD
+
+
+def test_a_tree_that_is_made_anew_gets_backups_of_its_own(tmp_path: Path) -> None:
+    """The journal of the tree that was at this path names backups that are gone."""
+    root = tmp_path / "site"
+    write(site(root), str(root))
+    shutil.rmtree(root)
+    files = site(root)
+    (root / "a.conf").write_bytes(b"another a\n")
+    old = now(root)
+    del files[str(root / "b.conf")]
+    assert sorted(write(files, str(root))) == [
+        str(root / name) + BACKUP for name in ("a.conf", "sub/.htaccess")
+    ]
+    assert now(root)["a.conf"] == NEW["a.conf"] and now(root)["a.conf" + BACKUP] == b"another a\n"
+    assert saved(str(root)) == {str(root / name): old[name] for name in ("a.conf", "sub/.htaccess")}
+    undo(str(root))
+    assert {name: data for name, data in now(root).items() if BACKUP not in name} == old
 
 
 def test_a_failed_second_upgrade_leaves_the_first_as_it_was(tmp_path: Path) -> None:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import random
+import re
 from collections import Counter
 from pathlib import Path
 
@@ -9,6 +11,7 @@ import pytest
 
 from whimbrel.config.options import LoadOptions
 from whimbrel.verify.config_lines import ConfigLine, LineScope, SideLines
+from whimbrel.verify.coverage.behind_redirects import without_redirects
 from whimbrel.verify.derive import equal_hosts as module
 from whimbrel.verify.derive.probes import ProbeSource
 from whimbrel.verify.side import Side
@@ -213,3 +216,53 @@ def test_patterns_of_directories(pattern: str, first: str, second: str, is_equal
 )
 def test_wildcards_of_directories(pattern: str, top: str, is_met: bool) -> None:
     assert module._fits_wildcards(pattern, top) is is_met
+
+
+def test_words_are_replaced_as_a_regex_of_all_words_replaces_them() -> None:
+    """The direct path: a pattern of all words, the longest first."""
+    numbers = random.Random(7)
+    pieces = ["h1.test", "h1", "/sites/h1", "10.0.1.0/24", "10.0.1.0", "-", "_", "x", " ", ".", "\xe9", "\\."]
+    for _ in range(3000):
+        replaced = module._Replaced("", "")
+        words = {"".join(numbers.choices(pieces, k=numbers.randrange(1, 4))) for _ in range(4)}
+        replaced._words = {word: f"@{number}" for number, word in enumerate(sorted(words))}
+        text = "".join(numbers.choices([*pieces, *words], k=numbers.randrange(12)))
+        choices = "|".join(map(re.escape, sorted(words, key=len, reverse=True)))
+        parts = re.split(rf"(?<![\w-])({choices})(?![\w-])", text)
+        assert replaced(text) == "".join(
+            replaced._words[part] if number % 2 else part for number, part in enumerate(parts)
+        )
+
+
+def test_what_names_a_host_or_a_client_is_found_as_the_patterns_find_it() -> None:
+    numbers = random.Random(7)
+    pieces = (
+        "HTTP_HOST SERVER_NAME host Virtual DocumentRoot ScriptAlias lua match_ DOCUMENT_ROOT "
+        "path_translated "
+        "script_ request_ filename} !-f -d remote_ addr client_ ip ipmatch -r -R REMOTEIP x _ {"
+    ).split()
+    found = Counter[bool]()
+    for _ in range(5000):
+        text = numbers.choice(("", " ")).join(numbers.choices(pieces, k=numbers.randrange(5)))
+        names_host = module._NAMES_HOST.search(text) is not None
+        assert module._names_host(text) is names_host
+        assert module._names_client(text) is (module._NAMES_CLIENT.search(text) is not None)
+        found[names_host] += 1
+    assert min(found[True], found[False]) > 500
+
+
+@pytest.mark.parametrize("other", ["", "Redirect /a http://other.test/a"])
+def test_without_redirects_hosts_are_as_equal_as_with_them(tmp_path: Path, other: str) -> None:
+    """The direct path compares the hosts again; a host with another redirect is equal to the others then."""
+    whole = source(tmp_path, old=other, new=other, shared="Redirect /b http://other.test/b")
+    whole.group_equal_hosts()
+    sides = [without_redirects(lines) for lines in whole.sides]
+    again, reused = (
+        ProbeSource((SideLines(sides[0]), SideLines(sides[1])))  # type: ignore[arg-type]
+        for _ in range(2)
+    )
+    again.group_equal_hosts()
+    reused.group_as(whole)
+    names = [{route.host for route in one._followers} for one in (whole, again, reused)]
+    assert names[2] == names[0] and names[2] <= names[1]
+    assert (names[1] > names[0]) is bool(other) and reused.leaders == whole.leaders

@@ -1,8 +1,7 @@
 """mod_auth_digest: HTTP Digest authentication (RFC 7616 with MD5 and qop=auth; 2.2 accepts RFC 2069 as well).
 
 Public: MODULE; files: settings, header (credentials, nonces), clients (shared memory), decide (hooks).
-Manual: mod/mod_auth_digest.html.  The recorded 2.2 was built without shared memory: no nonce counts and no
-one-time nonces.
+The recorded 2.2 was built without shared memory: no nonce counts and no one-time nonces.
 Must not import: server, cli.
 """
 

@@ -95,9 +95,7 @@ class Clients:
         return client
 
     def use(self, client: Client, stamp: int, uses: int) -> int | None:
-        """Count the *uses*-th use of the nonce of *stamp*; return None, or the stored count if *uses* is not
-        above it.
-        """
+        """Count use *uses* of the nonce of *stamp*; return None, or the stored count if that is not less."""
         with self._locked():
             number, known, newest, nonce = _ENTRY.unpack_from(self._memory, self._place(client.number))
             if number != client.number or stamp < newest or (stamp == newest and uses <= known):

@@ -22,10 +22,7 @@ from whimbrel.modules.aaa.mod_auth_digest.header import (
 from whimbrel.modules.aaa.mod_auth_digest.settings import AuthDigestDirConfig, AuthDigestServerConfig
 from whimbrel.modules.core.access_22 import escape_quotes
 from whimbrel.modules.support.auth.auth_api import (
-    AUTH_DENIED,
-    AUTH_GENERAL_ERROR,
-    AUTH_USER_FOUND,
-    AUTH_USER_NOT_FOUND,
+    Authn,
     BoundAuthn,
     auth_name,
     auth_type,
@@ -112,10 +109,10 @@ class Digest:
         result, first = await self._hash(r, realm)
         problem = (
             self._unknown(r, realm, result) or self._mismatch(r, given, first)
-            if result != AUTH_GENERAL_ERROR
+            if result != Authn.GENERAL_ERROR
             else None
         )
-        if result == AUTH_GENERAL_ERROR:
+        if result == Authn.GENERAL_ERROR:
             return 500
         if problem is not None:
             return self.refuse(r, realm, given, client, *problem)
@@ -177,20 +174,20 @@ class Digest:
         """Return status and hash of the first provider that has the user."""
         if not self.checks:
             self.log(r, "No Authn provider configured", "AH01770")
-            return AUTH_GENERAL_ERROR, ""
-        result: tuple[int, str] = AUTH_USER_NOT_FOUND, ""
+            return Authn.GENERAL_ERROR, ""
+        result: tuple[int, str] = Authn.USER_NOT_FOUND, ""
         for check in self.checks:
             if check.realm_hash is None:
-                return AUTH_GENERAL_ERROR, ""
+                return Authn.GENERAL_ERROR, ""
             result = await check.realm_hash(r, r.user or "", realm)
-            if result[0] != AUTH_USER_NOT_FOUND:
+            if result[0] != Authn.USER_NOT_FOUND:
                 break
         return result
 
     def _unknown(self, r: Request, realm: str, result: int) -> tuple[str, str] | None:
-        if result == AUTH_USER_FOUND:
+        if result == Authn.USER_FOUND:
             return None
-        if result == AUTH_DENIED:
+        if result == Authn.DENIED:
             return f"user `{r.user}' in realm `{realm}' denied by provider: {r.uri}", "AH01791"
         return f"user `{r.user}' in realm `{realm}' not found: {r.uri}", "AH01790"
 

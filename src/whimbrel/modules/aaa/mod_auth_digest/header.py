@@ -22,9 +22,7 @@ _NEEDED: Final = ("username", "realm", "nonce", "uri", "response")
 
 @dataclass(slots=True)
 class Credentials:
-    """Credentials of a request: the *scheme* ("" without the field) and, for Digest, the parameters by name
-    in lower case.
-    """
+    """Credentials of a request: the *scheme* ("" without), and Digest's parameters in lower case."""
 
     scheme: str = ""
     fields: dict[str, str] = field(default_factory=dict)
@@ -113,9 +111,7 @@ def md5(value: str) -> str:
 
 
 def response(first: str, given: Credentials, method: str) -> str:
-    """Return the response for MD5(user:realm:password) *first*; without qop as in RFC 2069.  *method* "" is
-    for rspauth.
-    """
+    """Return the response for MD5(user:realm:password) *first*; *method* "" is for rspauth."""
     second = md5(f"{method}:{given.fields['uri']}")
     nonce = given.fields["nonce"]
     qop = given.get("qop")
@@ -150,9 +146,7 @@ def split_uri(uri: str) -> UriParts | None:
 
 
 def same_uri(sent: UriParts, requested: UriParts, port: int, *, forgive_query: bool) -> bool:
-    """Return True if the uri parameter names the request's target; host and *port* default to those of this
-    server.
-    """
+    """Return True if the uri parameter names the target; host and *port* default to the server's."""
     host = unescape_loose(sent.hostname or "")
     if host and host.lower() != (requested.hostname or "").lower():
         return False

@@ -13,19 +13,16 @@ from whimbrel.directives.spec import Setter
 from whimbrel.modules.aaa.mod_auth_digest.clients import Clients
 from whimbrel.modules.aaa.mod_authn_core import find_provider
 from whimbrel.modules.support.auth.auth_api import AuthnProvider
-from whimbrel.modules.support.setters import set_flag
-from whimbrel.registry.settings import UNSET, setting
+from whimbrel.modules.support.setters import add_text, refused, set_flag
+from whimbrel.registry.settings import UNSET, Unmerged, setting
 
 _MIN_SHMEM: Final = {True: 168, False: 88}  # bytes of one client, in 2.2 and in 2.4
 _UNITS: Final = {"": 1, "B": 1, "K": 1024, "M": 1024 * 1024}
 
 
 @dataclass(slots=True)
-class AuthDigestDirConfig:
-    """Per-directory settings, which httpd does not merge.
-
-    *lifetime* is in seconds: 0 for one-time nonces, negative for no expiry.
-    """
+class AuthDigestDirConfig(Unmerged):
+    """Per-directory settings, not merged; *lifetime* in seconds: 0 one-time nonces, negative no end."""
 
     providers: list[AuthnProvider] = setting(make=list)
     qop: list[str] = setting(make=list)
@@ -34,16 +31,10 @@ class AuthDigestDirConfig:
     algorithm: str = setting("MD5")
     domain: list[str] = setting(make=list)
 
-    def merge_onto(self, base: AuthDigestDirConfig) -> AuthDigestDirConfig:
-        """Return this record alone."""
-        return self
-
 
 @dataclass(slots=True)
 class AuthDigestServerConfig:
-    """Per-server settings, of the main server for all; *clients* is set once the configuration is
-    complete.
-    """
+    """The main server's settings; *clients* is set once the configuration is complete."""
 
     memory: int = setting(1000)
     clients: Clients | None = setting(None)
@@ -81,11 +72,6 @@ def set_lifetime(_cmd: Command, record: AuthDigestDirConfig, words: list[str]) -
     record.lifetime = value
 
 
-def set_format(_cmd: Command, _record: AuthDigestDirConfig, _words: list[str]) -> None:
-    """AuthDigestNonceFormat (2.2)."""
-    raise ConfigError("AuthDigestNonceFormat is not implemented (yet)")
-
-
 def set_count(cmd: Command, record: AuthDigestDirConfig, words: list[str]) -> None:
     """AuthDigestNcCheck."""
     set_flag("count")(cmd, record, words)
@@ -114,11 +100,6 @@ def set_algorithm(cmd: Command, record: AuthDigestDirConfig, words: list[str]) -
     record.algorithm = "MD5"
 
 
-def add_domain(_cmd: Command, record: AuthDigestDirConfig, words: list[str]) -> None:
-    """AuthDigestDomain."""
-    record.domain = [*([] if record.domain is UNSET else record.domain), words[0]]
-
-
 def set_memory(cmd: Command, record: AuthDigestServerConfig, words: list[str]) -> None:
     """AuthDigestShmemSize: bytes, or a number with suffix K or M."""
     value, unit = strtol(words[0])
@@ -143,10 +124,10 @@ DIR_SETTERS: Final[dict[str, Setter]] = {
     "AuthDigestProvider": add_provider,
     "AuthDigestQop": add_qop,
     "AuthDigestNonceLifetime": set_lifetime,
-    "AuthDigestNonceFormat": set_format,
+    "AuthDigestNonceFormat": refused("AuthDigestNonceFormat is not implemented (yet)"),
     "AuthDigestNcCheck": set_count,
     "AuthDigestAlgorithm": set_algorithm,
-    "AuthDigestDomain": add_domain,
+    "AuthDigestDomain": add_text("domain"),
 }
 SERVER_SETTERS: Final[dict[str, Setter]] = {
     "AuthDigestShmemSize": set_memory,

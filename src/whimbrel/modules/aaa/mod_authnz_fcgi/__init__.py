@@ -1,7 +1,5 @@
 """mod_authnz_fcgi: authentication and authorization by FastCGI applications (2.4).
 
-Manual: mod/mod_authnz_fcgi.html.
-
 Files: settings, setters, checks (providers and the check_user_id hook), authorizer (one request).
 Must not import: server, cli.
 """

@@ -2,17 +2,16 @@
 
 from __future__ import annotations
 
-import os
 from typing import Final
 
 from whimbrel.backends.connection import BackendConnection, ConnectionOwner
 from whimbrel.backends.fastcgi import AUTHNZ_FCGI, FastcgiReader, FastcgiRole, begin_request, params
-from whimbrel.backends.reader import BackendError
+from whimbrel.base.errors import apr_error
 from whimbrel.base.latin1 import to_text
 from whimbrel.base.numbers import lower, upper
 from whimbrel.engine.log.error_log_line import enabled
 from whimbrel.engine.request import Request
-from whimbrel.http.client.answer import INVALID, TIMEOUT
+from whimbrel.http.client.answer import INVALID, TIMEOUT, BackendError
 from whimbrel.modules.aaa.mod_authnz_fcgi.settings import Application
 from whimbrel.modules.support.cgi.environment import add_cgi_vars, add_common_vars, overlap
 from whimbrel.modules.support.cgi.script_head import ScriptHead, has_bare_status
@@ -107,7 +106,7 @@ async def _connect(r: Request, application: Application) -> BackendConnection:
         except TimeoutError:
             cause = TIMEOUT
         except OSError as problem:
-            cause = f"({problem.errno}){os.strerror(problem.errno or 0)}"
+            cause = apr_error(problem)
         is_last = at + 1 == len(application.addresses)
         host, port = address
         shown = f"[{host}]:{port}" if ":" in host else f"{host}:{port}"

@@ -12,19 +12,7 @@ from whimbrel.expr.errors import EvalError
 from whimbrel.modules.aaa.mod_auth_basic import challenge, credentials
 from whimbrel.modules.aaa.mod_authnz_fcgi.authorizer import MAX_BODY, MODULE, authorize, log
 from whimbrel.modules.aaa.mod_authnz_fcgi.settings import GROUP, Application, AuthnzFcgiDirConfig
-from whimbrel.modules.support.auth.auth_api import (
-    AUTH_DENIED,
-    AUTH_GENERAL_ERROR,
-    AUTH_GRANTED,
-    DENIED,
-    DENIED_NO_USER,
-    GENERAL_ERROR,
-    GRANTED,
-    AuthzCheck,
-    BoundAuthn,
-    auth_name,
-    auth_type,
-)
+from whimbrel.modules.support.auth.auth_api import Authn, Authz, AuthzCheck, BoundAuthn, auth_name, auth_type
 from whimbrel.registry.module import CompiledHook, Reads, Scope
 from whimbrel.registry.phases import DECLINED, OK, HookStatus
 
@@ -63,8 +51,8 @@ def authn_of(application: Application) -> BoundAuthn:
         status = r.status
         if status == 200:
             _note_granted(r, application)
-            return AUTH_GRANTED
-        return AUTH_GENERAL_ERROR if status == 500 else AUTH_DENIED
+            return Authn.GRANTED
+        return Authn.GENERAL_ERROR if status == 500 else Authn.DENIED
 
     return BoundAuthn(password, None, _READS)
 
@@ -76,13 +64,13 @@ def authz_of(application: Application) -> AuthzCheck:
         log(r, "debug", "fcgi_authz_check()", "AH02527")
         _log_application(r, application)
         if r.user is None:
-            return DENIED_NO_USER
+            return Authz.DENIED_NO_USER
         if application.is_authn:
-            return GRANTED if r.notes.get(_GRANTED_BY) == application.name else DENIED
+            return Authz.GRANTED if r.notes.get(_GRANTED_BY) == application.name else Authz.DENIED
         await authorize(r, application, None, _AUTHORIZER)
         if r.status == 200:
-            return GRANTED
-        return GENERAL_ERROR if r.status == 500 else DENIED
+            return Authz.GRANTED
+        return Authz.GENERAL_ERROR if r.status == 500 else Authz.DENIED
 
     return AuthzCheck(check, _READS, waits=True)
 

@@ -1,16 +1,14 @@
 """mod_authnz_ldap: users of an LDAP directory, and Require lines about them.
 
-Manual: mod/mod_authnz_ldap.html. mod_ldap has the connections. A directory that does not respond lets
-nobody in.
+mod_ldap has the connections. A directory that does not respond lets nobody in.
 """
 
 from __future__ import annotations
 
-import sys
-
 from whimbrel.base.errors import MissingPackage, PostConfigError
 from whimbrel.base.file_reading import read_regular
 from whimbrel.base.latin1 import to_bytes, to_text
+from whimbrel.base.numbers import lower
 from whimbrel.base.static_typing import Any, Final
 from whimbrel.config.configuration import Configuration
 from whimbrel.directives.spec import Setter, Versions
@@ -20,12 +18,13 @@ from whimbrel.modules.aaa.mod_authz_core.providers import require_text
 from whimbrel.modules.ldap.mod_ldap import is_installed
 from whimbrel.modules.support.auth.auth_api import AuthnProvider, AuthzProvider
 from whimbrel.modules.support.catalogue_checks import checked
-from whimbrel.modules.support.setters import set_flag, set_path, set_text
-from whimbrel.registry.module import Hook, Module, Provider, Scope
+from whimbrel.modules.support.setters import set_flag, set_number, set_path, set_text, set_value
+from whimbrel.registry.module import Hook, Module, Provider, Scope, importer
 from whimbrel.registry.phases import AUTH_CHECKER
 
 SOURCE: Final = "mod_authnz_ldap.c"
 _PACKAGE: Final = "whimbrel.modules.aaa.mod_authnz_ldap"
+_imported = importer(_PACKAGE)
 _DIR_SETTERS: Final[dict[str, Setter]] = {
     "AuthLDAPURL": settings.set_url,
     "AuthLDAPBindDN": set_text("bind_dn"),
@@ -38,12 +37,14 @@ _DIR_SETTERS: Final[dict[str, Setter]] = {
         "subgroup_attributes", "Too many AuthLDAPSubGroupAttribute values"
     ),
     "AuthLDAPSubGroupClass": settings.add_name("subgroup_classes", "Too many AuthLDAPSubGroupClass values"),
-    "AuthLDAPMaxSubGroupDepth": settings.set_depth,
+    "AuthLDAPMaxSubGroupDepth": set_number("subgroup_depth"),
     "AuthLDAPGroupAttribute": settings.add_name(
         "group_attributes", "Too many AuthLDAPGroupAttribute directives"
     ),
     "AuthLDAPGroupAttributeIsDN": set_flag("group_has_dn"),
-    "AuthLDAPDereferenceAliases": settings.set_dereference,
+    "AuthLDAPDereferenceAliases": set_value(
+        "dereference", lambda word: {"off": "never", "on": "always"}.get(lower(word), word)
+    ),
     "AuthLDAPAuthorizePrefix": set_text("prefix"),
     "AuthLDAPInitialBindAsUser": set_flag("binds_as_user"),
     "AuthLDAPInitialBindPattern": settings.set_bind_pattern,
@@ -55,11 +56,6 @@ _SERVER_SETTERS: Final[dict[str, Setter]] = {
     "AuthLDAPCharsetConfig": set_path("charset_file"),
 }
 _WORDS: Final = ("ldap-user", "ldap-group", "ldap-dn", "ldap-attribute", "ldap-filter", "ldap-search")
-
-
-def _imported(file: str, name: str) -> Any:
-    __import__(f"{_PACKAGE}.{file}")
-    return getattr(sys.modules[f"{_PACKAGE}.{file}"], name)
 
 
 def make_ldap(scope: Scope) -> Any:

@@ -14,13 +14,7 @@ from whimbrel.modules.ldap.mod_ldap.results import (
     SUCCESS,
     LdapResult,
 )
-from whimbrel.modules.support.auth.auth_api import (
-    AUTH_DENIED,
-    AUTH_GENERAL_ERROR,
-    AUTH_GRANTED,
-    AUTH_USER_NOT_FOUND,
-    BoundAuthn,
-)
+from whimbrel.modules.support.auth.auth_api import Authn, BoundAuthn
 from whimbrel.registry.module import Reads, Scope
 
 
@@ -34,11 +28,11 @@ def make_ldap(scope: Scope) -> BoundAuthn:
         if users is None:
             if not is_22:
                 r.log("warn", "no AuthLDAPURL", code="AH02558", module=MODULE_NAME)
-            return AUTH_GENERAL_ERROR
+            return Authn.GENERAL_ERROR
         secret = given.partition("\0")[0]
         if not secret:
             users.log(r, "debug", "auth_ldap authenticate: empty password specified", "AH10263")
-            return AUTH_DENIED
+            return Authn.DENIED
         return await _check(r, users, user, secret)
 
     return BoundAuthn(password, None, Reads.HEAD | Reads.UNCACHEABLE)
@@ -53,7 +47,7 @@ async def _check(r: Request, users: Users, user: str, password: str) -> int:
     except FilterTooLong as problem:
         text = f"auth_ldap authenticate: ldap filter too long (>{MAX_FILTER}): {problem}"
         users.log(r, "error", text, "AH02622")
-        return AUTH_GENERAL_ERROR
+        return Authn.GENERAL_ERROR
     users.log(r, "trace1", f"auth_ldap authenticate: final authn filter is {shown}", "")
     secret = users.password_in_utf8(r, password)
     found = await users.query(
@@ -70,7 +64,7 @@ async def _check(r: Request, users: Users, user: str, password: str) -> int:
     is_set = users.set_variables(r, found.values, authenticated=True)
     warn_of_attribute(r, users, is_set, "auth_ldap authenticate", "AH01696")
     users.log(r, "debug", f"auth_ldap authenticate: accepting {user}", "AH01697")
-    return AUTH_GRANTED
+    return Authn.GRANTED
 
 
 def warn_of_attribute(r: Request, users: Users, is_set: bool, what: str, code: str) -> None:
@@ -91,9 +85,9 @@ def _refused(r: Request, users: Users, user: str, found: LdapResult) -> int:
     text += f"[{found.reason}][{found.description}]"
     if not users.settings.bind_authoritative:
         users.log(r, "debug", f"{text} (not authoritative)", "AH01694")
-        return AUTH_USER_NOT_FOUND
+        return Authn.USER_NOT_FOUND
     users.log(r, "info", text, "AH01695")
     code = found.code
     if code == NO_SUCH_OBJECT or (code == OTHER and lower(users.url.filter) == "none"):
-        return AUTH_USER_NOT_FOUND
-    return AUTH_DENIED if code in SECURITY_ERRORS or code == CONSTRAINT_VIOLATION else AUTH_GENERAL_ERROR
+        return Authn.USER_NOT_FOUND
+    return Authn.DENIED if code in SECURITY_ERRORS or code == CONSTRAINT_VIOLATION else Authn.GENERAL_ERROR

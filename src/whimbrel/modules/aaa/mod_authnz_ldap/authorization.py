@@ -21,12 +21,7 @@ from whimbrel.modules.aaa.mod_authnz_ldap.users import (
 )
 from whimbrel.modules.ldap.mod_ldap.directory import Credentials
 from whimbrel.modules.ldap.mod_ldap.results import COMPARE_TRUE, FILTER_ERROR, SUCCESS, LdapResult
-from whimbrel.modules.support.auth.auth_api import (
-    DENIED,
-    DENIED_NO_USER,
-    GRANTED,
-    AuthzCheck,
-)
+from whimbrel.modules.support.auth.auth_api import Authz, AuthzCheck
 from whimbrel.registry.module import Reads, Scope
 
 _READS: Final = Reads.HEAD | Reads.UNCACHEABLE
@@ -65,10 +60,10 @@ def make(kind: str) -> Callable[[Scope, str, StringExpression], AuthzCheck]:
         async def check(r: Request) -> int:
             r.set_uncacheable()
             if entry is None:
-                return DENIED if users is None else await _search(r, users, text)
+                return Authz.DENIED if users is None else await _search(r, users, text)
             if r.user is None:
-                return DENIED_NO_USER
-            return DENIED if users is None else await _run(r, users, entry, text)
+                return Authz.DENIED_NO_USER
+            return Authz.DENIED if users is None else await _run(r, users, entry, text)
 
         return AuthzCheck(check, _READS, waits=True)
 
@@ -82,7 +77,7 @@ async def _run(r: Request, users: Users, kind: RequireWord, text: StringExpressi
         if not r.user:
             users.log(r, "warn", f"ldap authorize: Userid is blank, AuthType={r.auth_type}", kind.blank)
         if not await _find(r, users, user, credentials):
-            return DENIED
+            return Authz.DENIED
     if not user.dn and (kind.test is not _group or users.settings.group_has_dn):
         users.log(
             r,
@@ -90,16 +85,16 @@ async def _run(r: Request, users: Users, kind: RequireWord, text: StringExpressi
             f"auth_ldap authorize: {kind.shown}: user's DN has not been defined; failing authorization",
             kind.unknown,
         )
-        return DENIED
+        return Authz.DENIED
     required = _evaluated(r, users, text, kind.evaluated, kind.expression)
     if required is None:
-        return DENIED
+        return Authz.DENIED
     if await kind.test(r, users, user, credentials, required):
         users.set_variables(r, user.values, authenticated=False)
-        return GRANTED
+        return Authz.GRANTED
     refusal = f"auth_ldap authorize {kind.refused}: authorization denied for user {r.user} to {r.uri}"
     users.log(r, "debug", refusal, kind.denied)
-    return DENIED
+    return Authz.DENIED
 
 
 async def _find(r: Request, users: Users, user: LdapUser, credentials: Credentials) -> bool:
@@ -253,7 +248,7 @@ async def _search(r: Request, users: Users, text: StringExpression) -> int:
     what = "require ldap-search: "
     required = _evaluated(r, users, text, f"{what}Can't evaluate require expression", "AH02629")
     if required is None:
-        return DENIED
+        return Authz.DENIED
     if required:
         credentials = users.credentials(user, searches=True, compares=False)
         users.log(r, "debug", f"auth_ldap authorize: checking filter {required}", "AH02630")
@@ -265,10 +260,10 @@ async def _search(r: Request, users: Users, text: StringExpression) -> int:
             user.values = found.values
             users.log(r, "debug", f"auth_ldap authorize: {what}authorization successful", "AH02631")
             users.set_variables(r, user.values, authenticated=False)
-            return GRANTED
+            return Authz.GRANTED
         _failed(r, users, f"{what}{required} authorization failed", found, "AH02632")
     users.log(r, "debug", f"auth_ldap authorize search: authorization denied for to {r.uri}", "AH02633")
-    return DENIED
+    return Authz.DENIED
 
 
 async def _compare(

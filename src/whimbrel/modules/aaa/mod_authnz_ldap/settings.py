@@ -5,7 +5,7 @@ from __future__ import annotations
 from whimbrel.base.errors import ConfigError
 from whimbrel.base.latin1 import to_bytes, to_text
 from whimbrel.base.lazy_dataclasses import dataclass
-from whimbrel.base.numbers import atoi, lower
+from whimbrel.base.numbers import lower
 from whimbrel.base.programs import may_start_programs
 from whimbrel.base.regex import Regex
 from whimbrel.catalogue.checks.rules import split_args
@@ -15,7 +15,7 @@ from whimbrel.modules.aaa.mod_authnz_ldap.url import LdapUrl, parse
 from whimbrel.modules.ldap.mod_ldap import is_installed
 from whimbrel.modules.ldap.mod_ldap.settings import SECURE
 from whimbrel.modules.support.substitution import Substitution
-from whimbrel.registry.settings import UNSET, setting
+from whimbrel.registry.settings import UNSET, Unmerged, setting
 
 GROUP_ATTRIBUTES = ("member", "uniqueMember")
 GROUP_CLASSES = ("groupOfNames", "groupOfUniqueNames")
@@ -23,7 +23,7 @@ _MAX_NAMES = 10
 
 
 @dataclass(slots=True)
-class AuthnzLdapDirConfig:
+class AuthnzLdapDirConfig(Unmerged):
     """Per-directory settings."""
 
     url: LdapUrl | None = setting(None)
@@ -47,16 +47,10 @@ class AuthnzLdapDirConfig:
     compares_as_user: bool = setting(False)
     authoritative: bool = setting(True)  # 2.2
 
-    def merge_onto(self, base: AuthnzLdapDirConfig) -> AuthnzLdapDirConfig:
-        """Return this record alone."""
-        return self
-
 
 @dataclass(slots=True)
 class AuthnzLdapServerConfig:
-    """The main server's settings: is there an AuthLDAPURL; the file of AuthLDAPCharsetConfig, and its
-    charsets by language.
-    """
+    """The main server's settings: is there an AuthLDAPURL; charsets by language, and their file."""
 
     is_used: bool = setting(False)
     charset_file: str = setting("")
@@ -127,17 +121,6 @@ def add_name(field: str, refused: str) -> Setter:
         setattr(record, field, (*names, words[0]))
 
     return apply
-
-
-def set_depth(_cmd: Command, record: AuthnzLdapDirConfig, words: list[str]) -> None:
-    """AuthLDAPMaxSubGroupDepth."""
-    record.subgroup_depth = atoi(words[0])
-
-
-def set_dereference(_cmd: Command, record: AuthnzLdapDirConfig, words: list[str]) -> None:
-    """AuthLDAPDereferenceAliases."""
-    word = words[0]
-    record.dereference = {"off": "never", "on": "always"}.get(lower(word), word)
 
 
 def set_bind_pattern(cmd: Command, record: AuthnzLdapDirConfig, words: list[str]) -> None:

@@ -2,7 +2,6 @@
 
 Public: MODULE.  Settings and merging are in `settings`, directives in `setters`, providers in `providers`,
 hooks in `decide`.
-Manual: mod/mod_authz_core.html.
 Must not import: server, cli.
 """
 

@@ -2,55 +2,38 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from typing import TYPE_CHECKING, Any, Final
+from collections.abc import Awaitable, Callable
+from typing import Any, Final
 
 from whimbrel.base.numbers import BLANKS
 from whimbrel.config.core_config import CoreDirConfig, CoreServerConfig, merge_levels
 from whimbrel.engine.explain.decisions import OTHER_METHODS, Tracer, tracer_of
 from whimbrel.engine.log.error_log_line import enabled
+from whimbrel.engine.request import Request
 from whimbrel.modules.aaa.mod_authz_core.settings import AuthzCoreDirConfig, Rule, joined
-from whimbrel.modules.support.auth.auth_api import (
-    DENIED,
-    DENIED_NO_USER,
-    GENERAL_ERROR,
-    GRANTED,
-    NEUTRAL,
-    AuthzCheck,
-    auth_type,
-    denied_path,
-    has_no_auth_type,
-)
+from whimbrel.modules.support.auth.auth_api import Authz, AuthzCheck, auth_type, denied_path, has_no_auth_type
 from whimbrel.registry.module import CompiledHook, Reads, Scope
 from whimbrel.registry.phases import DECLINED, OK, HookStatus
 
-if TYPE_CHECKING:
-    from collections.abc import Awaitable
-
-    from whimbrel.engine.request import Request
-
 _WORDS: Final = {
-    DENIED: "denied",
-    GRANTED: "granted",
-    NEUTRAL: "neutral",
-    GENERAL_ERROR: "general error",
-    DENIED_NO_USER: "denied (no authenticated user yet)",
+    Authz.DENIED: "denied",
+    Authz.GRANTED: "granted",
+    Authz.NEUTRAL: "neutral",
+    Authz.GENERAL_ERROR: "general error",
+    Authz.DENIED_NO_USER: "denied (no authenticated user yet)",
 }
 _MODULE: Final = "authz_core"
 
 
 def compile_rule(rule: Rule, scope: Scope, loud: bool, parent: str = "and") -> AuthzCheck:
-    """Return *rule* as a check.
-
-    *loud*: log every step (level debug).  *parent* is the operator of the enclosing container.
-    """
+    """Return *rule* as a check; *loud*: log every step; *parent*: the operator of the container."""
     if rule.provider is not None:
         inner = rule.provider.make(scope, rule.args, rule.parsed)
     else:
         children = rule.children if loud or tracer_of(scope) is not None else rule.runs or joined(rule)
         inner = _container(rule.op, [compile_rule(child, scope, loud, rule.op) for child in children])
     if rule.negate or loud or rule.methods != -1:
-        inner = _wrapped(rule, inner, loud, GRANTED if parent == "and" else NEUTRAL)
+        inner = _wrapped(rule, inner, loud, Authz.GRANTED if parent == "and" else Authz.NEUTRAL)
     watch = tracer_of(scope)
     return inner if watch is None else _traced(rule, inner, watch)
 
@@ -70,9 +53,7 @@ def _traced(rule: Rule, check: AuthzCheck, watch: Tracer) -> AuthzCheck:
 
 
 def _wrapped(rule: Rule, inner: AuthzCheck, loud: bool, unconcerned: int) -> AuthzCheck:
-    """Return a check for the rule's methods only, negated and logged as the rule requires; *unconcerned* is
-    the result for other methods.
-    """
+    """Return a check for the rule's methods, negated and logged; *unconcerned*: for other methods."""
     fn: Any = inner.fn
 
     def concerned(r: Request) -> bool:
@@ -89,7 +70,11 @@ def _wrapped(rule: Rule, inner: AuthzCheck, loud: bool, unconcerned: int) -> Aut
 
     def finish(r: Request, result: int) -> int:
         if rule.negate:
-            result = {GRANTED: DENIED, DENIED: NEUTRAL, DENIED_NO_USER: NEUTRAL}.get(result, result)
+            result = {
+                Authz.GRANTED: Authz.DENIED,
+                Authz.DENIED: Authz.NEUTRAL,
+                Authz.DENIED_NO_USER: Authz.NEUTRAL,
+            }.get(result, result)
         if loud:
             r.log(
                 "debug", f"authorization result of {rule}: {_WORDS[result]}", code="AH01626", module=_MODULE
@@ -112,7 +97,7 @@ def _container(op: str, checks: list[AuthzCheck]) -> AuthzCheck:
     for check in checks:
         reads |= check.reads
     join = _all if op == "and" else _any
-    final = DENIED if op == "and" else GRANTED
+    final = Authz.DENIED if op == "and" else Authz.GRANTED
     if any(check.waits for check in checks):
         return AuthzCheck(_waiting(checks, join, final), reads, True)
     functions: list[Any] = [check.fn for check in checks]
@@ -120,10 +105,10 @@ def _container(op: str, checks: list[AuthzCheck]) -> AuthzCheck:
         return AuthzCheck(functions[0], reads, result=checks[0].result)
 
     def decide(r: Request) -> int:
-        result = NEUTRAL
+        result = Authz.NEUTRAL
         for fn in functions:
             status: int = fn(r)
-            if status in (final, GENERAL_ERROR):
+            if status in (final, Authz.GENERAL_ERROR):
                 return status
             result = join(result, status)
         return result
@@ -135,12 +120,12 @@ def _waiting(
     checks: list[AuthzCheck], join: Callable[[int, int], int], final: int
 ) -> Callable[[Request], Awaitable[int]]:
     async def decide(r: Request) -> int:
-        result = NEUTRAL
+        result = Authz.NEUTRAL
         for check in checks:
             found: Any = check.fn(r)
             if check.waits:
                 found = await found
-            if found in (final, GENERAL_ERROR):
+            if found in (final, Authz.GENERAL_ERROR):
                 return int(found)
             result = join(result, found)
         return result
@@ -149,21 +134,21 @@ def _waiting(
 
 
 def _all(result: int, status: int) -> int:
-    """Combine a rule's result with the previous ones in RequireAll: AUTHZ_DENIED_NO_USER outweighs a
-    grant.
-    """
-    if status == NEUTRAL:
+    """Combine a rule's result with those before in RequireAll: DENIED_NO_USER outweighs a grant."""
+    if status == Authz.NEUTRAL:
         return result
-    return status if status == DENIED_NO_USER or result == NEUTRAL else result
+    return status if status == Authz.DENIED_NO_USER or result == Authz.NEUTRAL else result
 
 
 def _any(result: int, status: int) -> int:
-    """Combine a rule's result with the previous ones in RequireAny: AUTHZ_DENIED_NO_USER outweighs a
-    refusal.
-    """
-    if status == NEUTRAL:
+    """Combine a rule's result with those before in RequireAny: DENIED_NO_USER outweighs DENIED."""
+    if status == Authz.NEUTRAL:
         return result
-    return status if (status == DENIED_NO_USER and result == DENIED) or result == NEUTRAL else result
+    return (
+        status
+        if (status == Authz.DENIED_NO_USER and result == Authz.DENIED) or result == Authz.NEUTRAL
+        else result
+    )
 
 
 def _is_loud(scope: Scope) -> bool:
@@ -192,18 +177,18 @@ def _make(scope: Scope, *, after: bool) -> CompiledHook:
             return CompiledHook(lambda r: OK, Reads.NOTHING, constant=OK)
         return CompiledHook(lambda r: _no_directives(r, kind(r), loud), Reads.FIELDS)
     check = compile_rule(record.section, scope, loud)
-    if check.result == GRANTED:
+    if check.result == Authz.GRANTED:
         return CompiledHook(lambda r: OK, check.reads, constant=OK)
     fn: Any = check.fn
     denied = _after(kind, record.forbidden) if after else _before
 
     async def wait(r: Request) -> HookStatus:
         result = await fn(r)
-        return OK if result == GRANTED else denied(r, result)
+        return OK if result == Authz.GRANTED else denied(r, result)
 
     def decide(r: Request) -> HookStatus:
         result = fn(r)
-        return OK if result == GRANTED else denied(r, result)
+        return OK if result == Authz.GRANTED else denied(r, result)
 
     return CompiledHook(wait if check.waits else decide, check.reads, check.waits)
 
@@ -228,16 +213,16 @@ def _forbidden(r: Request) -> HookStatus:
 
 
 def _before(r: Request, result: int) -> HookStatus:
-    if result == DENIED_NO_USER:
+    if result == Authz.DENIED_NO_USER:
         return DECLINED
-    return 500 if result == GENERAL_ERROR else _forbidden(r)
+    return 500 if result == Authz.GENERAL_ERROR else _forbidden(r)
 
 
 def _after(kind: Callable[[Request], str | None], forbidden: bool) -> Callable[[Request, int], HookStatus]:
     def denied(r: Request, result: int) -> HookStatus:
-        if result == GENERAL_ERROR:
+        if result == Authz.GENERAL_ERROR:
             return 500
-        if result == DENIED_NO_USER:
+        if result == Authz.DENIED_NO_USER:
             r.log(
                 "error",
                 f"authorization failure (no authenticated user): {r.uri}",

@@ -14,16 +14,7 @@ from whimbrel.directives.tokens import words
 from whimbrel.engine.expressions import StringExpression, evaluate, read_condition, read_string, reads_of
 from whimbrel.expr.errors import EvalError
 from whimbrel.expr.library import USER
-from whimbrel.modules.support.auth.auth_api import (
-    DENIED,
-    DENIED_NO_USER,
-    GENERAL_ERROR,
-    GRANTED,
-    AuthzCheck,
-    AuthzProvider,
-    environment,
-    state_of,
-)
+from whimbrel.modules.support.auth.auth_api import Authz, AuthzCheck, AuthzProvider, environment, state_of
 from whimbrel.registry.methods import INVALID
 from whimbrel.registry.module import Provider, Reads, Scope
 
@@ -67,7 +58,7 @@ def parse_all(_cmd: Command, args: str) -> bool:
 
 def make_all(_scope: Scope, _args: str, granted: bool) -> AuthzCheck:
     """Require all: grant or deny every request."""
-    result = GRANTED if granted else DENIED
+    result = Authz.GRANTED if granted else Authz.DENIED
     return AuthzCheck(lambda r: result, Reads.NOTHING, result=result)
 
 
@@ -75,7 +66,7 @@ def make_env(_scope: Scope, args: str, _parsed: object) -> AuthzCheck:
     """Require env: grant requests with one of the environment variables."""
     names = require_words(args)
     return AuthzCheck(
-        lambda r: GRANTED if any(environment(r, name) is not None for name in names) else DENIED,
+        lambda r: Authz.GRANTED if any(environment(r, name) is not None for name in names) else Authz.DENIED,
         Reads.FIELDS,
     )
 
@@ -96,7 +87,7 @@ def make_method(_scope: Scope, _args: str, mask: int) -> AuthzCheck:
     """Require method: grant requests with one of the methods; HEAD counts as GET."""
 
     def check(r: Request) -> int:
-        return GRANTED if mask >> r.method_number & 1 else DENIED
+        return Authz.GRANTED if mask >> r.method_number & 1 else Authz.DENIED
 
     return AuthzCheck(check, Reads.FIELDS)
 
@@ -110,11 +101,11 @@ def parse_expr(cmd: Command, args: str) -> CompiledCondition:
 
 def make_expr(_scope: Scope, _args: str, condition: CompiledCondition) -> AuthzCheck:
     """Require expr: grant requests for which the condition holds; one that reads the user may hold later."""
-    refusal = DENIED_NO_USER if USER in condition.reads else DENIED
+    refusal = Authz.DENIED_NO_USER if USER in condition.reads else Authz.DENIED
 
     def check(r: Request) -> int:
         try:
-            return GRANTED if evaluate(r, condition, "authz_core") else refusal
+            return Authz.GRANTED if evaluate(r, condition, "authz_core") else refusal
         except EvalError as problem:
             r.log(
                 "error",
@@ -122,7 +113,7 @@ def make_expr(_scope: Scope, _args: str, condition: CompiledCondition) -> AuthzC
                 code="AH02320",
                 module="authz_core",
             )
-            return GENERAL_ERROR
+            return Authz.GENERAL_ERROR
 
     return AuthzCheck(check, reads_of(condition.reads))
 
@@ -132,7 +123,7 @@ def refuse(why: str) -> Callable[[Scope, str, Any], AuthzCheck]:
 
     def check(r: Request) -> int:
         r.log("error", why, module="authz_core")
-        return GENERAL_ERROR
+        return Authz.GENERAL_ERROR
 
     return lambda _scope, _args, _parsed: AuthzCheck(check)
 

@@ -37,9 +37,7 @@ _CONTAINERS: Final = {
 
 @dataclass(slots=True)
 class AuthzCoreServerConfig:
-    """Per-server settings: aliases by name, and the records whose trees are checked at the end of the
-    configuration.
-    """
+    """Per-server settings: aliases by name, and records whose trees are checked at the end."""
 
     aliases: dict[str, AuthzProvider] = setting(make=dict)
     records: list[AuthzCoreDirConfig] = setting(make=list)
@@ -140,9 +138,7 @@ def set_forbidden(cmd: Command, record: AuthzCoreDirConfig, words: list[str]) ->
 
 
 def alias(cmd: Command, _record: object, words: list[str]) -> None:
-    """<AuthzProviderAlias BASE NAME ARGUMENTS>: the provider BASE with these arguments and the settings
-    inside.
-    """
+    """<AuthzProviderAlias BASE NAME ARGUMENTS>: the provider BASE with these settings inside."""
     args, bracket, _ = words[0].rpartition(">")
     if not bracket:
         raise ConfigError(f"{cmd.name}> directive missing closing '>'")
@@ -180,9 +176,7 @@ def _aliased(provider: AuthzProvider, layer: Layer, given: str, parsed: object) 
 
 
 def check_trees(finished: CompletedConfig) -> None:
-    """Refuse containers that can never grant: those with negative rules alone.  Negations are moved inwards
-    where possible.
-    """
+    """Refuse containers of negative rules alone; negations are moved inwards where possible."""
     main = next(iter(finished.servers()))
     for record in main.config(AuthzCoreServerConfig).records:
         bad = _only_negative(record.section) if isinstance(record.section, Rule) else None
@@ -214,9 +208,7 @@ def _only_negative(section: Rule) -> Rule | None:
 
 
 def _unwrapped(section: Rule, child: Rule) -> Sequence[Rule]:
-    """Return the negated rules of a negated container of the other operator (De Morgan); any other rule
-    unchanged.
-    """
+    """Return the rules of a negated container of the other operator (De Morgan), or the rule."""
     if child.provider is not None or not child.negate or child.op == section.op:
         return [child]
     for rule in child.children:

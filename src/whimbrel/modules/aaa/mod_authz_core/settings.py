@@ -8,7 +8,7 @@ from itertools import groupby
 from whimbrel.base.errors import SourceLocation
 from whimbrel.base.lazy_dataclasses import dataclass, replace
 from whimbrel.base.static_typing import Any, Final
-from whimbrel.modules.support.auth.auth_api import GRANTED, AuthzCheck, AuthzProvider
+from whimbrel.modules.support.auth.auth_api import Authz, AuthzCheck, AuthzProvider
 from whimbrel.registry.module import Reads
 from whimbrel.registry.settings import UNSET, setting
 
@@ -61,9 +61,7 @@ class Rule:
 
 
 def joined(container: Rule) -> list[Rule]:
-    """Return the rules of a container, adjacent ones joined: ten thousand Require ip lines become one binary
-    search.
-    """
+    """Return a container's rules, adjacent ones joined: many Require ip become one search."""
     out: list[Rule] = []
     for _, run in groupby(container.children, key=lambda rule: (rule.negate, rule.methods, rule.provider)):
         rules = list(run)
@@ -86,7 +84,7 @@ def join_ahead(rule: Rule) -> None:
 EVERYBODY: Final = Rule(
     "all",
     "granted",
-    AuthzProvider(lambda _scope, _args, _parsed: AuthzCheck(lambda r: GRANTED, Reads.NOTHING)),
+    AuthzProvider(lambda _scope, _args, _parsed: AuthzCheck(lambda r: Authz.GRANTED, Reads.NOTHING)),
     methods=-1,
 )
 

@@ -3,7 +3,7 @@
 `select.py` finds an entry, `freshness.py` decides whether it may be used, `storing.py` whether a response may
 be stored, `save_filter.py` stores it, `hooks.py` has the handlers. Stores are other modules (../store.py).
 The engine's own response cache may hold a hit for as long as entry, request fields and freshness allow
-(docs/cache.md). Manual: mod/mod_cache.html.
+(docs/cache.md).
 """
 
 from __future__ import annotations

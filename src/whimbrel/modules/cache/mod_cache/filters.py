@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from whimbrel.base.numbers import strtol
-from whimbrel.base.static_typing import TYPE_CHECKING, Final
-from whimbrel.engine.body import Part, is_complete, size_of
-from whimbrel.engine.output.filter import FilterType, OutputFilter
+from whimbrel.base.static_typing import Final
+from whimbrel.engine.body import Part, Source, is_complete, size_of
+from whimbrel.engine.output.filter import Begun, FilterType, OutputFilter
+from whimbrel.engine.request import Request
 from whimbrel.http.semantics.conditional import PreconditionResult, meets_conditions
 from whimbrel.http.semantics.headers import Headers
 from whimbrel.modules.cache.mod_cache import storing
@@ -25,11 +26,6 @@ from whimbrel.modules.cache.mod_cache.settings import CacheDirConfig
 from whimbrel.modules.cache.mod_cache.storing import ENTITY_FIELDS, NOT_MODIFIED, OLDER, Validators
 from whimbrel.modules.cache.store import MICROSECONDS, CacheEntry, CacheInfo, StoreError
 from whimbrel.registry.module import Reads
-
-if TYPE_CHECKING:
-    from whimbrel.engine.body import Source
-    from whimbrel.engine.output.filter import Begun
-    from whimbrel.engine.request import Request
 
 SAVE_TYPE: Final = FilterType.CONTENT_SET + 1  # behind compression, so that coded content is stored
 MUST: Final = ("must_revalidate", "proxy_revalidate")

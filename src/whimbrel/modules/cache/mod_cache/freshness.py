@@ -3,15 +3,13 @@
 from __future__ import annotations
 
 from whimbrel.base.numbers import strtol
-from whimbrel.base.static_typing import TYPE_CHECKING, Final
+from whimbrel.base.static_typing import Final
 from whimbrel.engine.output.field_slots import ClockValue
+from whimbrel.engine.request import Request
+from whimbrel.http.semantics.headers import Headers
 from whimbrel.modules.cache.mod_cache.lock import try_lock
 from whimbrel.modules.cache.mod_cache.request import CacheRequest, log
 from whimbrel.modules.cache.store import DATE_BAD, MICROSECONDS, CacheEntry, CacheInfo
-
-if TYPE_CHECKING:
-    from whimbrel.engine.request import Request
-    from whimbrel.http.semantics.headers import Headers
 
 YEAR: Final = 86400 * 365
 DAY: Final = 86400

@@ -69,9 +69,7 @@ class Chooser:
 
 
 async def begin(r: Request, chooser: Chooser, *, is_quick: bool) -> CacheRequest | HookStatus:
-    """Return the state of a request whose entry is to be served; else the status of the handler, with the
-    filters that store the response.
-    """
+    """Return the state of a request that is served; else a status, with the filters that store."""
     early = is_quick or r.proxy == FORWARD_PROXY
     path = early_path(r) if early else r.uri
     stores = chooser.stores(r, path)
@@ -178,30 +176,26 @@ def deliver(r: Request, cache: CacheRequest, *, is_quick: bool) -> HookStatus:
     return OK
 
 
-def make_quick_handler(scope: Scope) -> CompiledHook | None:
-    """Make the hook that runs before all other phases."""
+def _make(scope: Scope, is_quick: bool) -> CompiledHook | None:
     chooser = Chooser(scope)
-    if not chooser.conf.is_quick or not chooser.has_any:
+    if chooser.conf.is_quick is not is_quick or not chooser.has_any:
         return None
 
-    async def quick(r: Request) -> HookStatus:
-        found = await begin(r, chooser, is_quick=True)
-        return deliver(r, found, is_quick=True) if isinstance(found, CacheRequest) else found
+    async def handle(r: Request) -> HookStatus:
+        found = await begin(r, chooser, is_quick=is_quick)
+        return deliver(r, found, is_quick=is_quick) if isinstance(found, CacheRequest) else found
 
-    return CompiledHook(quick, Reads.HEAD, is_async=True)
+    return CompiledHook(handle, Reads.HEAD, is_async=True)
+
+
+def make_quick_handler(scope: Scope) -> CompiledHook | None:
+    """Make the hook that runs before all other phases."""
+    return _make(scope, True)
 
 
 def make_handler(scope: Scope) -> CompiledHook | None:
     """Make the handler of CacheQuickHandler Off."""
-    chooser = Chooser(scope)
-    if chooser.conf.is_quick or not chooser.has_any:
-        return None
-
-    async def handle(r: Request) -> HookStatus:
-        found = await begin(r, chooser, is_quick=False)
-        return deliver(r, found, is_quick=False) if isinstance(found, CacheRequest) else found
-
-    return CompiledHook(handle, Reads.HEAD, is_async=True)
+    return _make(scope, False)
 
 
 def _state(r: Request) -> CacheRequest | None:

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import os
 
+from whimbrel.base.errors import apr_error
 from whimbrel.base.latin1 import to_bytes
 from whimbrel.base.programs import may_start_programs
 from whimbrel.base.static_typing import Final
@@ -84,5 +85,4 @@ def try_lock(conf: CacheServerConfig, r: Request, key: str) -> CacheLock | None:
 
 
 def _log(r: Request, level: str, code: str, text: str, problem: OSError) -> None:
-    cause = f"({problem.errno}){os.strerror(problem.errno or 0)}"
-    r.log(level, text, code=code, module="cache", cause=cause)
+    r.log(level, text, code=code, module="cache", cause=apr_error(problem))

@@ -16,7 +16,6 @@ MODULE: Final = "cache"
 class CacheMarker(OutputFilter):
     """Output filter CACHE: the place in the chain at which the normal handler caches."""
 
-    __slots__ = ()
     name = "CACHE"
 
     def begin(self, r: Request) -> None:

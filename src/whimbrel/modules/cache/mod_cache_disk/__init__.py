@@ -1,7 +1,7 @@
 """mod_cache_disk (2.2: mod_disk_cache): the store ``disk`` of mod_cache.
 
 `store.py` reads and writes entries. Entries of both versions have the files of 2.4, whose header names its
-body. Manual: mod/mod_cache_disk.html.
+body.
 """
 
 from __future__ import annotations
@@ -17,9 +17,9 @@ from whimbrel.modules.cache.mod_cache_disk.settings import (
     CacheDiskServerConfig,
     set_length,
     set_levels,
-    set_root,
 )
 from whimbrel.modules.cache.store import CacheStore
+from whimbrel.modules.support.setters import set_text
 from whimbrel.registry.module import Module, Provider
 
 
@@ -38,7 +38,11 @@ def _module(name: str, source: str, versions: Versions, sizes: Mapping[str, Sett
         dir_config=CacheDiskDirConfig,
         server_config=CacheDiskServerConfig,
         dir_setters=sizes,
-        server_setters={"CacheRoot": set_root, "CacheDirLevels": set_levels, "CacheDirLength": set_length},
+        server_setters={
+            "CacheRoot": set_text("root"),
+            "CacheDirLevels": set_levels,
+            "CacheDirLength": set_length,
+        },
         providers=(Provider("cache", "disk", make_store),),
     )
 

@@ -6,28 +6,23 @@ from whimbrel.base.errors import ConfigError
 from whimbrel.base.lazy_dataclasses import dataclass
 from whimbrel.base.numbers import atoi
 from whimbrel.base.static_typing import Final
+from whimbrel.catalogue.checks.numbers import LONG_MAX
 from whimbrel.directives.command import Command
 from whimbrel.directives.spec import Setter
-from whimbrel.modules.cache.numbers import set_size
-from whimbrel.modules.support.setters import replaced
-from whimbrel.registry.settings import UNSET, setting
+from whimbrel.modules.support.setters import set_size
+from whimbrel.registry.settings import UNSET, ReplacedRecord, setting
 
 MAX_LETTERS: Final = 20  # characters of an entry's name that its directories may have
 DEFAULT_LENGTH: Final = 2
 
 
 @dataclass(slots=True)
-class CacheDiskServerConfig:
+class CacheDiskServerConfig(ReplacedRecord):
     """Per-server settings; a virtual host that sets one has no others of the main server."""
 
     root: str = setting("")
     levels: int = setting(0)  # 0: the default of the version
     length: int = setting(DEFAULT_LENGTH)
-
-    def merge_onto(self, base: CacheDiskServerConfig) -> CacheDiskServerConfig:
-        """Return this record if the host sets anything in it."""
-        merged: CacheDiskServerConfig = replaced(base, self)
-        return merged
 
 
 @dataclass(slots=True)
@@ -43,11 +38,6 @@ class CacheDiskDirConfig:
 def default_levels(*, is_22: bool) -> int:
     """Return the default of CacheDirLevels."""
     return 3 if is_22 else 2
-
-
-def set_root(_cmd: Command, conf: CacheDiskServerConfig, words: list[str]) -> None:
-    """CacheRoot; a relative path stays relative to the server's working directory, as in httpd."""
-    conf.root = words[0]
 
 
 def _tree(words: list[str], name: str, other: int) -> int:
@@ -77,7 +67,7 @@ _MESSAGE: Final = "{} argument must be a non-negative integer representing the {
 
 def _sizes(*rows: tuple[str, str, str]) -> dict[str, Setter]:
     """Return setters of sizes by directive; each row is directive, field, what the message calls it."""
-    return {name: set_size(field, 0, _MESSAGE.format(name, what)) for name, field, what in rows}
+    return {name: set_size(field, 0, _MESSAGE.format(name, what), LONG_MAX - 1) for name, field, what in rows}
 
 
 SIZE_SETTERS: Final = _sizes(

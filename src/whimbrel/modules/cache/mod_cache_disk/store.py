@@ -8,11 +8,15 @@ from __future__ import annotations
 
 import os
 
+from whimbrel.base.errors import apr_error
 from whimbrel.base.latin1 import to_bytes
+from whimbrel.base.lazy_dataclasses import dataclass, field
 from whimbrel.base.programs import may_start_programs
-from whimbrel.base.static_typing import TYPE_CHECKING, Final
+from whimbrel.base.static_typing import Final
 from whimbrel.engine.body import FileSegment, Part
+from whimbrel.engine.request import Request
 from whimbrel.http.client.answer import END_OF_FILE
+from whimbrel.http.semantics.headers import Headers
 from whimbrel.modules.cache import disk_format as disk
 from whimbrel.modules.cache.cache_control import vary_names
 from whimbrel.modules.cache.disk_format import DiskInfo, FormatError
@@ -29,10 +33,7 @@ from whimbrel.modules.cache.store import (
     EntryWriter,
     StoreError,
 )
-
-if TYPE_CHECKING:
-    from whimbrel.engine.request import Request
-    from whimbrel.http.semantics.headers import Headers
+from whimbrel.modules.dav.mod_dav_fs.new_files import write_all
 
 MODULE: Final = "cache_disk"
 IN_MEMORY: Final = 64 * 1024  # bytes of a body that is read at once; a longer one is sent from its file
@@ -41,7 +42,7 @@ NO_ROOT: Final = "cache_disk: no CacheRoot"  # key in worker_state: the time of 
 
 
 def _log(r: Request, level: str, code: str, text: str, problem: OSError | None = None) -> None:
-    cause = "" if problem is None else f"({problem.errno}){os.strerror(problem.errno or 0)}"
+    cause = "" if problem is None else apr_error(problem)
     r.log(level, text, code=code, module=MODULE, cause=cause)
 
 
@@ -56,9 +57,7 @@ class DiskPaths:
         self._levels = conf.levels or default_levels(is_22=is_22)
 
     def base(self, key: str, above: str = "") -> str:
-        """Return the path of an entry without suffix; *above* is the header file of the list that the
-        variant belongs to.
-        """
+        """Return an entry's path without suffix; *above*: the header file of the variant's list."""
         name = disk.hash_name(key, self._levels, self._length)
         return f"{above}{disk.VARY}/{name}" if above else f"{self.root}/{name}"
 
@@ -203,53 +202,27 @@ def remove_directories(r: Request, root: str, base: str) -> None:
         directory = directory.rpartition("/")[0]
 
 
+@dataclass(slots=True, eq=False)
 class DiskWriter(EntryWriter):
-    """Files of a response that is being stored.
+    """Files of a response that is being stored."""
 
-    Attributes:
-        pattern: name of temporary files, for the log.
-    """
+    _paths: DiskPaths
+    _key: str
+    _facts: DiskInfo
+    _fields: Headers
+    _request_fields: Headers
+    _vary: str | None
+    _maximum: int | None = None
+    _minimum: int = 0
+    _file: int = field(init=False, default=-1)
+    _data: str = field(init=False, default="")
+    _temporary: list[str] = field(init=False, default_factory=list)
+    size: int = field(init=False, default=0)
 
-    __slots__ = (
-        "_data",
-        "_facts",
-        "_fields",
-        "_file",
-        "_key",
-        "_maximum",
-        "_minimum",
-        "_paths",
-        "_request_fields",
-        "_temporary",
-        "_vary",
-        "pattern",
-        "size",
-    )
-
-    def __init__(
-        self,
-        paths: DiskPaths,
-        key: str,
-        facts: DiskInfo,
-        fields: Headers,
-        request_fields: Headers,
-        vary: str | None,
-        maximum: int | None = None,
-        minimum: int = 0,
-    ) -> None:
-        self._paths = paths
-        self._key = key
-        self._facts = facts
-        self._fields = fields
-        self._request_fields = request_fields
-        self._vary = vary
-        self._maximum = maximum
-        self._minimum = minimum
-        self._file = -1
-        self._data = ""
-        self._temporary: list[str] = []
-        self.pattern = f"{paths.root}/{disk.TEMPORARY}XXXXXX"
-        self.size = 0
+    @property
+    def pattern(self) -> str:
+        """Return the name of temporary files, for the log."""
+        return f"{self._paths.root}/{disk.TEMPORARY}XXXXXX"
 
     def _make(self) -> tuple[int, str]:
         """Return a new temporary file."""
@@ -268,7 +241,7 @@ class DiskWriter(EntryWriter):
                 self._facts.inode = found.st_ino
                 self._facts.device = found.st_dev
                 self._facts.has_body = True
-            _write_all(self._file, data)
+            write_all(self._file, data)
         except OSError as problem:
             self.abort()
             text = f"Error when writing cache file for URL {self._key}"
@@ -361,7 +334,7 @@ class DiskWriter(EntryWriter):
     def _filled(self, data: bytes) -> str:
         handle, path = self._make()
         try:
-            _write_all(handle, data)
+            write_all(handle, data)
         finally:
             os.close(handle)
         return path
@@ -417,16 +390,8 @@ def _vary(r: Request, fields: Headers) -> str | None:
     return r.headers_out.get_list("Vary") if r.plan.dialect.cache_22 else fields.get_list("Vary")
 
 
-def _write_all(handle: int, data: bytes) -> None:
-    view = memoryview(data)
-    while view:
-        view = view[os.write(handle, view) :]
-
-
 class DiskStore(CacheStore):
     """The store of mod_cache_disk."""
-
-    __slots__ = ()
 
     def _paths(self, r: Request) -> DiskPaths:
         conf = r.server_conf(CacheDiskServerConfig)

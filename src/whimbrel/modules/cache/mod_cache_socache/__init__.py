@@ -1,26 +1,18 @@
-"""mod_cache_socache (2.4): the store ``socache`` of mod_cache, in a shared object cache.
-
-Manual: mod/mod_cache_socache.html.
-"""
+"""mod_cache_socache (2.4): the store ``socache`` of mod_cache, in a shared object cache."""
 
 from __future__ import annotations
 
 from whimbrel.base.static_typing import Final
+from whimbrel.catalogue.checks.numbers import LONG_MAX
 from whimbrel.config.configuration import Configuration
-from whimbrel.directives.command import Command
 from whimbrel.directives.spec import Versions
 from whimbrel.modules.cache.mod_cache_socache.settings import CacheSocacheDirConfig, CacheSocacheServerConfig
-from whimbrel.modules.cache.numbers import set_size
 from whimbrel.modules.cache.object_cache import prepare_kind, read_kind
 from whimbrel.modules.cache.store import CacheStore
+from whimbrel.modules.support.setters import set_read, set_size
 from whimbrel.registry.module import Module, Provider
 
 MAX_UINT32: Final = 4294967295
-
-
-def set_kind(cmd: Command, conf: CacheSocacheServerConfig, words: list[str]) -> None:
-    """CacheSocache."""
-    conf.kind = read_kind(cmd, words[0])
 
 
 def make_store() -> CacheStore:
@@ -49,13 +41,21 @@ MODULE: Final = Module(
     dir_config=CacheSocacheDirConfig,
     server_config=CacheSocacheServerConfig,
     dir_setters={
-        "CacheSocacheMaxTime": set_size("max_time", 0, _TIME.format("CacheSocacheMaxTime", "maximum")),
-        "CacheSocacheMinTime": set_size("min_time", 0, _TIME.format("CacheSocacheMinTime", "minimum")),
+        "CacheSocacheMaxTime": set_size(
+            "max_time", 0, _TIME.format("CacheSocacheMaxTime", "maximum"), LONG_MAX - 1
+        ),
+        "CacheSocacheMinTime": set_size(
+            "min_time", 0, _TIME.format("CacheSocacheMinTime", "minimum"), LONG_MAX - 1
+        ),
         "CacheSocacheMaxSize": set_size("max_size", 1024, _SIZE, MAX_UINT32),
-        "CacheSocacheReadSize": set_size("read_size", 0, _READ.format("CacheSocacheReadSize", "data")),
-        "CacheSocacheReadTime": set_size("read_time", 0, _READ.format("CacheSocacheReadTime", "time taken")),
+        "CacheSocacheReadSize": set_size(
+            "read_size", 0, _READ.format("CacheSocacheReadSize", "data"), LONG_MAX - 1
+        ),
+        "CacheSocacheReadTime": set_size(
+            "read_time", 0, _READ.format("CacheSocacheReadTime", "time taken"), LONG_MAX - 1
+        ),
     },
-    server_setters={"CacheSocache": set_kind},
+    server_setters={"CacheSocache": set_read("kind", read_kind)},
     providers=(Provider("cache", "socache", make_store),),
     post_config=(prepare,),
 )

@@ -7,8 +7,11 @@ known are misses.
 from __future__ import annotations
 
 from whimbrel.base.latin1 import to_bytes
-from whimbrel.base.static_typing import TYPE_CHECKING, Final
+from whimbrel.base.lazy_dataclasses import dataclass, field
+from whimbrel.base.static_typing import Final
 from whimbrel.engine.body import Part
+from whimbrel.engine.request import Request
+from whimbrel.http.semantics.headers import Headers
 from whimbrel.modules.cache import disk_format as disk
 from whimbrel.modules.cache.cache_control import vary_names
 from whimbrel.modules.cache.disk_format import DiskInfo, FormatError
@@ -22,10 +25,6 @@ from whimbrel.modules.cache.store import (
     EntryWriter,
     StoreError,
 )
-
-if TYPE_CHECKING:
-    from whimbrel.engine.request import Request
-    from whimbrel.http.semantics.headers import Headers
 
 MODULE: Final = "cache_socache"
 
@@ -64,7 +63,6 @@ class SocacheEntry(CacheEntry):
         )
 
     def body(self) -> list[Part]:
-        """Return the body."""
         return [self._body] if self._body else []
 
     def record(self, r: Request) -> bool:
@@ -84,47 +82,25 @@ class SocacheEntry(CacheEntry):
         await self.remove(r)
 
     async def remove(self, r: Request) -> None:
-        """Remove the entry."""
         await self._cache.remove(r, to_bytes(self.key))
 
     def close(self) -> None:
         """Release nothing: the body is in memory."""
 
 
+@dataclass(slots=True, eq=False)
 class SocacheWriter(EntryWriter):
     """A response in memory until it is complete.  Bound: CacheSocacheMaxSize."""
 
-    __slots__ = (
-        "_body",
-        "_cache",
-        "_fields",
-        "_info",
-        "_is_head",
-        "_key",
-        "_limit",
-        "_request_fields",
-        "_size",
-    )
-
-    def __init__(
-        self,
-        cache: ObjectCache,
-        key: str,
-        info: CacheInfo,
-        fields: Headers,
-        request_fields: Headers,
-        is_head: bool,
-        limit: int = 0,
-    ) -> None:
-        self._cache = cache
-        self._key = key
-        self._info = info
-        self._fields = fields
-        self._request_fields = request_fields
-        self._is_head = is_head
-        self._limit = limit
-        self._size = 0
-        self._body: list[bytes] = []
+    _cache: ObjectCache
+    _key: str
+    _info: CacheInfo
+    _fields: Headers
+    _request_fields: Headers
+    _is_head: bool
+    _limit: int = 0
+    _size: int = field(init=False, default=0)
+    _body: list[bytes] = field(init=False, default_factory=list)
 
     def write(self, data: bytes) -> None:
         """Append to the body; that of a response to HEAD is only counted."""
@@ -183,10 +159,7 @@ class SocacheWriter(EntryWriter):
 class SocacheStore(CacheStore):
     """The store of mod_cache_socache."""
 
-    __slots__ = ()
-
     async def open_entry(self, r: Request, key: str) -> CacheEntry | None:
-        """Return the entry of *key*, or of its variant."""
         cache = object_cache(r)
         if cache is None:
             return None

@@ -3,7 +3,7 @@
 Files: settings; handler (the table of methods), propfind, proppatch, properties, methods (PUT to MOVE),
 lock_methods, options; validation and if_header (conditions); locks (the lock database); xml_document,
 multistatus, errors, fields, uri; provider (what a repository implements).
-Manual: mod/mod_dav.html.  Must not import: server, cli.
+Must not import: server, cli.
 """
 
 from __future__ import annotations
@@ -13,10 +13,9 @@ from typing import TYPE_CHECKING
 from whimbrel.modules.dav.mod_dav.settings import (
     HANDLER_NAME,
     DavDirConfig,
-    set_min_timeout,
     set_provider,
 )
-from whimbrel.modules.support.setters import set_flag, set_text
+from whimbrel.modules.support.setters import set_flag, set_in_range, set_text
 from whimbrel.registry.module import CompiledHook, Hook, Module, Order, Reads, Scope, lazy_maker
 from whimbrel.registry.phases import DECLINED, FIXUPS, HANDLER, OK, HookStatus
 
@@ -60,7 +59,9 @@ MODULE = Module(
     dir_setters={
         "DAV": set_provider,
         "DAVBasePath": set_text("base_path"),
-        "DAVMinTimeout": set_min_timeout,
+        "DAVMinTimeout": set_in_range(
+            "min_timeout", 0, None, "DAVMinTimeout requires a non-negative integer."
+        ),
         "DAVDepthInfinity": set_flag("depth_infinity"),
         "DAVLockDiscovery": set_flag("lock_discovery"),
     },

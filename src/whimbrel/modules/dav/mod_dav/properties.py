@@ -8,9 +8,11 @@ from __future__ import annotations
 
 from collections.abc import Callable, Hashable
 from enum import IntEnum
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 from whimbrel.base.latin1 import to_bytes
+from whimbrel.base.lazy_dataclasses import dataclass, field
+from whimbrel.engine.request import Request
 from whimbrel.engine.specialized.rules import Classify, classifier
 from whimbrel.http.syntax.url import escape_uri
 from whimbrel.modules.dav.mod_dav.errors import DavError
@@ -27,11 +29,8 @@ from whimbrel.modules.dav.mod_dav.provider import (
     PropertyTemplate,
     Resource,
 )
-
-if TYPE_CHECKING:
-    from whimbrel.engine.request import Request
-    from whimbrel.modules.dav.mod_dav.state import LockView
-    from whimbrel.modules.dav.mod_dav.xml_document import Document, XmlElement
+from whimbrel.modules.dav.mod_dav.state import LockView
+from whimbrel.modules.dav.mod_dav.xml_document import Document, XmlElement
 
 DAV_URI: Final = "DAV:"
 LIVE_URIS: Final = {"lp1": DAV_URI, "lp2": "http://apache.org/dav/props/"}
@@ -169,23 +168,14 @@ class MediaTypes:
                 self._classes[group] = found
 
 
+@dataclass(slots=True, eq=False)
 class FormattedTexts:
-    """Texts about files, from what *describe* writes about a template; *types* are None if none of the
-    properties depends on the media type.
-    """
+    """Texts about files as *describe* writes about a template; *types* None: no type matters."""
 
-    __slots__ = ("_describe", "_by_type", "_template", "_types")
-
-    def __init__(
-        self,
-        template: PropertyTemplate | None,
-        describe: Callable[[PropertySource, MediaType], Described],
-        types: MediaTypes | None,
-    ) -> None:
-        self._template = template
-        self._describe = describe
-        self._types = types
-        self._by_type: dict[MediaType, FileText | None] = {}
+    _template: PropertyTemplate | None
+    _describe: Callable[[PropertySource, MediaType], Described]
+    _types: MediaTypes | None
+    _by_type: dict[MediaType, FileText | None] = field(init=False, default_factory=dict)
 
     def find(self, directory: str, name: str) -> FileText | None:
         """Return the function for one file; see MemberTexts."""
@@ -209,9 +199,7 @@ class FormattedTexts:
 
 
 class Describer:
-    """Writes the <D:response> of each resource of one PROPFIND; *document* is the request's body, None for
-    all properties.
-    """
+    """Writes the <D:response> of resources of a PROPFIND; *document*: the body, None for all."""
 
     __slots__ = (
         "_kind",
@@ -313,9 +301,7 @@ class Describer:
         return declared, good + bad
 
     def _pattern(self, absent: tuple[int, ...]) -> tuple[str, str]:
-        """Return the declarations and the propstat of missing properties of resources that lack the named
-        properties with these indexes and have no dead ones.
-        """
+        """Return declarations and propstat of the missing properties with these indexes."""
         prefixes = Prefixes()
         declared = ""
         missing = []

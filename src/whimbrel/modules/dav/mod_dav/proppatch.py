@@ -51,7 +51,6 @@ class PropertyChange:
         return self.name.namespace == LIVE_URIS["lp2"] and self.name.name == EXECUTABLE
 
     def value(self, number: dict[int, int]) -> tuple[str, str]:
-        """See provider.PropertyEdit."""
         return self.element.language or "", inner_text(self.element, number.__getitem__)
 
 

@@ -54,15 +54,11 @@ class PropertyEdit(Protocol):
     is_removal: bool
 
     def value(self, number: dict[int, int]) -> tuple[str, str]:
-        """Return language and content as XML; *number* maps namespaces of the request to those of the
-        store.
-        """
+        """Return language and content as XML; *number* maps the request's namespaces to the store's."""
 
 
 class Upload(Protocol):
-    """A new content of a resource, invisible until it is complete.  Both functions block and raise
-    DavError.
-    """
+    """A new content of a resource, invisible until complete; both functions block, raise DavError."""
 
     def write(self, data: bytes) -> None:
         """Append *data*."""
@@ -86,9 +82,7 @@ class MemberTexts(Protocol):
         """Return the function for all names; None if it depends on the name."""
 
     def find(self, directory: str, name: str) -> FileText | None:
-        """Return the function for *name* in *directory*, a decoded path without the slash at the end; None
-        if it needs a `Resource`.
-        """
+        """Return the function for *name* in *directory* (decoded), None if it needs a `Resource`."""
 
 
 class PropertySource(Protocol):
@@ -182,9 +176,7 @@ class Resource:
 
     @abstractmethod
     def upload(self, position: int | None) -> Upload:
-        """Begin a new content, or overwrite part of the present one from *position*; blocks, raises
-        DavError.
-        """
+        """Begin a new content, or overwrite the present one from *position*; blocks, raises DavError."""
 
     @abstractmethod
     def create_collection(self) -> None:
@@ -196,9 +188,7 @@ class Resource:
 
     @abstractmethod
     def copy_to(self, target: Resource, depth: int) -> Iterator[None]:
-        """Replace *target* by a copy; a generator that blocks for a short time in each step.  Raises
-        DavError.
-        """
+        """Replace *target* by a copy; a generator whose steps block for a short time. Raises DavError."""
 
     @abstractmethod
     def move_to(self, target: Resource) -> Iterator[None]:

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from whimbrel.base.errors import ConfigError
 from whimbrel.base.lazy_dataclasses import dataclass, fields
-from whimbrel.base.numbers import atoi
 from whimbrel.base.static_typing import TYPE_CHECKING, Final
 from whimbrel.directives.command import Command
+from whimbrel.directives.spec import Setter
+from whimbrel.modules.support.setters import set_read
 from whimbrel.registry.settings import UNSET, setting
 
 if TYPE_CHECKING:
@@ -67,9 +68,13 @@ def set_provider(cmd: Command, conf: DavDirConfig, words: list[str]) -> None:
     conf.provider = provider
 
 
-def set_min_timeout(_cmd: Command, conf: DavDirConfig, words: list[str]) -> None:
-    """Set DavMinTimeout."""
-    seconds = atoi(words[0])
-    if seconds < 0:
-        raise ConfigError("DAVMinTimeout requires a non-negative integer.")
-    conf.min_timeout = seconds
+def set_lock_database(name: str) -> Setter:
+    """Return the setter of the file of locks."""
+
+    def read(cmd: Command, word: str) -> str:
+        try:
+            return cmd.server_path(word)
+        except ConfigError:
+            raise ConfigError(f"Invalid {name} path {word}") from None
+
+    return set_read("lock_database", read)

@@ -126,9 +126,7 @@ class XmlReader:
         return self.document
 
     def release(self) -> None:
-        """Let the parser go: it refers to methods of this reader, which would keep the document until a full
-        collection.
-        """
+        """Let the parser go: it refers to this reader, and would keep the document."""
         self._parser = None
 
     def _parse(self, data: bytes, is_last: bool) -> None:

@@ -2,15 +2,14 @@
 
 Files: file_resource, uploads (PUT), transfer (COPY, MOVE, DELETE), property_store (dead properties),
 new_files.
-Manual: mod/mod_dav_fs.html.  Must not import: server, cli.
+Must not import: server, cli.
 """
 
 from __future__ import annotations
 
-from whimbrel.base.errors import ConfigError
 from whimbrel.base.lazy_dataclasses import dataclass
 from whimbrel.base.static_typing import TYPE_CHECKING, Final
-from whimbrel.directives.command import Command
+from whimbrel.modules.dav.mod_dav.settings import set_lock_database
 from whimbrel.registry.module import CompiledHook, Hook, Module, Order, PathRules, Provider, Reads, Scope
 from whimbrel.registry.phases import DECLINED, FIXUPS, HookStatus
 from whimbrel.registry.settings import setting
@@ -29,14 +28,6 @@ class DavFsServerConfig:
     """Per-server settings: the path of the lock database, "" without one."""
 
     lock_database: str = setting("")
-
-
-def set_lock_database(cmd: Command, conf: DavFsServerConfig, words: list[str]) -> None:
-    """Set DavLockDB."""
-    try:
-        conf.lock_database = cmd.server_path(words[0])
-    except ConfigError:
-        raise ConfigError(f"Invalid DAVLockDB path {words[0]}") from None
 
 
 class FileRepository:
@@ -97,7 +88,7 @@ MODULE = Module(
     source="mod_dav_fs.c",
     server_config=DavFsServerConfig,
     server_setters={
-        "DAVLockDB": set_lock_database,
+        "DAVLockDB": set_lock_database("DAVLockDB"),
     },
     hooks=(Hook(FIXUPS, make_fixup, Order.FIRST),),
     providers=(Provider("dav", FileRepository.name, FileRepository()),),

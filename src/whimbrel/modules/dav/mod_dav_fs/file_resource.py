@@ -79,7 +79,6 @@ class FileResource(Resource):
         return FileResource(uri, path, _stat(path), self.style)
 
     def member(self, name: str) -> FileResource:
-        """Return the member *name*."""
         path = f"{self.path.rstrip('/')}/{name}"
         return FileResource(f"{self.uri.rstrip('/')}/{name}", path, _stat(path), self.style)
 
@@ -97,7 +96,6 @@ class FileResource(Resource):
         return "" if self.info is None else self.style.etag(self.info)
 
     def live_properties(self, r: Request) -> Iterator[tuple[str, str, str]]:
-        """Yield prefix, name and value of the live properties."""
         for (prefix, name), read in _LIVE.items():
             value = read(self, r)
             if value is not None:
@@ -105,11 +103,9 @@ class FileResource(Resource):
 
     @classmethod
     def live_reader(cls, prefix: str, name: str) -> LiveReader | None:
-        """Return the function that reads one live property."""
         return _LIVE.get((prefix, name))
 
     def properties(self, *, write: bool = False) -> PropertyStore | None:
-        """Return the dead properties; raise DavError."""
         directory, name = self.state_file()
         if not write and self.states is not None and not self.is_collection:
             if not _may_have_dead(name, self.states):
@@ -152,7 +148,6 @@ class FileResource(Resource):
                 yield each
 
     def template(self) -> PropertyTemplate:
-        """Return what stands for any file of a listing."""
         return FileProperties(self.style)
 
     def listing(self, depth: int, texts: MemberTexts | None = None) -> Iterator[Resource | str]:
@@ -299,9 +294,7 @@ class _Level:
 def _members(
     entries: Iterable[Any], path: str, uri: str, style: FileStyle, texts: MemberTexts | None
 ) -> Iterator[FileResource | str]:
-    """Yield the files and directories of one directory; *path* and *uri* end with a slash.  Up to `_TEXTS`
-    texts of *texts* are one.
-    """
+    """Yield the files and directories of one; *path* and *uri* end with a slash; *texts* are shared."""
     try:
         states = frozenset(os.listdir(to_bytes(path) + _STATE))
     except OSError:

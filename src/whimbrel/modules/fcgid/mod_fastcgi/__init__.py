@@ -10,7 +10,7 @@ from typing import Any, Final
 from whimbrel.config.configuration import Configuration
 from whimbrel.modules.fcgid.mod_fastcgi import settings as s
 from whimbrel.modules.fcgid.mod_fastcgi.settings import FastcgiServerConfig
-from whimbrel.modules.support.setters import ignored
+from whimbrel.modules.support.setters import ignored, of_main, set_path
 from whimbrel.registry.module import PROGRAMS, CompiledHook, Hook, Module, Order, Provider, Scope
 from whimbrel.registry.phases import HANDLER
 from whimbrel.registry.programs import ProgramHost
@@ -43,7 +43,7 @@ MODULE = Module(
         "FastCgiServer": s.set_server,
         "ExternalAppClass": s.set_external,
         "FastCgiExternalServer": s.set_external,
-        "FastCgiIpcDir": s.set_ipc_dir,
+        "FastCgiIpcDir": of_main(FastcgiServerConfig, set_path("ipc_dir")),
         "FastCgiWrapper": s.set_wrapper,
         "FastCgiConfig": s.set_dynamic,
     },

@@ -45,11 +45,9 @@ class FastcgiExchange(FastcgiRequest):
     name = ""
 
     def head_reader(self) -> ScriptHead:
-        """See FastcgiRequest."""
         return ScriptHead(self.r, "core")
 
     def log_stderr(self, text: str) -> None:
-        """See FastcgiRequest."""
         for line in text.rstrip("\n").split("\n"):
             self.r.log("error", f'FastCGI: server "{self.name}" stderr: {line}', module=MODULE)
 

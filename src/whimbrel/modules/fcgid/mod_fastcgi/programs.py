@@ -22,35 +22,29 @@ class FastcgiKeeperMessages(KeeperMessages):
     module = "fastcgi"
 
     def keeper_started(self, pid: int) -> None:
-        """See KeeperMessages."""
         self.log("notice", f"FastCGI: process manager initialized (pid {pid})")
 
     def keeper_stopped(self, pid: int) -> None:
         """See KeeperMessages."""
 
     def started(self, name: str, pid: int) -> None:
-        """See KeeperMessages."""
         self.log("warn", f'FastCGI: server "{name}" started (pid {pid})')
 
     def not_started(self, name: str, problem: Exception) -> None:
-        """See KeeperMessages."""
         self.log(
             "crit", f'FastCGI: can\'t start server "{name}": spawn_fs_process() failed', cause_of(problem)
         )
 
     def skipped(self, reason: str) -> None:
-        """See KeeperMessages."""
         self.log("info", f"FastCGI: {reason}")
 
     def terminated(self, count: int) -> None:
         """See KeeperMessages."""
 
     def killed(self, pid: int) -> None:
-        """See KeeperMessages."""
         self.log("warn", f"FastCGI: process {pid} did not end, sending a SIGKILL")
 
     def ended(self, name: str, pid: int, reason: DeathReason, status: int) -> None:
-        """See KeeperMessages."""
         code = os.waitstatus_to_exitcode(status)
         if code >= 0:
             how = f"terminated by calling exit with status '{code}'"
@@ -71,7 +65,6 @@ class StaticApplication(StaticProgram):
         self.backlog = server.queue
 
     def launch(self, path: str, handle: int, _reports: int) -> Launch:
-        """See StaticProgram."""
         environment = {"PATH": os.environ.get("PATH", DEFAULT_PATH), **dict(self.server.environment)}
         return Launch([self.server.path], environment, os.path.dirname(self.server.path))
 

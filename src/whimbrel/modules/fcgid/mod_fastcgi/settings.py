@@ -226,11 +226,6 @@ def set_dynamic(cmd: Command, _conf: FastcgiServerConfig, words: list[str]) -> N
     conf.dynamic = replace(present, **options.values)
 
 
-def set_ipc_dir(cmd: Command, _conf: FastcgiServerConfig, words: list[str]) -> None:
-    """FastCgiIpcDir: set the directory of sockets."""
-    cmd.main_server(FastcgiServerConfig).ipc_dir = cmd.server_path(words[0])
-
-
 def set_wrapper(cmd: Command, _conf: FastcgiServerConfig, words: list[str]) -> None:
     """FastCgiWrapper: only Off; suexec starts no FastCGI applications here."""
     if lower(words[0]) != "off":

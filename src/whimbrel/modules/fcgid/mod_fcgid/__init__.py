@@ -12,7 +12,7 @@ from whimbrel.config.configuration import Configuration
 from whimbrel.directives.spec import Setter
 from whimbrel.modules.fcgid.mod_fcgid import settings as s
 from whimbrel.modules.fcgid.mod_fcgid.settings import FcgidDirConfig, FcgidServerConfig
-from whimbrel.modules.support.setters import set_flag, set_number, set_path
+from whimbrel.modules.support.setters import add_text, set_entry, set_flag, set_in_range, set_number, set_path
 from whimbrel.registry.module import PROGRAMS, CompiledHook, Hook, HookMaker, Module, Order, Provider, Scope
 from whimbrel.registry.phases import ACCESS_CHECKER, AUTH_CHECKER, CHECK_USER_ID, HANDLER
 from whimbrel.registry.programs import ProgramHost
@@ -28,14 +28,16 @@ _SERVER: Final[dict[tuple[str, str], Setter]] = {
     ("FcgidErrorScanInterval", "ErrorScanInterval"): set_number("error_scan"),
     ("FcgidIdleScanInterval", "IdleScanInterval"): set_number("idle_scan"),
     ("FcgidIdleTimeout", "IdleTimeout"): set_number("idle_timeout"),
-    ("FcgidIOTimeout", "IPCCommTimeout"): s.set_io_timeout,
+    ("FcgidIOTimeout", "IPCCommTimeout"): set_in_range(
+        "io_timeout", 1, None, "FcgidIOTimeout must be greater than 0"
+    ),
     ("FcgidConnectTimeout", "IPCConnectTimeout"): set_number("connect_timeout"),
     ("FcgidMaxProcesses", "MaxProcessCount"): set_number("max_processes"),
     ("FcgidMaxRequestInMem", "MaxRequestInMem"): set_number("in_memory"),
     ("FcgidMaxRequestLen", "MaxRequestLen"): s.set_max_request,
     ("FcgidMaxRequestsPerProcess", "MaxRequestsPerProcess"): set_number("max_requests"),
     ("FcgidOutputBufferSize", "OutputBufferSize"): set_number("output_buffer"),
-    ("FcgidPassHeader", "PassHeader"): s.add_header,
+    ("FcgidPassHeader", "PassHeader"): add_text("pass_headers"),
     ("FcgidFixPathinfo", "PHP_Fix_Pathinfo_Enable"): set_number("fix_pathinfo"),
     ("FcgidProcessLifeTime", "ProcessLifeTime"): set_number("lifetime"),
     ("FcgidProcessTableFile", "SharememPath"): set_path("table_file"),
@@ -46,7 +48,7 @@ _SERVER: Final[dict[tuple[str, str], Setter]] = {
     ("FcgidTimeScore", "TimeScore"): set_number("time_score"),
     ("FcgidZombieScanInterval", "ZombieScanInterval"): set_number("zombie_scan"),
     ("FcgidCmdOptions", "FcgidCmdOptions"): s.set_options,
-    ("FcgidInitialEnv", "DefaultInitEnv"): s.set_environment,
+    ("FcgidInitialEnv", "DefaultInitEnv"): set_entry("environment"),
 }
 # name after Fcgid and FastCgi: field, kind in messages
 _DECIDERS: Final = {

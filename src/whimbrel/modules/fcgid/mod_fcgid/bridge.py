@@ -22,7 +22,7 @@ from whimbrel.modules.fcgid.mod_fcgid.settings import (
 from whimbrel.modules.support.body_sender import SpooledInput
 from whimbrel.modules.support.cgi.environment import DEFAULT_PATH, environment
 from whimbrel.modules.support.cgi.script_head import ScriptHead
-from whimbrel.modules.support.fastcgi_request import FastcgiBody, FastcgiRequest, log_refusal
+from whimbrel.modules.support.fastcgi_request import FastcgiRequest, PausedBody, log_refusal
 from whimbrel.modules.support.processes.lease import ProcessLease
 from whimbrel.modules.support.processes.manager import ProcessManager
 from whimbrel.modules.support.processes.program import ProgramClass
@@ -44,42 +44,16 @@ class TooLong(Exception):
     """A request body beyond FcgidMaxRequestLen; it is logged."""
 
 
-class FcgidBody(FastcgiBody):
-    """The body of an answer; as in mod_fcgid, its end is not known when the response head is made."""
-
-    __slots__ = ("_has_paused",)
-
-    def __init__(self, exchange: FastcgiRequest) -> None:
-        super().__init__(exchange)
-        self._has_paused = False
-
-    def read_now(self) -> bytes | None:
-        """See BackendBody."""
-        data = super().read_now()
-        if data is None and not self._has_paused:
-            self._has_paused = True
-            return b""
-        return data
-
-    async def read(self) -> bytes | None:
-        """See BackendBody."""
-        self._has_paused = True
-        return await super().read()
-
-
 class FcgidExchange(FastcgiRequest):
     """The exchange with mod_fcgid's log lines."""
 
     def head_reader(self) -> ScriptHead:
-        """See FastcgiRequest."""
         return ScriptHead(self.r, "core")
 
     def respond(self) -> None:
-        """See FastcgiRequest."""
-        self.r.body.append(FcgidBody(self))
+        self.r.body.append(PausedBody(self))
 
     def log_stderr(self, text: str) -> None:
-        """See FastcgiRequest."""
         for line in text.rstrip("\n").split("\n"):
             self.r.log("warn", f"mod_fcgid: stderr: {line}", module=MODULE)
 

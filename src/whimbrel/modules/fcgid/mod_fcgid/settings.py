@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from typing import Any, NamedTuple
 
-from whimbrel.base.errors import ConfigError
+from whimbrel.base.errors import ConfigError, apr_error
 from whimbrel.base.latin1 import to_bytes
 from whimbrel.base.lazy_dataclasses import dataclass
 from whimbrel.base.numbers import atoi, is_digits, lower, split, strip
@@ -90,29 +90,11 @@ class FcgidDirConfig:
 
 
 # setters -----------------------------------------------------------------------------------------
-def set_io_timeout(_cmd: Command, conf: FcgidServerConfig, words: list[str]) -> None:
-    """FcgidIOTimeout: set a time above 0."""
-    conf.io_timeout = atoi(words[0])
-    if conf.io_timeout <= 0:
-        raise ConfigError("FcgidIOTimeout must be greater than 0")
-
-
 def set_max_request(cmd: Command, conf: FcgidServerConfig, words: list[str]) -> None:
     """FcgidMaxRequestLen: set a number of bytes."""
     if not is_digits(words[0]):
         raise ConfigError(f"{cmd.name} requires a non-negative integer.")
     conf.max_request = atoi(words[0])
-
-
-def set_environment(_cmd: Command, conf: FcgidServerConfig, words: list[str]) -> None:
-    """FcgidInitialEnv: add a variable of the processes."""
-    value = words[1] if len(words) > 1 else ""
-    conf.environment = {**own(conf, "environment", dict), words[0]: value}
-
-
-def add_header(_cmd: Command, conf: FcgidServerConfig, words: list[str]) -> None:
-    """FcgidPassHeader: add a field of requests that becomes a variable."""
-    conf.pass_headers = [*own(conf, "pass_headers", list), words[0]]
 
 
 def command_of(kind: str, text: str, *, is_virtual: bool = False) -> FcgidCommand:
@@ -127,8 +109,7 @@ def _identity(kind: str, path: str) -> tuple[int, int]:
     try:
         found = os.stat(to_bytes(path))
     except OSError as problem:
-        cause = f"({problem.errno}){os.strerror(problem.errno or 0)}"
-        raise ConfigError(f"{kind} {path} cannot be accessed: {cause}") from None
+        raise ConfigError(f"{kind} {path} cannot be accessed: {apr_error(problem)}") from None
     return found.st_dev, found.st_ino
 
 

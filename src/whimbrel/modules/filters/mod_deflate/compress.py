@@ -226,7 +226,6 @@ def trace(r: Request, text: str) -> None:
 class Deflate(OutputFilter):
     """Output filter DEFLATE."""
 
-    __slots__ = ()
     is_computed = True
     name = "DEFLATE"
     type = FilterType.CONTENT_SET

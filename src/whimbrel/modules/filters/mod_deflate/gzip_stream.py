@@ -220,9 +220,7 @@ def flags_shown(flags: int) -> str:
 
 
 def without_gzip(codings: str) -> str | None:
-    """Return *codings* without a gzip at the end, behind which only identity may stand; None if there is
-    none.
-    """
+    """Return *codings* without a gzip at the end (only identity may follow); None without one."""
     rest = codings
     while True:
         before, comma, last = rest.rpartition(",")

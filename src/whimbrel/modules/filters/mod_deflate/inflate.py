@@ -49,7 +49,6 @@ class InflatedSource(GatheredSource):
 
     @property
     def has_ended(self) -> bool:
-        """Return True if the input has been read."""
         return self._done
 
     def drop(self) -> None:
@@ -177,7 +176,6 @@ class InflatedSource(GatheredSource):
 class Inflate(OutputFilter):
     """Output filter INFLATE."""
 
-    __slots__ = ()
     is_computed = True
     name = "INFLATE"
     type = FilterType.RESOURCE - 1

@@ -209,7 +209,6 @@ class InflatedBody(FilteredBody):
 class DeflateInput(InputFilter):
     """Input filter DEFLATE."""
 
-    __slots__ = ()
     name = "DEFLATE"
     type = FilterType.CONTENT_SET
 

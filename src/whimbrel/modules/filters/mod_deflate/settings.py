@@ -14,12 +14,12 @@ from whimbrel.catalogue.checks.numbers import strtol
 from whimbrel.directives.command import Command
 from whimbrel.directives.spec import Setter
 from whimbrel.modules.support.codings import ADD_SUFFIX, ETAG_MODES, set_note
-from whimbrel.modules.support.setters import replaced, set_choice, set_in_range
-from whimbrel.registry.settings import setting
+from whimbrel.modules.support.setters import set_choice, set_in_range
+from whimbrel.registry.settings import ReplacedRecord, setting
 
 
 @dataclass(slots=True)
-class DeflateServerConfig:
+class DeflateServerConfig(ReplacedRecord):
     """Per-server settings.
 
     Attributes:
@@ -39,14 +39,9 @@ class DeflateServerConfig:
     output_note: str = setting("")
     ratio_note: str = setting("")
 
-    def merge_onto(self, base: DeflateServerConfig) -> DeflateServerConfig:
-        """Return the merged record."""
-        merged: DeflateServerConfig = replaced(base, self)
-        return merged
-
 
 @dataclass(slots=True)
-class DeflateDirConfig:
+class DeflateDirConfig(ReplacedRecord):
     """Per-directory settings: limits of inflation.
 
     Attributes:
@@ -57,11 +52,6 @@ class DeflateDirConfig:
     limit: int = setting(0)
     ratio: int = setting(200)
     burst: int = setting(3)
-
-    def merge_onto(self, base: DeflateDirConfig) -> DeflateDirConfig:
-        """Return the merged record."""
-        merged: DeflateDirConfig = replaced(base, self)
-        return merged
 
 
 def set_limit(_cmd: Command, conf: DeflateDirConfig, words: list[str]) -> None:

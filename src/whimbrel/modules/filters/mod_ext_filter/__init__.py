@@ -1,6 +1,6 @@
 """mod_ext_filter: programs as output and input filters.
 
-Public: MODULE. Manual: mod/mod_ext_filter.html.
+Public: MODULE.
 Must not import: other modules.
 """
 

@@ -7,6 +7,7 @@ import os
 from collections.abc import Awaitable
 from typing import TYPE_CHECKING
 
+from whimbrel.base.errors import apr_error
 from whimbrel.base.latin1 import to_bytes
 from whimbrel.base.numbers import lower
 from whimbrel.base.programs import may_start_programs, report
@@ -228,7 +229,7 @@ async def start(
                 raise PermissionError(errno.EACCES, os.strerror(errno.EACCES))
             return ProgramSource(r, defined, source, variables)
         except OSError as problem:
-            cause = f"({problem.errno}){os.strerror(problem.errno or 0)}"
+            cause = apr_error(problem)
             words = f"couldn't create child process to run `{defined.command}'"
             r.log("error", words, code="AH01458", module=MODULE_NAME, cause=cause)
     is_removed = r.dir_config(ExtFilterDirConfig).is_removed

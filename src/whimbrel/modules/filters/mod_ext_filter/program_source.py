@@ -129,7 +129,6 @@ class ProgramSource(Source):
         return await self.read()
 
     async def _read(self) -> bytes | None:
-        """See `read`."""
         data = await self._next()
         self._count += len(data)
         if not data:
@@ -140,10 +139,7 @@ class ProgramSource(Source):
         return data or None
 
     async def _next(self) -> bytes:
-        """Return the next bytes of the program, b"" at the end.
-
-        The time limit runs while the program has input and neither reads nor writes.
-        """
+        """Return the program's next bytes, b"" at the end; the limit runs while nothing moves."""
         while True:
             moved = self._moved
             try:

@@ -1,7 +1,7 @@
 """mod_filter: output filters whose providers are selected when a response begins.
 
 FilterDeclare, FilterProvider, FilterChain, FilterProtocol, FilterTrace; in 2.4 also AddOutputFilterByType.
-Manual: mod/mod_filter.html. Must not import: other modules.
+Must not import: other modules.
 """
 
 from __future__ import annotations
@@ -52,10 +52,7 @@ def declare(_cmd: Command, conf: FilterDirConfig, words: list[str]) -> None:
 
 
 def _add_rule(conf: FilterDirConfig, name: str, rule: FilterRule, *, kind: int) -> None:
-    """Add a provider before the earlier ones, in whose place it is tested first.
-
-    A filter that this section has not declared is declared with the type *kind*.
-    """
+    """Add a provider before the earlier ones; an undeclared filter is declared as *kind*."""
     smart = own_filters(conf).get(name) or SmartFilter(name, kind)
     own_filters(conf)[name] = replace(smart, rules=(rule, *smart.rules))
 
@@ -125,9 +122,7 @@ def change_chain(_cmd: Command, conf: FilterDirConfig, words: list[str]) -> None
 
 
 def _without(chain: tuple[str | None, ...], name: str) -> tuple[str | None, ...]:
-    """Return *chain* without *name*: only its first filter, or those behind the first, one of each two in a
-    row.
-    """
+    """Return *chain* without *name*: its first filter alone, or those behind it, one of two in a row."""
     if not chain or (chain[0] is not None and lower(chain[0]) == name):
         return chain[1:]
     out = [chain[0]]

@@ -9,9 +9,9 @@ from typing import TYPE_CHECKING
 
 from whimbrel.base.errors import ConfigError
 from whimbrel.base.numbers import atoi, lower
-from whimbrel.base.regex import RegexError
 from whimbrel.directives.command import Command
 from whimbrel.modules.filters.mod_filter.handler_name import handler_name
+from whimbrel.modules.support.substitution import compiled
 
 if TYPE_CHECKING:
     from whimbrel.engine.request import Request
@@ -91,8 +91,5 @@ def _regex(cmd: Command, text: str) -> Match:
     pattern, slash, flags = text.rpartition("/")
     if not slash:
         raise ConfigError("Bad regexp syntax")
-    try:
-        regex = cmd.regex(pattern, ignore_case="i" in flags)
-    except RegexError:
-        raise ConfigError("Bad regexp") from None
+    regex = compiled(cmd, pattern, "Bad regexp", ignore_case="i" in flags)
     return lambda value: regex.search(value) is not None

@@ -4,18 +4,15 @@ from __future__ import annotations
 
 import re
 from collections.abc import Awaitable
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 from whimbrel.base.lazy_re import compile
 from whimbrel.engine.body import FileSegment, Source, is_complete, size_of
-from whimbrel.engine.output.filter import FilterProtocol, FilterType, OutputFilter
+from whimbrel.engine.output.filter import Begun, FilterProtocol, FilterType, OutputFilter
+from whimbrel.engine.request import Request
 from whimbrel.modules.core.filters_by_type import HANDLER_TYPES
 from whimbrel.modules.filters.mod_filter.settings import FilterRule, SmartFilter
 from whimbrel.registry.module import Reads
-
-if TYPE_CHECKING:
-    from whimbrel.engine.output.filter import Begun
-    from whimbrel.engine.request import Request
 
 RANGE_NOTE: Final = "filter-saved-range"  # the Range field that a chain with byteranges=no removed
 _MEDIA_END: Final = compile(r"[; \t]", re.ASCII)

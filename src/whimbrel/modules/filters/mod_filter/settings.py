@@ -69,9 +69,7 @@ class FilterDirConfig:
 
 @dataclass(slots=True)
 class FilterServerConfig:
-    """Settings of the main server: FilterProtocol of providers, which belongs to the filter and so to all of
-    its uses.
-    """
+    """Settings of the main server: FilterProtocol of providers, for all uses of the filter."""
 
     protocols: dict[str, FilterProtocol] = setting(make=dict, merge=overlaid)
 

@@ -1,7 +1,4 @@
-"""mod_include: Server Side Includes, documents with elements that the server executes.
-
-Manual: mod/mod_include.html.
-"""
+"""mod_include: Server Side Includes, documents with elements that the server executes."""
 
 from __future__ import annotations
 
@@ -36,7 +33,6 @@ _PIECES: Final = "include documents"
 class Includes(OutputFilter):
     """Output filter INCLUDES."""
 
-    __slots__ = ()
     name = "INCLUDES"
 
     def insert(self, r: Request) -> None:

@@ -210,9 +210,7 @@ _HANDLERS: Final[dict[str, Handler]] = {
 
 
 def handler_of(page: Page, name: str) -> Handler | None:
-    """Return the handler of the element *name*, None for an unknown one; #exec needs a module that runs
-    programs.
-    """
+    """Return the handler of the element *name*, or None; #exec needs a module that runs programs."""
     if name == "exec":
         return include_exec.execute if include_exec.runner(page) else None
     if name == "comment" and page.old:

@@ -43,10 +43,7 @@ _SEPARATORS = re.compile(r"[, \t]+")
 
 
 def decode_entities(value: str) -> str:
-    """Decode named and numeric entities of Latin-1.
-
-    Numbers of unprintable characters vanish, unknown names stay.
-    """
+    """Decode entities of Latin-1; numbers of unprintable characters vanish, unknown names stay."""
     if "&" not in value:
         return value
     end = value.rfind(";") + 1  # behind which each `&#` would be searched up to the end
@@ -101,9 +98,7 @@ ENCODINGS_22: Final[dict[str, Change]] = {"none": str, "url": escape_uri, "entit
 
 
 def changed(value: str, names: str, known: dict[str, Change]) -> str:
-    """Apply the conversions in *names* (separated by commas or blanks) in order; raise KeyError for an
-    unknown one.
-    """
+    """Apply the conversions *names* (between commas or blanks) in order; KeyError for unknown ones."""
     for name in _SEPARATORS.split(names):
         if name:
             change = known.get(name.lower())

@@ -7,14 +7,17 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
-from typing import TYPE_CHECKING, Any, Final
+from typing import Any, Final
 
 from whimbrel.base.accounts import user_numbered
 from whimbrel.base.latin1 import to_bytes
 from whimbrel.base.numbers import is_digits, upper
+from whimbrel.base.regex import Match, Regex
 from whimbrel.config.core_config import OPT_INC_WITH_EXEC, CoreDirConfig
+from whimbrel.engine.body import Part
 from whimbrel.engine.coroutines import run_until_suspended
 from whimbrel.engine.env import uncover
+from whimbrel.engine.request import Request
 from whimbrel.expr.functions import entry
 from whimbrel.http.syntax.url import escape_shell, unescape_loose
 from whimbrel.modules.filters.mod_include.document import Element, Piece
@@ -22,11 +25,6 @@ from whimbrel.modules.filters.mod_include.formatting import formatted_time
 from whimbrel.modules.filters.mod_include.settings import IncludeDirConfig
 from whimbrel.modules.filters.mod_include.variables import LATER, LAZY, Clock, Variables
 from whimbrel.modules.support.cgi.environment import add_cgi_vars, add_common_vars, overlap
-
-if TYPE_CHECKING:
-    from whimbrel.base.regex import Match, Regex
-    from whimbrel.engine.body import Part
-    from whimbrel.engine.request import Request
 
 MAX_GATHERED: Final = 1 << 20  # bytes of a page that are gathered before it becomes a source
 NESTED: Final = "include-document"  # note of a sub-request whose document is included in its parent's
@@ -107,10 +105,7 @@ class Page:
 
     # variables --------------------------------------------------------------------------------
     async def set_up(self) -> None:
-        """Create the document's variables, or share those of the including document.
-
-        In 2.4 the including document then has the query of this one.
-        """
+        """Create the document's variables, or share those of the page around it (2.4: and its query)."""
         r = self.r
         if NESTED in r.notes and r.main is not None:
             r.env, r.finfo, r.hidden_env = r.main.env, r.main.finfo, None
@@ -160,9 +155,7 @@ class Page:
         return variables
 
     def variable(self, name: str) -> str | None:
-        """Return the value of a variable, with ``0`` to ``9`` as groups of the last match; None if it is
-        unset.
-        """
+        """Return a variable, with ``0`` to ``9`` as groups of the last match; None if unset."""
         if len(name) == 1 and is_digits(name):
             return self._group(int(name))
         value = entry(self.r.env, name)
@@ -212,10 +205,7 @@ class Page:
         return value
 
     def substituted(self, text: str, *, leave: bool = False) -> str:
-        r"""Replace ``$NAME`` and ``${NAME}`` in *text*, and ``\$`` by ``$``.
-
-        Unset variables become empty; *leave* keeps them as written.
-        """
+        r"""Replace ``$NAME``, ``${NAME}`` and ``\\$``; unset ones are empty, or stay with *leave*."""
         if "$" not in text:
             return text
         out = []

@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 from typing import Final
 
-from whimbrel.engine.body import JoinedSource, Source
+from whimbrel.engine.body import FlushingSource, JoinedSource
 from whimbrel.engine.live_source import PausingSource
 from whimbrel.engine.request import Request
 from whimbrel.modules.filters.mod_include.document import Piece, beginning
@@ -40,9 +40,7 @@ class Document:
         return self._source.__class__ is PausingSource and self._source.has_flush
 
     async def beginning(self, count: int) -> tuple[bytes, bool]:
-        """Return at least *count* bytes of the document unless a pause or its end comes before; True if they
-        are all of it.
-        """
+        """Return *count* bytes or more unless a pause or the end is before; True if they are all."""
         data = bytearray()
         while (piece := await self._source.read_or_flush()) is not None:
             data += piece
@@ -94,7 +92,7 @@ class Document:
         return pieces
 
 
-class PageSource(Source):
+class PageSource(FlushingSource):
     """The rest of a page; *source* is the document behind it."""
 
     def __init__(self, page: Page, source: JoinedSource | PausingSource) -> None:
@@ -103,12 +101,6 @@ class PageSource(Source):
         self._ready = JoinedSource(page.ready())
         self._ended = False
         self._draining: asyncio.Task[None] | None = None
-
-    async def read(self) -> bytes | None:
-        """Return the next bytes; execute further elements for them."""
-        while (data := await self.read_or_flush()) == b"":
-            pass
-        return data
 
     async def read_or_flush(self) -> bytes | None:
         """See Source: flushes are those of the document and of what it includes."""

@@ -7,8 +7,8 @@ from whimbrel.base.lazy_dataclasses import dataclass
 from whimbrel.base.static_typing import Final
 from whimbrel.directives.command import Command
 from whimbrel.directives.spec import Setter
-from whimbrel.modules.support.setters import replaced, set_flag
-from whimbrel.registry.settings import setting
+from whimbrel.modules.support.setters import set_choice, set_flag, set_text
+from whimbrel.registry.settings import ReplacedRecord, setting
 
 OFF = 0
 ON = 1
@@ -30,33 +30,11 @@ class IncludeDirConfig:
 
 
 @dataclass(slots=True)
-class IncludeServerConfig:
+class IncludeServerConfig(ReplacedRecord):
     """Per-server settings: start tag and end tag of an element."""
 
     start: str = setting("<!--#")
     end: str = setting("-->")
-
-    def merge_onto(self, base: IncludeServerConfig) -> IncludeServerConfig:
-        """httpd has no merge: a host with one of the tags takes none of the main server."""
-        merged: IncludeServerConfig = replaced(base, self)
-        return merged
-
-
-def set_hack(_cmd: Command, conf: IncludeDirConfig, words: list[str]) -> None:
-    """Set XBitHack: Off, On or Full."""
-    value = _HACKS.get(words[0].lower())
-    if value is None:
-        raise ConfigError("XBitHack must be set to Off, On, or Full")
-    conf.xbithack = value
-
-
-def _set_some(name: str) -> Setter:
-    """Return a setter of a word; the reader has refused an empty one."""
-
-    def apply(_cmd: Command, record: object, words: list[str]) -> None:
-        setattr(record, name, words[0])
-
-    return apply
 
 
 def _set_tag(name: str) -> Setter:
@@ -71,10 +49,10 @@ def _set_tag(name: str) -> Setter:
 
 
 DIR_SETTERS: Final[dict[str, Setter]] = {
-    "XBitHack": set_hack,
-    "SSIErrorMsg": _set_some("error"),
-    "SSITimeFormat": _set_some("time_format"),
-    "SSIUndefinedEcho": _set_some("undefined"),
+    "XBitHack": set_choice("xbithack", _HACKS, "XBitHack must be set to Off, On, or Full"),
+    "SSIErrorMsg": set_text("error"),
+    "SSITimeFormat": set_text("time_format"),
+    "SSIUndefinedEcho": set_text("undefined"),
     "SSILegacyExprParser": set_flag("legacy"),
     "SSILastModified": set_flag("last_modified"),
     "SSIEtag": set_flag("etag"),

@@ -31,7 +31,6 @@ MIN_LENGTH: Final = 4  # bytes that the parser needs to begin; shorter documents
 class ProxyHtml(OutputFilter):
     """Output filter proxy-html."""
 
-    __slots__ = ()
     is_computed = True
     name = "proxy-html"
     protocol = FilterProtocol.CHANGE | FilterProtocol.CHANGE_LENGTH
@@ -76,9 +75,7 @@ def _not_for(r: Request, conf: ProxyHtmlDirConfig) -> str:
 
 
 def _charsets(r: Request, conf: ProxyHtmlDirConfig) -> tuple[str, Any]:
-    """Return iconv's name of the input charset ("" if it is unknown) and the conversion of the output, or
-    None; set the Content-Type.
-    """
+    """Return the input charset for iconv, or "", and the output's conversion; set Content-Type."""
     charset_of = r.engine.configuration.provider("xml2enc", "charset")
     found = charset_of(r) if charset_of is not None else None
     if charset_of is None:

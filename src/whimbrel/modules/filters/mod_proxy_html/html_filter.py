@@ -93,9 +93,7 @@ class Document:
             self.is_over = True
 
     def _fed_to_end_tag(self, data: bytes) -> bytes:
-        """Feed *data* up to its first end tag, where the parser is replaced if it has nothing pending; return
-        the rest.
-        """
+        """Feed *data* up to its first end tag, where an idle parser is replaced; return the rest."""
         match = _END_TAG.search(data)
         if match is None:
             return data
@@ -179,7 +177,6 @@ class HtmlSource(Source):
         return [out] if out else []
 
     async def read(self) -> bytes | None:
-        """Return the next bytes."""
         while self._source is not None and not self._held:
             await self._step(await self._source.read())
         return self._take()
@@ -194,7 +191,6 @@ class HtmlSource(Source):
         return self._take()
 
     def read_now(self) -> bytes | None:
-        """Return the bytes that are there."""
         data = self._take()
         return data if data is not None or self._source is None else b""
 

@@ -12,13 +12,14 @@ They stand where lxml and newer versions of libxml2 differ from httpd's libxml2 
 from __future__ import annotations
 
 from codecs import utf_8_decode
+from errno import EILSEQ
 from typing import Final
 
 from whimbrel.base.lazy_re import compile
 from whimbrel.base.numbers import upper
 from whimbrel.modules.filters.charsets import BUILT_IN, UTF_8
 from whimbrel.modules.filters.meta_tags import meta_tags
-from whimbrel.modules.support.iconv import EILSEQ, Iconv
+from whimbrel.modules.support.iconv import Iconv
 
 MARK: Final = "\U0010fd3a"  # private use
 _MARK: Final = MARK.encode()

@@ -14,7 +14,7 @@ from whimbrel.directives.spec import Setter
 from whimbrel.directives.tokens import getword
 from whimbrel.engine.expressions import read_condition
 from whimbrel.modules.filters.mod_proxy_html.url_map import UrlMap
-from whimbrel.modules.support.setters import own, set_text
+from whimbrel.modules.support.setters import add_text, own, set_text
 from whimbrel.registry.settings import UNSET, setting
 
 _DTD: Final = "<!DOCTYPE html PUBLIC "
@@ -117,11 +117,6 @@ def add_link(_cmd: Command, conf: ProxyHtmlDirConfig, words: list[str]) -> None:
     conf.links = {**links, words[0]: [*links.get(words[0], ()), words[1]]}
 
 
-def add_event(_cmd: Command, conf: ProxyHtmlDirConfig, words: list[str]) -> None:
-    """Add an attribute that holds a script."""
-    conf.events = [*own(conf, "events", list), words[0]]
-
-
 def add_url_map(cmd: Command, conf: ProxyHtmlDirConfig, words: list[str]) -> None:
     """Add a map: from, to, flags, condition."""
     before, rest = getword(words[0])
@@ -154,7 +149,7 @@ def _modern(condition: str) -> str:
 
 
 DIR_SETTERS: Final[dict[str, Setter]] = {
-    "ProxyHTMLEvents": add_event,
+    "ProxyHTMLEvents": add_text("events"),
     "ProxyHTMLLinks": add_link,
     "ProxyHTMLURLMap": add_url_map,
     "ProxyHTMLDoctype": set_doctype,

@@ -3,14 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 from whimbrel.modules.filters.mod_proxy_html.elements import EMPTY, elements
 from whimbrel.modules.filters.mod_proxy_html.markup import unmarked
-
-if TYPE_CHECKING:
-    from whimbrel.modules.filters.mod_proxy_html.settings import ProxyHtmlDirConfig
-    from whimbrel.modules.filters.mod_proxy_html.url_map import Rewriter
+from whimbrel.modules.filters.mod_proxy_html.settings import ProxyHtmlDirConfig
+from whimbrel.modules.filters.mod_proxy_html.url_map import Rewriter
 
 MAX_HELD: Final = 256 * 1024  # characters of a script that are searched as a whole; httpd has no bound
 # elements whose contents the parser reports as they are: up to libxml2 2.13 (and httpd), from 2.14 on
@@ -40,10 +38,7 @@ def _bytewise(change: Callable[[str], str], text: str) -> str:
 
 
 class Writer:
-    """A parser target: collects the output.
-
-    *raw* are the elements whose contents are reported as they are; *log* writes a debug line.
-    """
+    """A parser target: *raw*: elements with contents as they are; *log* writes a debug line."""
 
     def __init__(self, conf: ProxyHtmlDirConfig, rewriter: Rewriter, raw: frozenset[str], log: Log) -> None:
         self._links = conf.links or {}

@@ -1,7 +1,7 @@
 """mod_sed: the filter Sed runs sed scripts on response and request bodies.
 
 Public: MODULE; files: parser (with arguments, regexp), script (parsed commands), executor (with substitution,
-listing, files), filters. Manual: mod/mod_sed.html. The language is that of Solaris sed.
+listing, files), filters. The language is that of Solaris sed.
 Must not import: server, cli.
 """
 

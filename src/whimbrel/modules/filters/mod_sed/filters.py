@@ -105,7 +105,6 @@ class SedTransform(Transform):
         return self._buckets.take()
 
     def end(self, data: bytes) -> bytes:
-        """Return the rest of the output."""
         self._work(data, is_end=True)
         self.early = self._buckets.ends_full()
         self._executor.close()
@@ -129,7 +128,6 @@ class SedTransform(Transform):
 class SedOutput(OutputFilter):
     """Output filter Sed."""
 
-    __slots__ = ()
     is_computed = True
     name = "Sed"
 
@@ -160,7 +158,6 @@ class SedBody(FilteredBody):
         self._executor = executor_of(r, script, self._buckets)
 
     async def read(self) -> bytes:
-        """Return the next bytes of the output, b"" at the end."""
         executor = self._executor
         buckets = self._buckets
         while not buckets.pieces:
@@ -183,7 +180,6 @@ class SedBody(FilteredBody):
 class SedInput(InputFilter):
     """Input filter Sed; sub-requests and redirects read the body unchanged."""
 
-    __slots__ = ()
     name = "Sed"
 
     def wrap(self, r: Request, body: RequestBody) -> RequestBody:

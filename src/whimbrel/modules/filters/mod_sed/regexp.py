@@ -279,10 +279,7 @@ def _member(code: int) -> str:
 
 
 def compile_expression(line: str, at: int, delimiter: str, room: int) -> Compiled:
-    """Compile the expression in *line* from *at* to *delimiter*; raise BadExpression.
-
-    *room*: bytes that httpd's compiled form may take.
-    """
+    """Compile *line* from *at* to *delimiter*; raise BadExpression. *room*: httpd's bytes for it."""
     first = line[at : at + 1]
     if first in (delimiter, "\n") and first:
         return Compiled(None, at + (first == delimiter))

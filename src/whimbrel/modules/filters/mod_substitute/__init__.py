@@ -1,7 +1,7 @@
 """mod_substitute: the filter SUBSTITUTE replaces text in response bodies.
 
 Public: MODULE; files: patterns (one pattern), lines (httpd's rules, line by line), pages (many lines at
-once). Manual: mod/mod_substitute.html. Must not import: server, cli.
+once). Must not import: server, cli.
 """
 
 from __future__ import annotations
@@ -109,7 +109,6 @@ class Substituted(Transform):
         return b""
 
     def end(self, data: bytes) -> bytes:
-        """Return the rest."""
         if not self._held and 0 < len(data) < self._rules.limit:
             self.early = self.early or b"\n" in data
             return self._run(data)
@@ -170,7 +169,6 @@ class Substituted(Transform):
 class Substitute(OutputFilter):
     """Output filter SUBSTITUTE."""
 
-    __slots__ = ()
     is_computed = True
     name = "SUBSTITUTE"
 

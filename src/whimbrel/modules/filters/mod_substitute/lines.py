@@ -43,10 +43,7 @@ def _go_on() -> None:
 
 
 def substitute_lines(rules: Rules, text: str, pause: Callable[[], None] = _go_on) -> str:
-    """Return the lines of *text* after substitution; raise Cut.
-
-    *pause* is called behind each line and each match.
-    """
+    """Return *text*'s lines after substitution; raise Cut. *pause*: after each line and match."""
     out: list[str] = []
     passed = 0
     count = 0

@@ -25,9 +25,7 @@ Stage = Callable[[str], "str | None"]
 
 @lru_cache(maxsize=1024)
 def compile_stages(rules: Rules) -> tuple[Stage, ...] | None:
-    """Return a function for each pattern, which returns None where it has no proof; None if the patterns
-    do not qualify.
-    """
+    """Return a function for each pattern (None where it has no proof), or None if they do not fit."""
     stages: list[Stage] = []
     for number, pattern in enumerate(rules.patterns, 1):
         stage = _stage(pattern, is_last=number == len(rules.patterns))

@@ -12,10 +12,10 @@ from typing import Final, cast
 from whimbrel.base.errors import ConfigError
 from whimbrel.base.lazy_dataclasses import dataclass
 from whimbrel.base.numbers import lower
-from whimbrel.base.regex import Match, Regex, RegexError, scannable
+from whimbrel.base.regex import Match, Regex, scannable
 from whimbrel.base.regex_cost import Scan
 from whimbrel.directives.command import Command
-from whimbrel.modules.support.substitution import Substitution
+from whimbrel.modules.support.substitution import Substitution, compiled
 
 Found = tuple[int, int, str]  # start and end of a match, and its replacement
 NO_LIMIT: Final = 1 << 62
@@ -104,9 +104,7 @@ Pattern = FixedText | PatternExpression
 
 
 def without_newlines(pattern: str) -> str:
-    """Return *pattern* with dots that match no newline: in this module 2.4 has them so, whatever
-    RegexDefaultOptions are.
-    """
+    """Return *pattern* with dots that match no newline, as 2.4 has them in this module always."""
     if pattern[:2] == "(*":
         return pattern
     if _INLINE(pattern):
@@ -130,10 +128,7 @@ def parse(cmd: Command, written: str) -> Pattern:
         return FixedText(parts[0], parts[1], ignore_case, flatten)
     version22 = cmd.dialect.substitute_22
     pattern = parts[0] if version22 else without_newlines(parts[0])
-    try:
-        regex = cmd.regex(pattern, ignore_case=ignore_case)
-    except RegexError:
-        raise ConfigError("Substitute could not compile regex") from None
+    regex = compiled(cmd, pattern, "Substitute could not compile regex", ignore_case=ignore_case)
     scan = scannable(pattern, ignore_case=ignore_case, version22=version22)
     to = parts[1]
     if version22:  # a backslash before any other character is a character

@@ -1,6 +1,6 @@
 """mod_autoindex: listings of directories without an index file.
 
-Manual: mod/mod_autoindex.html. The handler is in `listing`.
+The handler is in `listing`.
 """
 
 from __future__ import annotations
@@ -8,7 +8,7 @@ from __future__ import annotations
 from whimbrel.directives.spec import Context
 from whimbrel.modules.generators.mod_autoindex import settings
 from whimbrel.modules.generators.mod_autoindex.settings import AutoindexDirConfig, add_alt, add_icon
-from whimbrel.modules.support.setters import set_text
+from whimbrel.modules.support.setters import refused, set_flag, set_text
 from whimbrel.registry.module import Hook, Module, Order, lazy_maker
 from whimbrel.registry.phases import HANDLER
 
@@ -29,11 +29,13 @@ MODULE = Module(
         "IndexOptions": settings.set_options,
         "IndexOrderDefault": settings.set_order,
         "IndexIgnore": settings.add_ignored,
-        "IndexIgnoreReset": settings.reset_ignored,
+        "IndexIgnoreReset": set_flag("forget_ignored"),
         "AddDescription": settings.add_description,
         "HeaderName": set_text("header"),
         "ReadmeName": set_text("readme"),
-        "FancyIndexing": settings.fancy_is_gone,
+        "FancyIndexing": refused(
+            "The FancyIndexing directive is no longer supported. Use IndexOptions FancyIndexing."
+        ),
         "DefaultIcon": set_text("default_icon"),
         "IndexStyleSheet": set_text("style_sheet"),
         "IndexHeadInsert": set_text("head_insert"),

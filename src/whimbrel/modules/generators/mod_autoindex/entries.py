@@ -27,10 +27,7 @@ RUN = 32  # entries that are sorted in one step
 
 @dataclass(slots=True)
 class Entry:
-    """One line of a listing.
-
-    *size* and *modified* (microseconds) are -1 if unknown or hidden; *is_directory* is set with FoldersFirst.
-    """
+    """A line of a listing; *size*, *modified* (microseconds) -1: unknown; *is_directory*: first."""
 
     name: str
     parent: bool = False
@@ -58,9 +55,7 @@ def is_ignored(conf: AutoindexDirConfig, path: str) -> bool:
 def find_item(
     items: list[Item], path: str, kind: str | None, encoding: str | None, path_only: bool
 ) -> str | None:
-    """Return the first icon or text for a file: by its path, else by its encoding, or without one by its
-    type.
-    """
+    """Return the first icon or text for a file: by path, else by encoding, without one by type."""
     for item in items:
         if item.by == "path":
             if item.pattern.startswith("^^"):
@@ -109,10 +104,6 @@ def html_title(path: str) -> str | None:
     return None if match is None else re.sub("[\r\n]", " ", match[1].lstrip("\r\n"))
 
 
-def _media(sub: Request) -> str | None:
-    return None if sub.content_type is None else strip(sub.content_type.partition(";")[0])
-
-
 def _shown(sub: Request, conf: AutoindexDirConfig) -> bool:
     if not (is_directory(sub.finfo) or is_file(sub.finfo)):
         return False
@@ -137,7 +128,7 @@ async def make_entry(
     if not options & (IndexOption.FANCY | IndexOption.TABLE):
         return entry
     entry.modified = sub.finfo.st_mtime_ns // 1000
-    kind = _media(sub)
+    kind = None if sub.content_type is None else strip(sub.content_type.partition(";")[0])
     encoding = ", ".join(sub.content_encodings) or None
     entry.icon = find_item(conf.icons, path, kind, encoding, is_dir)
     entry.alt = find_item(conf.alts, path, kind, encoding, is_dir)

@@ -55,10 +55,7 @@ _VALUES = {"C": "NMSD", "O": "AD", "F": "012", "V": "01"}
 
 
 def read_query(conf: AutoindexDirConfig, args: str | None, new: bool) -> tuple[ListingStyle, str | None]:
-    """Return the style of the listing that the query selects, and the pattern of ``P=``.
-
-    Everything after an invalid part is ignored.
-    """
+    """Return the listing's style by the query, and ``P=``'s pattern; an invalid part ends it."""
     options = conf.options
     chosen = {"C": conf.key or "N", "O": conf.direction or "A"}
     pattern = None
@@ -92,9 +89,7 @@ def _unescaped(text: str) -> tuple[bool, str]:
 
 # Header and readme ------------------------------------------------------------------------------
 async def _text_file(r: Request, name: str | None) -> tuple[str, Any]:
-    """Return ("html", sub-request) for an included page, ("text", content) for plain text, ("", None) for
-    neither.
-    """
+    """Return ("html", sub-request) for a page, ("text", content) for plain text, ("", None)."""
     if name is None:
         return "", None
     sub = await r.engine.lookup_uri(r, name)
@@ -211,9 +206,7 @@ async def _list(
 
 
 def _matches(pattern: str, name: str) -> bool:
-    """Return True if *name* matches the pattern of P=: backslashes are literal, a leading dot must be
-    explicit.
-    """
+    """Return True if *name* matches P=: backslashes are literal, a leading dot must be explicit."""
     if name.startswith(".") and not pattern.startswith("."):
         return False
     return compile_fnmatch(pattern.replace("\\", "\\\\")).search(name) is not None

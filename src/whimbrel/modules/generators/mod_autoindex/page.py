@@ -79,10 +79,7 @@ def size_text(size: int) -> str:
 
 
 def shortened(text: str, width: int, options: IndexOption, given: bool) -> str:
-    """Cut a description at *width* characters; tags do not count, entities count as one.
-
-    The width grows by the room of columns that are not shown.
-    """
+    """Cut a description at *width* characters, without tags, entities as one, and room to spare."""
     left = width
     if not given:
         left += (

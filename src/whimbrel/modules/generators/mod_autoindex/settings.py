@@ -85,9 +85,7 @@ class Item:
 
 @dataclass(frozen=True, slots=True)
 class Description:
-    """One AddDescription; *whole* compares the whole path, *wild* has wildcards, else any part of the name
-    matches.
-    """
+    """An AddDescription; *whole* compares the path, *wild* has wildcards, else parts match."""
 
     pattern: str
     is_path: bool
@@ -320,13 +318,3 @@ def add_description(_cmd: Command, conf: AutoindexDirConfig, words: list[str]) -
 def add_ignored(cmd: Command, conf: AutoindexDirConfig, words: list[str]) -> None:
     """Set IndexIgnore name."""
     conf.ignored = [*conf.ignored, (words[0], f"{cmd.path}*")]
-
-
-def reset_ignored(_cmd: Command, conf: AutoindexDirConfig, words: list[str]) -> None:
-    """Set IndexIgnoreReset: discard the outer sections' names."""
-    conf.forget_ignored = words[0].lower() == "on"
-
-
-def fancy_is_gone(_cmd: Command, _conf: AutoindexDirConfig, _words: list[str]) -> None:
-    """Refuse FancyIndexing, a directive of 1.3."""
-    raise ConfigError("The FancyIndexing directive is no longer supported. Use IndexOptions FancyIndexing.")

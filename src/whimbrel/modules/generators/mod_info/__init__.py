@@ -1,6 +1,6 @@
 """mod_info: the configuration of the server as a page, handler server-info.
 
-page.py writes it. Manual: mod/mod_info.html.
+page.py writes it.
 """
 
 from __future__ import annotations
@@ -8,8 +8,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from whimbrel.base.lazy_dataclasses import dataclass
-from whimbrel.directives.command import Command
-from whimbrel.modules.support.setters import own
+from whimbrel.modules.support.setters import add_values
 from whimbrel.registry.module import CompiledHook, Hook, Module, Order, Scope
 from whimbrel.registry.phases import DECLINED, HANDLER, OK, HookStatus
 from whimbrel.registry.settings import prepended, setting
@@ -27,11 +26,6 @@ class InfoServerConfig:
     """AddModuleInfo: (source file of a module, HTML); a virtual host's come before the main server's."""
 
     more: list[tuple[str, str]] = setting(make=list, merge=prepended)
-
-
-def add_info(_cmd: Command, conf: InfoServerConfig, words: list[str]) -> None:
-    """Add a text for a module, named by its source file."""
-    conf.more = [*own(conf, "more", list), (words[0], words[1])]
 
 
 def keep_lines(configuration: Configuration) -> None:
@@ -65,7 +59,7 @@ MODULE = Module(
     source="mod_info.c",
     server_config=InfoServerConfig,
     server_setters={
-        "AddModuleInfo": add_info,
+        "AddModuleInfo": add_values("more", lambda _cmd, words: [(words[0], words[1])]),
     },
     hooks=(Hook(HANDLER, make_handler, Order.MIDDLE),),
     post_config=(keep_lines,),

@@ -9,10 +9,7 @@ from whimbrel.http.syntax.url import escape_html
 
 
 class ConfigLines:
-    """Writer of directives in HTML.
-
-    *names* (lower case) selects directives, with their containers; None selects all.
-    """
+    """Writer of directives in HTML; *names* selects some with their containers, None all."""
 
     def __init__(self, names: frozenset[str] | None) -> None:
         self._names = names

@@ -1,6 +1,6 @@
 """mod_status: the state of the workers, as a page and as ``key: value`` lines, and for Prometheus.
 
-Manual: mod/mod_status.html. `state` reads the runtime's scoreboard, `page` and `metrics` format it.
+`state` reads the runtime's scoreboard, `page` and `metrics` format it.
 """
 
 from __future__ import annotations
@@ -36,10 +36,7 @@ class StatusServerConfig:
 
 
 def options(args: str | None) -> tuple[int | None, bool, bool]:
-    """Return (seconds of ``refresh`` or None, True if a table is requested, ``auto``) of a query.
-
-    The words may occur anywhere in it.
-    """
+    """Return (seconds of ``refresh``, is a table requested, ``auto``) of a query's words."""
     text = args or ""
     refresh = None
     at = text.find("refresh")

@@ -28,10 +28,7 @@ from whimbrel.modules.generators.mod_status.state import (
 
 
 class Names:
-    """Properties of the server that are the same for all responses to one request.
-
-    `cached` is a text of the last second, with the facts that it was built of.
-    """
+    """Properties of the server for all responses; `cached`: a text of the last second, its facts."""
 
     __slots__ = ("_facts", "_text", "address", "product", "server", "signature")
 
@@ -391,9 +388,7 @@ class _Middles(dict[str, str]):
 
 
 def _own(row: ScoreboardRow, before: str, new: bool) -> tuple[str, str, str, str]:
-    """Return the cells of one row around the shared ones, which begin with *before*; cached with unchanged
-    rows.
-    """
+    """Return the cells of a row around the shared ones after *before*; cached with equal rows."""
     end = _who(row["client"], row["protocol"], new) + _what(row["vhost"], row["request"])
     cells = (f"{before}{row['served']}", before, row["state"], end)
     row.shown = cells

@@ -1,17 +1,18 @@
 """mod_ldap: connections to LDAP directories and caches of their answers, for other modules; ``ldap-status``.
 
-`python-ldap` (extra "ldap") speaks the protocol, in threads of the worker. Manual: mod/mod_ldap.html.
+`python-ldap` (extra "ldap") speaks the protocol, in threads of the worker.
 """
 
 from __future__ import annotations
 
 from whimbrel.base.errors import StartError
+from whimbrel.base.numbers import lower
 from whimbrel.base.static_typing import TYPE_CHECKING, Final
 from whimbrel.directives.spec import Setter
 from whimbrel.modules.ldap.mod_ldap import settings
 from whimbrel.modules.ldap.mod_ldap.settings import LdapDirConfig, LdapServerConfig
 from whimbrel.modules.support.catalogue_checks import checked
-from whimbrel.modules.support.setters import set_flag, set_number
+from whimbrel.modules.support.setters import ignored, set_flag, set_number, set_value, timeout
 from whimbrel.registry.module import CompletedConfig, Hook, Module, lazy_maker
 from whimbrel.registry.phases import HANDLER
 
@@ -23,25 +24,25 @@ SOURCE: Final = "util_ldap.c"
 _WORKER = "ldap"
 _DIR_SETTERS: Final[dict[str, Setter]] = {
     "LDAPTrustedClientCert": settings.add_certificate("clients"),
-    "LDAPReferrals": settings.set_referrals,
+    "LDAPReferrals": set_value("referrals", lambda word: {"on": True, "off": False}.get(lower(word))),
     "LDAPReferralHopLimit": set_number("hops"),
 }
 _SERVER_SETTERS: Final[dict[str, Setter]] = {
     "LDAPSharedCacheSize": set_number("cache_size"),
-    "LDAPSharedCacheFile": settings.ignore,
+    "LDAPSharedCacheFile": ignored,
     "LDAPCacheEntries": settings.set_entries("search_entries"),
     "LDAPCacheTTL": set_number("search_ttl"),
     "LDAPOpCacheEntries": settings.set_entries("operation_entries"),
     "LDAPOpCacheTTL": set_number("operation_ttl"),
     "LDAPTrustedGlobalCert": settings.add_certificate("authorities"),
-    "LDAPTrustedMode": settings.set_secure,
+    "LDAPTrustedMode": set_value("secure", lambda word: settings.SECURE[lower(word)]),
     "LDAPVerifyServerCert": set_flag("verify"),
     "LDAPConnectionTimeout": set_number("connect_timeout"),
-    "LDAPLibraryDebug": settings.ignore,
+    "LDAPLibraryDebug": ignored,
     "LDAPTimeout": set_number("timeout"),
     "LDAPConnectionPoolTTL": settings.set_idle_timeout,
     "LDAPRetries": settings.set_entries("retries"),
-    "LDAPRetryDelay": settings.set_retry_delay,
+    "LDAPRetryDelay": set_value("retry_delay", lambda word: (timeout(word) or 0) / 1_000_000),
 }
 
 

@@ -187,10 +187,7 @@ class LdapConnection:
             call(handle.start_tls_s)
 
     def operate(self, what: str, operation: Callable[[Any], T]) -> T:
-        """Return *operation* of the open connection, again on a new one where it is lost; raises Failed.
-
-        *what* begins the reason: ``ldap_compare_s()``.
-        """
+        """Return *operation* on the connection, or a new one if lost; raises Failed, named by *what*."""
         target = self.target
         attempt = 0
         while True:
@@ -246,9 +243,7 @@ class Connections:
         return len(self._idle)
 
     def take(self, target: Target, dn: str | None, password: str | None) -> LdapConnection:
-        """Return an idle connection to *target* with these credentials, else one that will bind with
-        them, else a new one.
-        """
+        """Return an idle connection to *target* with these credentials, else one to bind, or a new one."""
         expired: list[LdapConnection] = []
         with self._lock:
             found = self._find(target, (dn, password), expired)

@@ -6,11 +6,11 @@ The cache and most limits are the main server's: virtual hosts cannot change the
 from __future__ import annotations
 
 from whimbrel.base.lazy_dataclasses import dataclass
-from whimbrel.base.numbers import atoi, lower, upper
+from whimbrel.base.numbers import atoi, upper
 from whimbrel.base.static_typing import TYPE_CHECKING
 from whimbrel.directives.command import Command
 from whimbrel.directives.spec import Setter
-from whimbrel.modules.support.setters import timeout
+from whimbrel.modules.support.setters import set_value, timeout
 from whimbrel.registry.settings import UNSET, setting
 
 if TYPE_CHECKING:
@@ -55,18 +55,9 @@ class LdapDirConfig:
 SECURE = {"none": "none", "ssl": "ssl", "tls": "starttls", "starttls": "starttls"}
 
 
-def set_secure(_cmd: Command, record: LdapServerConfig, words: list[str]) -> None:
-    """LDAPTrustedMode."""
-    record.secure = SECURE[lower(words[0])]
-
-
 def set_entries(field: str, low: int = 0) -> Setter:
     """Return the setter of a number that is at least *low*."""
-
-    def apply(_cmd: Command, record: LdapServerConfig, words: list[str]) -> None:
-        setattr(record, field, max(low, atoi(words[0])))
-
-    return apply
+    return set_value(field, lambda word: max(low, atoi(word)))
 
 
 def set_idle_timeout(_cmd: Command, record: LdapServerConfig, words: list[str]) -> None:
@@ -74,16 +65,6 @@ def set_idle_timeout(_cmd: Command, record: LdapServerConfig, words: list[str]) 
     text = words[0]
     microseconds = None if text.startswith("-") else timeout(text)
     record.idle_timeout = -1 if microseconds is None else microseconds // 1_000_000
-
-
-def set_retry_delay(_cmd: Command, record: LdapServerConfig, words: list[str]) -> None:
-    """LDAPRetryDelay."""
-    record.retry_delay = (timeout(words[0]) or 0) / 1_000_000
-
-
-def set_referrals(_cmd: Command, record: LdapDirConfig, words: list[str]) -> None:
-    """LDAPReferrals on, off or default."""
-    record.referrals = {"on": True, "off": False}.get(lower(words[0]))
 
 
 def add_certificate(field: str) -> Setter:
@@ -96,7 +77,3 @@ def add_certificate(field: str) -> Setter:
         setattr(record, field, (*(() if known is UNSET else known), (kind, path)))
 
     return apply
-
-
-def ignore(_cmd: Command, _record: object, _words: list[str]) -> None:
-    """Accept a directive that has no effect here: the cache needs no file, the library's trace has no log."""

@@ -4,16 +4,14 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Final, TypeVar
+from typing import Final, TypeVar
 
+from whimbrel.engine.runtime import Runtime
 from whimbrel.modules.ldap.mod_ldap.cache import Caches
 from whimbrel.modules.ldap.mod_ldap.connections import Certificates, Connections, Target
 from whimbrel.modules.ldap.mod_ldap.directory import Directory
 from whimbrel.modules.ldap.mod_ldap.settings import Certificate, LdapDirConfig, LdapServerConfig
 from whimbrel.registry.module import Scope
-
-if TYPE_CHECKING:
-    from whimbrel.engine.runtime import Runtime
 
 T = TypeVar("T")
 # Operations that wait at a time: a directory that is slow leaves threads of the worker to others.

@@ -5,7 +5,6 @@ Public: MODULE, writers_of, server_writers, access_sinks, kind_of; files: items 
 CustomLog and TransferLog of a virtual host replace those of the main server; a GlobalLog of the main server
 stays.  A format's name is resolved after the whole configuration is read, so it may be defined later; an
 undefined name is itself the format.
-Manual: mod/mod_log_config.html.
 Must not import: server, cli.
 """
 
@@ -45,9 +44,7 @@ COOKIES = '%{Cookie}n "%r" %t'
 
 @dataclass(frozen=True, slots=True)
 class AccessLog:
-    """One CustomLog, GlobalLog, TransferLog or CookieLog line.  *format* None means the server's default
-    format.
-    """
+    """A CustomLog, GlobalLog, TransferLog or CookieLog line; *format* None: the server's default."""
 
     sink: LogSink
     written: str

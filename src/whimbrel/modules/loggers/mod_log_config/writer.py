@@ -211,10 +211,7 @@ def last_request(r: Request) -> Request:
 
 
 class PerSecond:
-    """The text of %t, for requests in time order.
-
-    Cache: one entry, key is the second.
-    """
+    """The text of %t for requests in time order: a cache of one entry, whose key is the second."""
 
     __slots__ = ("_second", "_text")
 
@@ -330,9 +327,7 @@ class AccessLogger:
 
     @property
     def reads_path(self) -> bool:
-        """Return True if lines show parts of the path beyond the request line, or fields that describe a
-        file.
-        """
+        """Return True if lines show the path beyond the request line, or fields of a file."""
         items = [item for item in self.items if isinstance(item, LogItem)]
         return (
             isinstance(self.condition, ExprCondition)
@@ -365,10 +360,7 @@ class AccessLogger:
         return item.text(original, final)
 
     def freeze(self, r: Request, *, any_query: bool = False) -> CachedLine:
-        """Evaluate the parts that are constant for every use of a cached response.
-
-        *any_query*: the uses may have different request lines.
-        """
+        """Evaluate what is constant for all uses of a cached response; *any_query*: lines may differ."""
         original = first_request(r)
         final = last_request(r)
         texts = tuple(
@@ -462,9 +454,7 @@ def _json_slot(item: LogItem, form: JsonForm) -> Slot:
 
 
 def _hole(item: LogItem) -> bytes | None:
-    """Return the name of the hole (engine/cache/log_template.py) for an item; None if it is more than one
-    part of a request.
-    """
+    """Return the name of the hole for an item; None if it is more than one part of a request."""
     from whimbrel.engine.cache.log_template import CLIENT, TIME  # a configuration check needs neither
     from whimbrel.http.syntax.head_shape import LINE
 

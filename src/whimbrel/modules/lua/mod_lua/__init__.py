@@ -1,6 +1,6 @@
 """mod_lua: functions in Lua as handlers, hooks, authorization providers and filters.
 
-`lupa` (extra "lua") is the interpreter; each call runs in a thread of the worker. Manual: mod/mod_lua.html.
+`lupa` (extra "lua") is the interpreter; each call runs in a thread of the worker.
 """
 
 from __future__ import annotations
@@ -14,6 +14,7 @@ from whimbrel.directives.spec import Setter, Versions
 from whimbrel.modules.lua.mod_lua import setters, settings
 from whimbrel.modules.lua.mod_lua.settings import LuaDirConfig, LuaServerConfig
 from whimbrel.modules.support.catalogue_checks import checked
+from whimbrel.modules.support.setters import set_lower, set_text
 from whimbrel.registry import phases
 from whimbrel.registry.module import CompiledHook, Hook, Module, Order, Scope
 
@@ -45,12 +46,12 @@ _DIR_SETTERS: Final[dict[str, Setter]] = {
     "LuaPackageCPath": setters.add_path("package_cpath"),
     "LuaScope": setters.set_scope,
     "LuaInherit": setters.set_inherit,
-    "LuaCodeCache": setters.set_code_cache,
+    "LuaCodeCache": set_lower("code_cache"),
     settings.BYTE_CODE: setters.set_byte_code,
     "LuaMapHandler": setters.add_mapped,
 }
 _SERVER_SETTERS: Final[dict[str, Setter]] = {
-    "LuaRoot": setters.set_root,
+    "LuaRoot": set_text("root"),
 }
 _SETTERS: Final[dict[str, Setter]] = {
     **{f"<{name}": setters.set_block(phase) for name, (phase, _) in _PHASES.items()},

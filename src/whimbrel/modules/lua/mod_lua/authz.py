@@ -10,7 +10,7 @@ from whimbrel.engine.request import Request
 from whimbrel.modules.lua.mod_lua.calls import CallFailed, ScriptCall, Wording, may_run
 from whimbrel.modules.lua.mod_lua.request_api import MODULE_NAME, RequestApi, status_of
 from whimbrel.modules.lua.mod_lua.settings import LuaFunction
-from whimbrel.modules.support.auth.auth_api import GENERAL_ERROR, AuthzCheck, AuthzProvider
+from whimbrel.modules.support.auth.auth_api import Authz, AuthzCheck, AuthzProvider
 from whimbrel.registry.module import Reads, Scope
 
 MAX_ARGUMENTS: Final = 1000  # a stack of Lua has room for 1,000,000 values; a line has 16 MB
@@ -32,9 +32,9 @@ def provider(name: str, function: LuaFunction) -> AuthzProvider:
             r.set_uncacheable()
             if len(words) > MAX_ARGUMENTS:
                 _log(r, "AH02315", f"Error: authz provider {name}: too many arguments")
-                return GENERAL_ERROR
+                return Authz.GENERAL_ERROR
             if not may_run():
-                return GENERAL_ERROR
+                return Authz.GENERAL_ERROR
             call = ScriptCall(r, function, wording)
             api = RequestApi(r)
             try:
@@ -42,7 +42,7 @@ def provider(name: str, function: LuaFunction) -> AuthzProvider:
             except CallFailed as problem:
                 if problem.message is not None:
                     _log(r, "AH02316", f"Error executing authz provider {name}: {problem.message}")
-                return GENERAL_ERROR
+                return Authz.GENERAL_ERROR
             finally:
                 call.lease.release()
             return _result(r, name, value)
@@ -57,10 +57,10 @@ def _result(r: Request, name: str, value: Any) -> int:
     status = status_of(value)
     if status is None:
         _log(r, "AH02317", f"Error: authz provider {name} did not return integer")
-        return GENERAL_ERROR
+        return Authz.GENERAL_ERROR
     if status not in _RESULTS:
         _log(r, "AH02318", f"Error: authz provider {name}: invalid return value {status}")
-        return GENERAL_ERROR
+        return Authz.GENERAL_ERROR
     return status
 
 

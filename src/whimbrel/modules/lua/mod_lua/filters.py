@@ -8,12 +8,14 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from functools import partial
-from typing import TYPE_CHECKING, Any, Final, TypeVar
+from typing import Any, Final, TypeVar
 
 from whimbrel.base.latin1 import to_bytes, to_text
 from whimbrel.engine.body import JoinedSource, Source
+from whimbrel.engine.input.body import RequestBody
 from whimbrel.engine.input.filter import FilteredBody, InputFilter
 from whimbrel.engine.output.filter import FilterError, FilterType, OutputFilter
+from whimbrel.engine.request import Request
 from whimbrel.http.http1.chunked import BodyError
 from whimbrel.http.syntax.line_reader import LogMessage
 from whimbrel.modules.lua.mod_lua.arguments import lua_text
@@ -22,10 +24,6 @@ from whimbrel.modules.lua.mod_lua.machine import text_of
 from whimbrel.modules.lua.mod_lua.request_api import MODULE_NAME, RequestApi
 from whimbrel.modules.lua.mod_lua.settings import LuaFunction
 from whimbrel.registry.module import Reads
-
-if TYPE_CHECKING:
-    from whimbrel.engine.input.body import RequestBody
-    from whimbrel.engine.request import Request
 
 FAILED: Final = LogMessage("trace8", "", "an input filter failed")
 T = TypeVar("T")
@@ -70,9 +68,7 @@ class ScriptCoroutine:
                 self._call.lease.release()
 
     async def resume(self, bucket: bytes | None, *, is_first: bool = False) -> bytes:
-        """Run the function to its next yield and return what it yielded. Raises CallFailed in the first run,
-        if there is no such function.
-        """
+        """Run the function to its next yield, return that. CallFailed, first, without the function."""
         given = None if bucket is None else to_text(bucket)
         try:
             is_run, value, has_ended = await self._in_thread(partial(self._next, given, is_first=is_first))

@@ -5,9 +5,11 @@ from __future__ import annotations
 import asyncio
 from functools import partial
 from stat import S_ISDIR
-from typing import TYPE_CHECKING, Any, Final
+from typing import Any, Final
 
 from whimbrel.base.numbers import decimal, is_digits
+from whimbrel.base.regex import Match
+from whimbrel.engine.request import Request
 from whimbrel.modules.lua.mod_lua.calls import (
     HANDLER,
     HOOK,
@@ -24,10 +26,6 @@ from whimbrel.modules.lua.mod_lua.request_api import MODULE_NAME, RequestApi, st
 from whimbrel.modules.lua.mod_lua.settings import LuaDirConfig, LuaFunction
 from whimbrel.registry.module import CompiledHook, Reads, Scope
 from whimbrel.registry.phases import DECLINED, OK, HookStatus
-
-if TYPE_CHECKING:
-    from whimbrel.base.regex import Match
-    from whimbrel.engine.request import Request
 
 MAP_HANDLER: Final = "lua-map-handler"
 SCRIPT_HANDLER: Final = "lua-script"
@@ -107,11 +105,6 @@ def _log_hooks(functions: tuple[LuaFunction, ...], r: Request) -> HookStatus:
         if status != DECLINED:
             return status
     return DECLINED
-
-
-def make_quick(scope: Scope) -> CompiledHook | None:
-    """Return the hook of LuaQuickHandler: a response in place of all other phases."""
-    return make_hook(scope, "quick", "")
 
 
 # handlers -------------------------------------------------------------------------------------------

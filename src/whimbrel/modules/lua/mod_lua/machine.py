@@ -9,15 +9,13 @@ from __future__ import annotations
 import ctypes
 import os
 from collections.abc import Callable, Iterable
-from typing import TYPE_CHECKING, Any, Final, NamedTuple
+from typing import Any, Final, NamedTuple
 
 from whimbrel.modules.lua.mod_lua.arguments import GONE, LuaError
 from whimbrel.modules.lua.mod_lua.fields import TABLES
 from whimbrel.modules.lua.mod_lua.functions import METHODS, PLAIN
+from whimbrel.modules.lua.mod_lua.request_api import RequestApi
 from whimbrel.modules.lua.mod_lua.settings import LuaFunction
-
-if TYPE_CHECKING:
-    from whimbrel.modules.lua.mod_lua.request_api import RequestApi
 
 _LIBC: Final = ctypes.CDLL(None)
 LARGE: Final = 16 * 1024 * 1024  # bytes of a machine after which memory is returned to the kernel
@@ -85,10 +83,7 @@ def _no_attribute(_object: object, _name: object, _is_setting: bool) -> str:
 
 
 def new_runtime() -> Any:
-    """Return an interpreter of the version that httpd is linked with, without access to Python.
-
-    Raises ImportError: lupa is not installed.
-    """
+    """Return an interpreter of httpd's version, without access to Python. Raises ImportError."""
     from lupa.lua53 import LuaRuntime
 
     runtime = LuaRuntime(
@@ -184,9 +179,7 @@ class Machine:
         return _protected(lambda: self.api.table_set(table, key, value))
 
     def close(self) -> None:
-        """Free the interpreter: it and the functions that it calls refer to each other, and the collector of
-        such cycles runs seldom.
-        """
+        """Free the interpreter: it and its functions refer to each other, so none is collected soon."""
         is_large = self.size > LARGE
         vars(self).clear()
         if is_large:
@@ -223,10 +216,7 @@ class Machine:
             raise LoadProblem(text_of(problem), has_run=True)
 
     def function(self, function: LuaFunction) -> Any:
-        """Return the global function, None if there is none.
-
-        Of an inline section without a name it is what the text returned or failed with: httpd calls that.
-        """
+        """Return a global function or None; of an inline section without name what its text returned."""
         if not function.name:
             self._variables.r = self._request
             return self._left
@@ -234,9 +224,7 @@ class Machine:
         return found if self._variables.type(found) == "function" else None
 
     def run(self, function: Any, *arguments: str) -> tuple[bool, Any]:
-        """Call a function with the request and *arguments*; return True and its result, or False and the
-        message.
-        """
+        """Call a function with the request and *arguments*; return True and the result, or a message."""
         if isinstance(function, _Left):
             return self._guarded(self._variables.pcall, function.value, None)
         return self._guarded(self._run, function, *arguments)

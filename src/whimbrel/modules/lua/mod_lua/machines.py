@@ -3,17 +3,14 @@
 from __future__ import annotations
 
 import os
-from typing import TYPE_CHECKING, Any, Final
+from typing import Any, Final
 
 from whimbrel.base.latin1 import to_bytes
 from whimbrel.config.execute import root_relative
-from whimbrel.engine.request import worker_object
+from whimbrel.engine.request import Request, worker_object
 from whimbrel.modules.lua.mod_lua.machine import LoadProblem, Machine
+from whimbrel.modules.lua.mod_lua.request_api import RequestApi
 from whimbrel.modules.lua.mod_lua.settings import LuaDirConfig, LuaFunction, LuaServerConfig
-
-if TYPE_CHECKING:
-    from whimbrel.engine.request import Request, RequestEngine
-    from whimbrel.modules.lua.mod_lua.request_api import RequestApi
 
 MAX_IDLE: Final = 64  # machines of one worker that wait for their next call, those of all scopes together
 MAX_IDLE_BYTES: Final = 64 * 1024 * 1024  # memory of these machines
@@ -58,11 +55,6 @@ class Machines:
                 del idle[oldest]
 
 
-def machines_of(engine: RequestEngine) -> Machines:
-    """Return the machines of this worker."""
-    return worker_object(engine, _MACHINES, Machines)
-
-
 def script_of(r: Request, function: LuaFunction) -> LuaFunction:
     """Return *function* with the absolute path of its file, relative to LuaRoot."""
     if function.text is not None:
@@ -72,15 +64,12 @@ def script_of(r: Request, function: LuaFunction) -> LuaFunction:
 
 
 class Lease:
-    """A machine for the calls of one phase, filter or handler; `release` returns it to its scope.
-
-    Raises LoadProblem, in `load`, if the script cannot be loaded.
-    """
+    """A machine for one phase, filter or handler; `release` returns it. LoadProblem in `load`."""
 
     def __init__(self, r: Request, function: LuaFunction) -> None:
         conf: LuaDirConfig = r.dir_config(LuaDirConfig)
         self.function = function
-        self._machines = machines_of(r.engine)
+        self._machines = worker_object(r.engine, _MACHINES, Machines)
         self._paths = conf.package_path, conf.package_cpath
         self._code_cache = conf.code_cache
         self._version = r.engine.server_field(r)

@@ -8,7 +8,7 @@ from collections import deque
 from collections.abc import Callable
 from typing import Final
 
-from whimbrel.engine.body import Source
+from whimbrel.engine.body import FlushingSource
 
 MAX_AHEAD: Final = 64 * 1024  # bytes that a script may be ahead of the client once the response has begun
 MAX_GATHERED: Final = 64 * 1024 * 1024  # bytes of a hook, after which its output is refused
@@ -120,7 +120,7 @@ class ScriptOutput:
             self._arrived.clear()
 
 
-class ScriptSource(Source):
+class ScriptSource(FlushingSource):
     """The rest of a response whose script still runs; a `flush` of the script is one of the body."""
 
     __slots__ = ("_abandon", "_output")
@@ -129,14 +129,7 @@ class ScriptSource(Source):
         self._output = output
         self._abandon = abandon
 
-    async def read(self) -> bytes | None:
-        """Return the next bytes; None when the script has ended."""
-        while (data := await self.read_or_flush()) == b"":
-            pass
-        return data
-
     async def read_or_flush(self) -> bytes | None:
-        """See Source."""
         output = self._output
         while (data := self.read_now()) == b"" and not output.take_flush():
             await output.wait()
@@ -155,5 +148,4 @@ class ScriptSource(Source):
             self._abandon()
 
     async def aclose(self) -> None:
-        """See `drop`."""
         self.drop()

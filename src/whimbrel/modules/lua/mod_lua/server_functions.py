@@ -228,9 +228,7 @@ def ivm_get(api: RequestApi, words: CallArguments) -> Any:
 
 
 def ivm_set(api: RequestApi, words: CallArguments) -> Any:
-    """Set a variable of this worker: a number or string; a boolean becomes false, as in httpd; another value
-    leaves it as it was.
-    """
+    """Set a worker's variable: a number or string; a boolean is false, as in httpd; others nothing."""
     name = words.text(1)
     value = words.value(2)
     if isinstance(value, str) and len(value) > MAX_VARIABLE:

@@ -7,7 +7,6 @@ from typing import Any
 
 from whimbrel.base.errors import ConfigError
 from whimbrel.base.numbers import atoi, lower, strip
-from whimbrel.base.regex import RegexError
 from whimbrel.config.execute import root_relative, state_of
 from whimbrel.config.reader import reading
 from whimbrel.directives.command import Command
@@ -27,6 +26,7 @@ from whimbrel.modules.lua.mod_lua.settings import (
     MappedHandler,
 )
 from whimbrel.modules.support.setters import own
+from whimbrel.modules.support.substitution import compiled
 from whimbrel.registry.settings import UNSET
 
 
@@ -103,10 +103,7 @@ def set_byte_code(cmd: Command, conf: LuaDirConfig, _words: list[str]) -> None:
 
 
 def check_syntax(function: LuaFunction) -> None:
-    """Raise ConfigError for an inline section that does not compile.
-
-    Without the library the text is not compiled: the start is refused later.
-    """
+    """Raise ConfigError for an inline section that does not compile; the library may be missing."""
     if find_spec("lupa") is None:
         return
     from whimbrel.modules.lua.mod_lua.machine import compile_problem  # the library is loaded if it is needed
@@ -114,11 +111,6 @@ def check_syntax(function: LuaFunction) -> None:
     problem = compile_problem(function)
     if problem:
         raise ConfigError(f"Lua Error:{problem}")
-
-
-def set_root(cmd: Command, conf: LuaServerConfig, words: list[str]) -> None:
-    """LuaRoot."""
-    conf.root = words[0]
 
 
 def add_path(name: str) -> Any:
@@ -144,17 +136,9 @@ def set_inherit(_cmd: Command, conf: LuaDirConfig, words: list[str]) -> None:
     conf.hooks = Hooks(_own_hooks(conf).table, words[0].lower())
 
 
-def set_code_cache(_cmd: Command, conf: LuaDirConfig, words: list[str]) -> None:
-    """LuaCodeCache."""
-    conf.code_cache = words[0].lower()
-
-
 def add_mapped(cmd: Command, conf: LuaDirConfig, words: list[str]) -> None:
     """LuaMapHandler."""
-    try:
-        pattern = cmd.regex(words[0])
-    except RegexError:
-        raise ConfigError("Invalid regex pattern!") from None
+    pattern = compiled(cmd, words[0], "Invalid regex pattern!")
     name = words[2] if len(words) > 2 else "handle"
     declare(cmd)
     mapped = MappedHandler(pattern, LuaFunction(words[1], name))

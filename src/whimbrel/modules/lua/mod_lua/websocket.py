@@ -31,10 +31,7 @@ PONG = 10
 
 
 class SocketProtocol(asyncio.Protocol):
-    """The client's connection after the upgrade, read by the thread of a script.
-
-    A client has *timeout* seconds for the bytes that the script waits for.
-    """
+    """The client's connection after the upgrade, read by a script's thread within *timeout* seconds."""
 
     def __init__(
         self,
@@ -131,9 +128,7 @@ class SocketProtocol(asyncio.Protocol):
         return data
 
     def post(self, data: bytes) -> bool:
-        """Let the event loop send *data*, once the client is not far behind; False if it takes nothing or has
-        gone.
-        """
+        """Let the loop send *data* once the client is near; False if it takes nothing or has gone."""
         with self._changed:
             self._changed.wait_for(self._has_room, self._timeout)
             if self.is_lost or not self._has_room():

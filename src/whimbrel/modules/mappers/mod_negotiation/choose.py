@@ -59,10 +59,7 @@ class Variant:
 
 
 class Negotiation:
-    """One negotiation: the variants and the client's preferences.
-
-    *size_of* returns the size of a variant's file; *exact*: *priority* is compared with case.
-    """
+    """The variants and the client's preferences; *size_of*: a variant's file; *exact*: with case."""
 
     def __init__(
         self,
@@ -95,10 +92,7 @@ class Negotiation:
         self.types = types
 
     def best(self, preferred_language: str | None) -> Variant | None:
-        """Return the variant to send, None for a list.
-
-        *preferred_language* (the variable prefer-language) precedes all other languages.
-        """
+        """Return the variant to send, None for a list; *preferred_language* precedes all others."""
         if not self.client.literal and any(v.languages for v in self.variants):
             self.default_language_quality = 0.0001
         chosen = self._round(preferred_language) if preferred_language else None
@@ -156,10 +150,7 @@ class Negotiation:
         self._apply_priority(variant)
 
     def _match_languages(self, variant: Variant, wanted: list[Entry]) -> None:
-        """Grade the languages: the longest matching range counts, over several languages the best.
-
-        ``*`` applies where it is better.
-        """
+        """Grade the languages: the longest range counts, the best language; ``*`` where it is better."""
         star = next((w for w in wanted if w.name == "*"), None)
         best: Entry | None = None
         fiddle = 0.0
@@ -274,10 +265,7 @@ class Negotiation:
 
 
 def _type_matches(wanted: Entry, variant: Variant) -> bool:
-    """Return True if the range covers the variant.
-
-    `stars` is set to the precision: 1 anything, 2 the type, 3 type and subtype.
-    """
+    """Return True if the range covers the variant; sets `stars`: 1 anything, 2 the type, 3 subtype."""
     name = wanted.name
     kind = variant.kind
     if name in ("*", "*/*"):

@@ -1,7 +1,4 @@
-"""Type maps: files that list the variants of a resource.
-
-Manual: mod/mod_negotiation.html#typemaps.
-"""
+"""Type maps: files that list the variants of a resource. Manual: mod/mod_negotiation.html#typemaps."""
 
 from __future__ import annotations
 
@@ -20,10 +17,7 @@ _COMMENT = re.compile(r"\([^)]*\)?")
 
 
 class MapError(Exception):
-    """Error in a map: *code* and *words* for the log.
-
-    *ends*: the rest of the map is ignored, else the request fails.
-    """
+    """Error in a map: *code* and *words* for the log; *ends*: of the map, else of the request."""
 
     def __init__(self, code: str, words: str, *, ends: bool) -> None:
         super().__init__(words)

@@ -7,9 +7,7 @@ the rules, `hooks` calls it; `log` writes the log.
 
 from __future__ import annotations
 
-import os
-
-from whimbrel.base.errors import PostConfigError
+from whimbrel.base.errors import PostConfigError, apr_error
 from whimbrel.base.latin1 import to_text
 from whimbrel.config.configuration import Configuration
 from whimbrel.config.model import LogSink
@@ -20,6 +18,7 @@ from whimbrel.modules.mappers.mod_rewrite.log import log_sink
 from whimbrel.modules.mappers.mod_rewrite.maps import ProgramMap, needs_engine
 from whimbrel.modules.mappers.mod_rewrite.program_map import MapProgram
 from whimbrel.modules.mappers.mod_rewrite.settings import RewriteDirConfig, RewriteServerConfig
+from whimbrel.modules.support.setters import of_main, set_path
 from whimbrel.registry.module import PROGRAMS, Hook, Module, Order, Provider
 from whimbrel.registry.phases import FIXUPS, HANDLER, TRANSLATE_NAME
 from whimbrel.registry.programs import ProgramHost
@@ -56,7 +55,7 @@ def start_programs(configuration: Configuration, _host: ProgramHost) -> list[Map
         except OSError as problem:
             for running in started:
                 running.release(at_once=True)
-            why = f"({problem.errno}){os.strerror(problem.errno or 0)}"
+            why = apr_error(problem)
             shown = to_text(program.command[0])
             coded = "AH00654: " if configuration.dialect.messages_24 else ""
             line = f"{why}: {coded}mod_rewrite: could not start RewriteMap program {shown}"
@@ -101,7 +100,7 @@ MODULE = Module(
         "RewriteLogLevel": setters.set_log_level,
     },
     setters={
-        "RewriteLock": setters.set_lock,
+        "RewriteLock": of_main(RewriteServerConfig, set_path("lock")),
     },
     hooks=(
         Hook(TRANSLATE_NAME, make_translate, Order.FIRST),

@@ -110,17 +110,12 @@ class RuleList:
 
 
 def _may_be_left_out(rules: Rules, i: int) -> bool:
-    """Return True if rule *i* has no effect when its pattern does not match.
-
-    Negated rules and rules of a chain have one.
-    """
+    """Return True if rule *i* has no effect without a match: neither negated nor of a chain."""
     return not rules[i].flags & (Flag.NEGATED | Flag.CHAIN) and not (i and rules[i - 1].flags & Flag.CHAIN)
 
 
 def _after_chains(rules: Rules) -> list[int]:
-    """Return for each rule the position to continue at when it does not match: after the chain that it
-    begins.
-    """
+    """Return for each rule where to continue without a match: after the chain that it begins."""
     out = []
     for i in range(len(rules)):
         end = i
@@ -163,9 +158,7 @@ class _ServerScope:
 
 
 def compile_ahead(configuration: Configuration) -> None:
-    """Compile long lists of servers in the master: workers share the memory, and the first request need not
-    wait.
-    """
+    """Compile long lists of servers in the master: workers share them, and no request waits."""
     left = MAX_LOOKAHEAD
     for server in unique_by(configuration.servers(), RewriteServerConfig):
         rules = server.config(RewriteServerConfig).rules

@@ -11,7 +11,7 @@ from stat import S_ISDIR, S_ISLNK, S_ISREG
 from typing import TYPE_CHECKING, Any, Final, cast
 
 from whimbrel.base.lazy_re import compile
-from whimbrel.base.numbers import atoi, lower
+from whimbrel.base.numbers import atoi, by_length, lower
 from whimbrel.base.regex import Match
 from whimbrel.engine.lookahead import may_probe, probe_target
 from whimbrel.modules.mappers.mod_rewrite.context import Context
@@ -121,9 +121,7 @@ _FIELD: Final = compile(
 
 
 def _field_of(subject: str) -> str:
-    """Return the request field that *subject* stands for, "" for any other; Host, always a dependency, is
-    none.
-    """
+    """Return the request field of *subject*, "" for any other, and for Host, always a dependency."""
     match = _FIELD.fullmatch(subject)
     name = (match[1] or match[2].replace("_", "-").title()) if match is not None else ""
     return "" if lower(name) == "host" else name
@@ -244,13 +242,6 @@ def _by_order(wanted: Callable[[int], bool], cond: Cond) -> Evaluate:
     if cond.test is Test.STRING_EQ:
         return lambda _c, text: text == operand
     return lambda _c, text: wanted(by_length(text, operand))
-
-
-def by_length(one: str, other: str) -> int:
-    """Compare strings as httpd: a longer one is greater, bytes decide between equal lengths."""
-    a = (len(one), one)
-    b = (len(other), other)
-    return (a > b) - (a < b)
 
 
 async def _by_url(c: Context, path: str) -> bool:

@@ -20,10 +20,7 @@ _TRUE = ("true", "1")
 
 
 def cookie(text: str, now: float, *, version22: bool = False) -> tuple[str, str] | None:
-    """Return the cookie's name and its Set-Cookie value; None if a required part is missing.
-
-    Empty parts do not count.
-    """
+    """Return the cookie's name and Set-Cookie value; None if a part is missing; empty ones are none."""
     separator = ":"
     if text.startswith(";") and not version22:
         separator, text = ";", text[1:]
@@ -59,10 +56,7 @@ def main_request(r: Request) -> Request:
 
 
 def send(r: Request, name: str, value: str) -> bool:
-    """Add a Set-Cookie field to the main request; return False if this name was sent before.
-
-    Each name is sent once for all redirects of a request.
-    """
+    """Add Set-Cookie to the main request; False if it was sent: once for all redirects."""
     r = main_request(r)
     first = first_request(r)
     note = f"{name}_rewrite"

@@ -67,9 +67,7 @@ class RewriteRun:
 
     # finding the next rule ----------------------------------------------------------------------
     def _subject(self) -> str:
-        """Return the text that patterns match: in a directory the file with its path info, relative to the
-        directory.
-        """
+        """Return the text that patterns match: in a directory the file relative to it."""
         c = self.c
         r = self.c.r
         text = r.filename or ""

@@ -145,10 +145,7 @@ FLAGS_24: Final = _table(_ROWS + _ROWS_24)
 
 
 def read_flags(flags: list[tuple[str, str]], *, version22: bool) -> Draft:
-    """Return the draft of a rule with these flags.
-
-    Raises ConfigError with httpd's messages, which follow "RewriteRule: ".
-    """
+    """Return the draft of a rule with these flags; ConfigError with what follows "RewriteRule: "."""
     table = FLAGS_22 if version22 else FLAGS_24
     draft = Draft(version22)
     for name, value in flags:

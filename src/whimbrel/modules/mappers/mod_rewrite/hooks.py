@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Final
 
 from whimbrel.config.core_config import OPT_SYM_LINKS, OPT_SYM_OWNER, CoreDirConfig
 from whimbrel.engine import identity
+from whimbrel.engine.log.error_log_line import module_log
 from whimbrel.http.syntax.url import escape_uri
 from whimbrel.modules.mappers.mod_rewrite.compiled import RuleList, rule_list
 from whimbrel.modules.mappers.mod_rewrite.engine import (
@@ -43,6 +44,8 @@ if TYPE_CHECKING:
     from whimbrel.engine.request import Request
     from whimbrel.registry.phases import HookFn
 
+_log = module_log("rewrite")
+
 REDIRECT: Final = "redirect:"
 REDIRECT_HANDLER: Final = "redirect-handler"
 _END_NOTE: Final = "mod_rewrite_end"
@@ -54,10 +57,7 @@ _ANY_URI_HINT: Final = (
 
 # Servers ----------------------------------------------------------------------------------------
 def make_translate(scope: Scope) -> CompiledHook | None:
-    """Make the hook of a server's rules.
-
-    2.4 reads RewriteEngine of the directory settings, which <Location> may change; 2.2 that of the server.
-    """
+    """Make the hook of a server's rules; 2.4 reads RewriteEngine of the directory, 2.2 the server's."""
     server = scope.server_config(RewriteServerConfig)
     dir_config = scope.dir_config(RewriteDirConfig)
     new = not scope.dialect.rewrite_22
@@ -166,12 +166,7 @@ def _refused(r: Request, run: RewriteRun, outcome: Outcome, scheme: int) -> Hook
     args = r.untracked_args  # a request without query has no dependency on it
     if args and not escapes and not run.rules.version22 and has_blank_or_control(args):
         code = "AH10411" if run.c.directory else "AH10410"
-        r.log(
-            "error",
-            "Rewritten query string contains control characters or spaces",
-            code=code,
-            module="rewrite",
-        )
+        _log(r, "error", code, "Rewritten query string contains control characters or spaces")
         return 403
     if outcome is Outcome.STATUS:
         status: HookStatus = r.status
@@ -201,11 +196,11 @@ def _to_proxy(r: Request, run: RewriteRun, outcome: Outcome, proxied: bool) -> H
     """Hand the request to mod_proxy, if it is loaded."""
     if not proxied:
         code = "AH10160" if run.c.directory else "AH00669"
-        r.log(
+        _log(
+            r,
             "error",
+            code,
             f"attempt to make remote request from mod_rewrite without proxy enabled: {r.filename}",
-            code=code,
-            module="rewrite",
         )
         return 403
     if outcome is Outcome.CHANGED_NO_ESCAPE:
@@ -224,10 +219,7 @@ def _to_proxy(r: Request, run: RewriteRun, outcome: Outcome, proxied: bool) -> H
 
 
 def _redirect(r: Request, run: RewriteRun, outcome: Outcome, scheme: int) -> HookStatus:
-    """Redirect the client.
-
-    A query from the rules is escaped, one from the client is not (2.2 escapes it again).
-    """
+    """Redirect the client; a query of rules is escaped, in 2.2 one of the client as well."""
     c = run.c
     raw = outcome is Outcome.CHANGED_NO_ESCAPE
     name = r.filename or ""
@@ -304,7 +296,7 @@ def _links_are_off(new: bool) -> HookFn:
             if new
             else f": {r.filename}"
         )
-        r.log("error", which + tail, code="AH00670", module="rewrite")
+        _log(r, "error", "AH00670", which + tail)
         return 403
 
     return refuse
@@ -353,9 +345,7 @@ def _based(r: Request, run: RewriteRun, dir_config: RewriteDirConfig, scheme: in
 
 
 def _back_to_url(r: Request, run: RewriteRun, dir_config: RewriteDirConfig) -> None:
-    """Convert the resulting file to a URL: by RewriteBase, else by removing the document root or Alias
-    directory.
-    """
+    """Make the file a URL: by RewriteBase, else without document root or Alias directory."""
     before = r.filename or ""
     if dir_config.base is not None:
         run.c.log_step(2, f"trying to replace prefix {dir_config.directory} with {dir_config.base}")

@@ -56,10 +56,7 @@ def _below(r: Request, path: str) -> str:
 
 
 def _exists(r: Request, run: RewriteRun) -> bool:
-    """Return True if the first directory of the path exists.
-
-    2.4 also requires that the rule names it, or that the path lies below the document root.
-    """
+    """Return True if the path's first directory exists; 2.4: and the rule or document root has it."""
     path = r.filename or ""
     first = "/" + path.lstrip("/").partition("/")[0]
     if first in ("/..", "/."):

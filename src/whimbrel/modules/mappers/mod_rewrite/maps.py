@@ -225,10 +225,7 @@ def suffix_of(kind: str) -> str:
 
 # Programs ---------------------------------------------------------------------------------------
 class ProgramMap(RewriteMap):
-    """Map of a program (prg:) that replies to each line with one.
-
-    It runs once for all workers, as the user who starts the server.
-    """
+    """Map of a program (prg:) with a reply to each line: one for all workers, of the server's starter."""
 
     __slots__ = ("program",)
     reads = Reads.UNCACHEABLE

@@ -98,10 +98,7 @@ def literal_inside(pattern: str) -> str:
 
 
 class Prefilter:
-    """The rules that may match a text, by their positions.
-
-    *prefixes* are required prefixes, *insides* required substrings, "" for rules that must always be tried.
-    """
+    """Rules that may match, by position: by *prefixes* or *insides* that they need, "" for always."""
 
     __slots__ = ("_all", "_always", "_by_size", "_needles")
 

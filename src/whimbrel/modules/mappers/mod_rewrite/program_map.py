@@ -49,10 +49,7 @@ class MapProgram:
         )
 
     def lookup(self, line: str, seconds: float) -> str | None:
-        """Return the reply to *line*; "" from an ended program.
-
-        None if it could not be started or did not reply within *seconds*.
-        """
+        """Return the reply to *line*, "" if it has ended; None if not started or later than *seconds*."""
         with self._lock:
             if self._process is None:
                 try:

@@ -25,10 +25,7 @@ def fully_qualified(r: Request, uri: str, *, version22: bool) -> str:
 
 
 def reduced(r: Request, url: str) -> str | None:
-    """Return the path of a URL that names the server of *r*, None for others.
-
-    As httpd's reduce_uri and ap_matches_request_vhost.
-    """
+    """Return the path of a URL that names *r*'s server, else None (reduce_uri, ap_matches_request_vhost)."""
     if url[:4].lower() != "http":
         return None
     match = _URL.fullmatch(url)

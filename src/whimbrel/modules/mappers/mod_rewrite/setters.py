@@ -52,10 +52,7 @@ def _server(cmd: Command) -> RewriteServerConfig:
 
 
 def _dir_config(cmd: Command, dir_config: RewriteDirConfig) -> RewriteDirConfig:
-    """Return the record of the section with its directory set.
-
-    Any rewriting directive gives a virtual host its own record.
-    """
+    """Return the section's record with its directory; a host with a rewriting line has its own."""
     if not cmd.in_htaccess:
         _server(cmd)
     dir_config.directory = f"{cmd.path.removesuffix('/')}/" if cmd.path else None
@@ -378,8 +375,3 @@ def set_log(cmd: Command, _server_record: RewriteServerConfig, words: list[str])
 def set_log_level(cmd: Command, _server_record: RewriteServerConfig, words: list[str]) -> None:
     """Set RewriteLogLevel."""
     _server(cmd).log_level = atoi(words[0])
-
-
-def set_lock(cmd: Command, _none: None, words: list[str]) -> None:
-    """Set RewriteLock, which has no effect: programs get one line at a time without it."""
-    cmd.main_server(RewriteServerConfig).lock = cmd.server_path(words[0])

@@ -36,9 +36,7 @@ class RewriteOptions(IntFlag):
 
 
 class Flag:
-    """Flags of a rule: plain integer bits, since a set of them is tested a dozen times for each matching
-    rule.
-    """
+    """Flags of a rule, plain integer bits: each matching rule tests a dozen of them."""
 
     NONE: Final = 0
     FORCE_REDIRECT: Final = 1
@@ -173,9 +171,7 @@ def given(value: object, default: object) -> Any:
 
 @dataclass(slots=True)
 class RewriteDirConfig:
-    """Per-directory settings; *directory* is the section's argument, which ends in a slash, None at server
-    level.
-    """
+    """Per-directory settings; *directory*: the section's, with a slash at the end, or None."""
 
     engine: bool = setting(False)
     options: int = setting(0)

@@ -34,10 +34,7 @@ _FIRST_LETTERS: Final = frozenset("abfghlmnsuwABFGHLMNSUW")
 
 
 def absolute(uri: str, *, version22: bool = False) -> tuple[int, bool]:
-    """Return the length of the scheme of *uri*, including slashes, and True if its URLs have query strings.
-
-    (0, True) without a scheme.
-    """
+    """Return the length of *uri*'s scheme with slashes, and may it have a query; (0, True): none."""
     if uri[:1] not in _FIRST_LETTERS:
         return 0, True
     colon = uri.find(":", 0, 9)
@@ -52,9 +49,7 @@ def absolute(uri: str, *, version22: bool = False) -> tuple[int, bool]:
 
 
 def escape_absolute(uri: str, scheme: int) -> str:
-    """Return *uri* with its path escaped; scheme and host stay, the parts of an ldap URL are escaped
-    separately.
-    """
+    """Return *uri* with its path escaped; scheme and host stay, parts of ldap URLs separately."""
     start = scheme
     if uri[scheme - 1] == "/":
         slash = uri.find("/", scheme)

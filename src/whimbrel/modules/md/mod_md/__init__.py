@@ -3,18 +3,15 @@
 The master installs staged certificates at each start and gives mod_ssl their files (`start`, `activation`);
 a thread of one worker renews (`driver`, `renewal`), all workers answer challenges from the store (`store`).
 Needs the packages `acme` and `cryptography` (extra "acme") where domains are defined.
-Manual: mod/mod_md.html.
 """
 
 from __future__ import annotations
 
-import sys
-
 from whimbrel.base.static_typing import TYPE_CHECKING, Any, Final
 from whimbrel.directives.spec import Versions
-from whimbrel.modules.md.mod_md.directives import SERVER_SETTERS
+from whimbrel.modules.md.mod_md.setters import SERVER_SETTERS
 from whimbrel.modules.md.mod_md.settings import MdGlobalConfig, MdServerConfig
-from whimbrel.registry.module import CompiledHook, Hook, HookMaker, Module, Order, Provider, Scope
+from whimbrel.registry.module import CompiledHook, Hook, HookMaker, Module, Order, Provider, Scope, importer
 from whimbrel.registry.phases import HANDLER, POST_READ_REQUEST
 from whimbrel.registry.settings import UNSET
 
@@ -25,12 +22,8 @@ if TYPE_CHECKING:
     from whimbrel.engine.request import Request, RequestEngine
 
 _PACKAGE: Final = "whimbrel.modules.md.mod_md"
+_imported = importer(_PACKAGE)
 _SSL: Final = ("mod_ssl.c", "mod_tls.c")
-
-
-def _imported(file: str, name: str) -> Any:
-    __import__(f"{_PACKAGE}.{file}")
-    return getattr(sys.modules[f"{_PACKAGE}.{file}"], name)
 
 
 def _is_used(configuration: Configuration) -> bool:

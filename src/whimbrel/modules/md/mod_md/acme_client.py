@@ -237,7 +237,6 @@ class AcmeAuthority:
         return _order(url, _object(response))
 
     def order(self, url: str) -> CertificateOrder:
-        """See CertificateAuthority.order."""
         return _order(url, _object(self._post(url)))
 
     def authorization(self, url: str) -> Authorization:
@@ -256,20 +255,16 @@ class AcmeAuthority:
         return Authorization(url, name, _text(record, "status"), challenges, text)
 
     def key_authorization(self, token: str) -> str:
-        """See CertificateAuthority.key_authorization."""
         assert self._net.key is not None
         return f"{token}.{base64url(self._net.key.thumbprint(hash_function=SHA256))}"
 
     def start_challenge(self, url: str) -> None:
-        """See CertificateAuthority.start_challenge."""
         self._post(url, {})
 
     def finalize(self, order: CertificateOrder, request: bytes) -> None:
-        """See CertificateAuthority.finalize."""
         self._post(order.finalize, {"csr": base64url(request)})
 
     def certificate(self, url: str) -> bytes:
-        """See CertificateAuthority.certificate."""
         return bytes(self._post(url).content)
 
     def renewal_info(self, identifier: str) -> RenewalInfo:

@@ -15,9 +15,7 @@ FAILED: Final = 255
 
 
 def words(line: str) -> list[str]:
-    """Return the words of a command line; quotes keep blanks, a backslash the next character
-    (apr_tokenize_to_argv).
-    """
+    """Return the words of a command line; quotes keep blanks (apr_tokenize_to_argv)."""
     found = list[str]()
     at = 0
     while True:

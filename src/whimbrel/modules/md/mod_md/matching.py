@@ -3,20 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import TYPE_CHECKING
 
 from whimbrel.base.numbers import lower
+from whimbrel.config.configuration import Configuration
 from whimbrel.config.core_config import CoreServerConfig
 from whimbrel.config.model import Server
 from whimbrel.config.vhosts import matcher
 from whimbrel.modules.md.mod_md.challenges import ACME_TLS, TLS_ALPN_01
 from whimbrel.modules.md.mod_md.domains import NO_ADMIN, ManagedDomain, is_below, uri
 from whimbrel.modules.md.mod_md.manager import Manager
-from whimbrel.modules.md.mod_md.settings import RENEW_ALWAYS, REQUIRE_OFF, MdServerConfig
-
-if TYPE_CHECKING:
-    from whimbrel.config.configuration import Configuration
-    from whimbrel.modules.md.mod_md.settings import MdGlobalConfig
+from whimbrel.modules.md.mod_md.settings import RENEW_ALWAYS, REQUIRE_OFF, MdGlobalConfig, MdServerConfig
 
 Log = Callable[..., None]
 
@@ -36,10 +32,7 @@ def has_name(server: Server, name: str, *, aliases: bool = True) -> bool:
 
 
 def check_overlaps(domains: list[ManagedDomain], log: Log, *, has_wildcards: bool) -> None:
-    """Check what only all lines together show; raises Conflict.
-
-    With *has_wildcards* those of earlier domains cover names of later ones.
-    """
+    """Check all lines together; raises Conflict. *has_wildcards*: those before cover later names."""
     for index, domain in enumerate(domains):
         for earlier in range(index):
             known = domains[earlier]

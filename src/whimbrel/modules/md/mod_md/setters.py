@@ -8,7 +8,8 @@ import os
 from whimbrel.base.errors import ConfigError, MissingResource
 from whimbrel.base.file_reading import read_regular
 from whimbrel.base.latin1 import to_bytes
-from whimbrel.base.numbers import atoi, lower
+from whimbrel.base.numbers import lower
+from whimbrel.base.static_typing import Final
 from whimbrel.config.execute import check_context
 from whimbrel.directives.command import Command
 from whimbrel.directives.spec import Setter
@@ -22,12 +23,19 @@ from whimbrel.modules.md.mod_md.settings import (
     MdGlobalConfig,
     MdServerConfig,
 )
-from whimbrel.modules.support.setters import Forbidden
+from whimbrel.modules.support.setters import (
+    Forbidden,
+    set_choice,
+    set_in_range,
+    set_read,
+    set_text,
+    set_value,
+)
 from whimbrel.registry.settings import UNSET
 
 SECTIONS = ("<MDomainSet", "<MDomain")
 _FORBIDDEN = Forbidden.DIRECTORY | Forbidden.LOCATION
-_MODES = {
+RENEW_MODES = {
     **dict.fromkeys(("auto", "automatic"), RENEW_AUTO),
     "always": RENEW_ALWAYS,
     **dict.fromkeys(("manual", "stick"), RENEW_MANUAL),
@@ -68,29 +76,12 @@ def of_server(setter: Setter, *, may_be_inside: bool = False) -> Setter:
 
 def flag(name: str) -> Setter:
     """Return the setter of on or off into a field."""
-
-    def apply(_cmd: Command, conf: object, words: list[str]) -> None:
-        setattr(conf, name, values.on_or_off(words[0]))
-
-    return apply
-
-
-def text(name: str) -> Setter:
-    """Return the setter of the first argument into a field, as written."""
-
-    def apply(_cmd: Command, conf: object, words: list[str]) -> None:
-        setattr(conf, name, words[0])
-
-    return apply
+    return set_value(name, values.on_or_off)
 
 
 def window(name: str, field: str, limit: int = 100, too_much: str = "a") -> Setter:
     """Return the setter of a duration or a percentage."""
-
-    def apply(_cmd: Command, conf: object, words: list[str]) -> None:
-        setattr(conf, field, values.window(name, words[0], limit=limit, too_much=too_much))
-
-    return apply
+    return set_value(field, lambda word: values.window(name, word, limit=limit, too_much=too_much))
 
 
 def delay(name: str, low: float | None, message: str, unit: str = "s") -> Setter:
@@ -198,33 +189,9 @@ def set_keys(_cmd: Command, conf: MdServerConfig, words: list[str]) -> None:
     conf.keys = values.key_specs(words)
 
 
-def set_renew_mode(_cmd: Command, conf: MdServerConfig, words: list[str]) -> None:
-    """MDRenewMode, MDDriveMode."""
-    if lower(words[0]) not in _MODES:
-        raise ConfigError(f"unknown MDDriveMode {words[0]}")
-    conf.renew_mode = _MODES[lower(words[0])]
-
-
-def set_require_https(_cmd: Command, conf: MdServerConfig, words: list[str]) -> None:
-    """MDRequireHttps."""
-    if lower(words[0]) not in ("off", "temporary", "permanent"):
-        raise ConfigError(f"unknown '{words[0]}', supported parameter values are 'temporary' and 'permanent'")
-    conf.require_https = lower(words[0])
-
-
-def set_ca_file(cmd: Command, conf: MdServerConfig, words: list[str]) -> None:
-    """MDCACertificateFile; none: the system's trust anchors."""
-    conf.ca_file = "" if lower(words[0]) == "none" else cmd.server_path(words[0])
-
-
-def set_proxy_ca_file(cmd: Command, conf: MdServerConfig, words: list[str]) -> None:
-    """MDHttpProxyCACertificateFile; none: the system's trust anchors."""
-    conf.proxy_ca_file = "" if lower(words[0]) == "none" else cmd.server_path(words[0])
-
-
-def set_proxy(_cmd: Command, conf: MdServerConfig, words: list[str]) -> None:
-    """MDHttpProxy."""
-    conf.proxy = values.proxy_url(words[0])
+def set_authorities_file(name: str) -> Setter:
+    """Return the setter of a file of trust anchors; none: the system's."""
+    return set_read(name, lambda cmd, word: "" if lower(word) == "none" else cmd.server_path(word))
 
 
 def set_binding(cmd: Command, conf: MdServerConfig, words: list[str]) -> None:
@@ -262,13 +229,6 @@ def set_port_map(_cmd: Command, conf: MdGlobalConfig, words: list[str]) -> None:
             conf.local_443 = local
 
 
-def set_failover(_cmd: Command, conf: MdGlobalConfig, words: list[str]) -> None:
-    """MDRetryFailover."""
-    if atoi(words[0]) <= 0:
-        raise ConfigError("invalid argument, must be a number > 0")
-    conf.retry_failover = atoi(words[0])
-
-
 def set_locks(_cmd: Command, conf: MdGlobalConfig, words: list[str]) -> None:
     """MDStoreLocks: on, off or the longest wait."""
     low = lower(words[0])
@@ -276,13 +236,6 @@ def set_locks(_cmd: Command, conf: MdGlobalConfig, words: list[str]) -> None:
     if seconds is None:
         raise ConfigError("neither 'on', 'off' or a duration specified")
     conf.lock_wait = seconds
-
-
-def set_match(_cmd: Command, conf: MdGlobalConfig, words: list[str]) -> None:
-    """MDMatchNames."""
-    if lower(words[0]) not in ("all", "servernames"):
-        raise ConfigError("invalid argument, must be a 'all' or 'servernames'")
-    conf.match_servernames = lower(words[0]) == "servernames"
 
 
 def set_dns01(cmd: Command, conf: MdServerConfig, words: list[str]) -> None:
@@ -295,13 +248,79 @@ def set_dns01(cmd: Command, conf: MdServerConfig, words: list[str]) -> None:
     cmd.main_server(MdGlobalConfig).dns01 = words[0]
 
 
-def set_dns01_version(_cmd: Command, conf: MdGlobalConfig, words: list[str]) -> None:
-    """MDChallengeDns01Version."""
-    if words[0] not in ("1", "2"):
-        raise ConfigError("Only versions `1` and `2` are supported")
-    conf.dns01_version = words[0]
-
-
 def set_check(_cmd: Command, conf: MdGlobalConfig, words: list[str]) -> None:
     """MDCertificateCheck: the name and the URL of a monitor of certificates."""
     conf.check_name, conf.check_url = words
+
+
+SERVER_SETTERS: Final[dict[str, Setter]] = {
+    "MDCertificateAuthority": of_domains(set_authorities),
+    "MDCertificateAgreement": of_domains(set_text("agreement")),
+    "MDCAChallenges": of_domains(set_challenges),
+    "MDCertificateProtocol": of_domains(set_text("protocol")),
+    "MDContactEmail": of_domains(set_text("contact")),
+    "MDDriveMode": of_domains(set_choice("renew_mode", RENEW_MODES, "unknown MDDriveMode {word}")),
+    "MDRenewMode": of_domains(set_choice("renew_mode", RENEW_MODES, "unknown MDDriveMode {word}")),
+    "MDomain": set_domain,
+    "<MDomainSet": open_section,
+    "<MDomain": open_section,
+    "MDMember": add_members,
+    "MDMembers": add_members,
+    "MDMustStaple": of_domains(flag("must_staple")),
+    "MDPortMap": of_server(set_port_map),
+    "MDPrivateKeys": of_domains(set_keys),
+    "MDHttpProxy": of_domains(set_value("proxy", values.proxy_url)),
+    "MDStoreDir": of_server(set_text("store_dir")),
+    "MDRenewWindow": of_domains(window("MDRenewWindow", "renew_window")),
+    "MDRequireHttps": of_domains(
+        set_choice(
+            "require_https",
+            ("off", "temporary", "permanent"),
+            "unknown '{word}', supported parameter values are 'temporary' and 'permanent'",
+        )
+    ),
+    "MDNotifyCmd": of_server(set_text("notify_command")),
+    "MDBaseServer": of_server(flag("manages_main")),
+    "MDChallengeDns01": set_dns01,
+    "MDChallengeDns01Version": of_server(
+        set_choice("dns01_version", ("1", "2"), "Only versions `1` and `2` are supported")
+    ),
+    "MDCertificateFile": add_file("certificate_files"),
+    "MDCertificateKeyFile": add_file("key_files"),
+    "MDServerStatus": of_server(flag("server_status"), may_be_inside=True),
+    "MDCertificateStatus": of_server(flag("certificate_status"), may_be_inside=True),
+    "MDWarnWindow": of_domains(window("MDWarnWindow", "warn_window")),
+    "MDMessageCmd": of_server(set_text("message_command")),
+    "MDStapling": of_domains(flag("stapling")),
+    "MDStapleOthers": of_domains(flag("staple_others")),
+    "MDStaplingKeepResponse": of_server(
+        window("MDStaplingKeepResponse", "staple_keep", 2**63), may_be_inside=True
+    ),
+    "MDStaplingRenewWindow": of_server(
+        window("MDStaplingRenewWindow", "staple_renew", too_much="with a"), may_be_inside=True
+    ),
+    "MDCertificateCheck": of_server(set_check, may_be_inside=True),
+    "MDActivationDelay": of_server(delay("activation_delay", None, "", "d")),
+    "MDCACertificateFile": of_domains(set_authorities_file("ca_file")),
+    "MDHttpProxyCACertificateFile": of_domains(set_authorities_file("proxy_ca_file")),
+    "MDExternalAccountBinding": of_domains(set_binding),
+    "MDRetryDelay": of_server(delay("retry_delay", 0, "minimum delay must be greater than 0")),
+    "MDRetryFailover": of_server(
+        set_in_range("retry_failover", 1, None, "invalid argument, must be a number > 0")
+    ),
+    "MDStoreLocks": of_server(set_locks),
+    "MDMatchNames": of_server(
+        set_choice(
+            "match_servernames",
+            {"all": False, "servernames": True},
+            "invalid argument, must be a 'all' or 'servernames'",
+        )
+    ),
+    "MDInitialDelay": of_server(delay("initial_delay", -0.0005, "initial delay must not be negative")),
+    "MDCheckInterval": of_server(
+        delay("check_interval", 0.9995, "check interval cannot be less than one second")
+    ),
+    "MDProfile": of_domains(set_text("profile")),
+    "MDProfileMandatory": of_domains(flag("profile_mandatory")),
+    "MDRenewViaARI": of_domains(flag("ari")),
+}

@@ -192,22 +192,3 @@ def _rsa(bits: str, found: list[KeyKind]) -> KeyKind:
     if any(spec.kind == "RSA" for spec in found):
         raise ConfigError("two keys of type 'RSA' are not possible.")
     return KeyKind("RSA", bits=size)
-
-
-def key_spec_from_json(value: object) -> KeyKind:
-    """Return the kind of a key as md.json has it."""
-    record = value if isinstance(value, dict) else {}
-    kind = str(record.get("type", "Default"))
-    bits = record.get("bits", 0)
-    curve = record.get("curve", "")
-    if kind == "RSA":
-        return KeyKind("RSA", bits=bits if isinstance(bits, int) else MIN_BITS)
-    return KeyKind("EC", curve=str(curve)) if kind == "EC" and curve else KeyKind("Default")
-
-
-def slice_from_json(value: object) -> Slice:
-    """Return a window as md.json has it; malformed ones are empty."""
-    text = value if isinstance(value, str) else ""
-    if text.endswith("%") and is_digits(text[:-1]):
-        return Slice(percent=decimal(text[:-1]))
-    return Slice(duration(text, "d") or 0.0)

@@ -1,9 +1,9 @@
 """mod_headers: modification of request and response fields.
 
 Public: MODULE; files: lines (parsing), actions (compiled lines).
-Manual: mod/mod_headers.html.  RequestHeader runs in the fix-up phase.  Header is an output filter.  It
-changes the table for all responses (``always``) and then, for ordinary responses, the one for successful ones
-(``onsuccess``, the default).  ``early`` lines of a server run as soon as the request has been read.
+RequestHeader runs in the fix-up phase. Header is an output filter. It changes the table for all responses
+(``always``) and then, for ordinary responses, the one for successful ones (``onsuccess``, the default).
+``early`` lines of a server run as soon as the request has been read.
 Must not import: server, cli.
 """
 
@@ -50,7 +50,6 @@ class FixupHeadersOut(OutputFilter):
         self._success = success
 
     def begin(self, r: Request) -> None:
-        """Change the fields, and leave the chain."""
         handler = r.handler
         if handler is None:  # httpd's filters run during the handler, whose name is then that of the type
             r.handler = strip((r.content_type or "").split(";", 1)[0]) or "default-handler"
@@ -73,7 +72,6 @@ class FixupHeadersErr(OutputFilter):
         self._is_logged = is_logged
 
     def begin(self, r: Request) -> None:
-        """Change the fields, and leave the chain."""
         if self._is_logged:
             r.engine.error_log.about_server(r.server, _ERROR_FILTER)
             r.set_uncacheable()  # each response is logged

@@ -22,9 +22,7 @@ def _text(line: Line, r: Request) -> str:
 
 
 def _is_type(line: Line) -> bool:
-    """Return True if *line* is about the type of the response: no request field is, as the type may name a
-    handler (CVE-2024-43204).
-    """
+    """Return True if *line* is about the response's type, which may name a handler (CVE-2024-43204)."""
     return line.sets_type and line.header.lower() == "content-type"
 
 
@@ -82,9 +80,7 @@ def _merge(line: Line, headers: Headers, r: Request) -> None:
 
 
 def _edited(line: Line, value: str, r: Request) -> str:
-    """Return *value* with the first match replaced, for ``edit*`` every one; items of the replacement are
-    expanded before its groups.
-    """
+    """Return *value* with the first match replaced, all for ``edit*``; items come before groups."""
     out = []
     rest = value
     template = Substitution(_text(line, r), ampersand=line.ampersand)
@@ -102,10 +98,7 @@ def _edited(line: Line, value: str, r: Request) -> str:
 
 
 def _edit(line: Line, headers: Headers, r: Request) -> None:
-    """Edit every value of the field, which moves to the end.
-
-    The content type is stored apart, where 2.2 does not edit it.
-    """
+    """Edit all values, which move to the end; the content type is apart, and 2.2 leaves it."""
     if line.edits_type and _is_type(line) and r.content_type:
         r.content_type = _edited(line, r.content_type, r)
     values = [_edited(line, value, r) for value in headers.get_all(line.header)]

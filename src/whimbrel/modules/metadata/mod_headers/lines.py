@@ -52,9 +52,7 @@ class Line:
 
 @dataclass(slots=True)
 class HeadersDirConfig:
-    """Per-directory settings: lines for requests, all responses, successful responses; inner sections' lines
-    come last.
-    """
+    """Per-directory settings: lines for requests and responses; inner sections' lines are last."""
 
     request: list[Line] = setting(make=list, merge=appended)
     always: list[Line] = setting(make=list, merge=appended)
@@ -211,9 +209,7 @@ def _line(cmd: Command, action: str, text: str, for_answer: bool) -> Line:
 def _sorted_words(
     action: str, words: list[str | None], for_answer: bool
 ) -> tuple[str | None, str | None, str | None]:
-    """Return (value, replacement, clause) of the arguments after the name; their meaning depends on the
-    action.
-    """
+    """Return (value, replacement, clause) after the name; the action gives their meaning."""
     value, replacement, clause = words
     if action in ("edit", "edit*"):
         if replacement is None:

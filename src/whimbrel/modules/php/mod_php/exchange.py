@@ -151,7 +151,6 @@ class PhpRequest(FastcgiRequest):
     _is_unopened = False  # PHP could not open the script
 
     def make_reader(self) -> PhpReader:
-        """See FastcgiRequest."""
         return PhpReader(self.messages, keep=self.keep)
 
     async def _next_head(self) -> None:
@@ -174,14 +173,10 @@ class PhpRequest(FastcgiRequest):
         return status
 
     def head_reader(self) -> ScriptHead:
-        """See FastcgiRequest."""
         return PhpHead(self.r, self.messages.module, self.hidden)
 
     def respond(self) -> None:
-        """Make the output the body: bytes if httpd would have all of it before it sends the head.
-
-        Then the response has a Content-Length, and a Range is answered.
-        """
+        """Make the output the body, bytes if httpd would have all of it before it sends the head."""
         reader = cast("PhpReader", self.connection.reader)
         if self._is_unopened and self.r.status == 500:
             self.abort()

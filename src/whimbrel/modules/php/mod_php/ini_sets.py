@@ -93,18 +93,12 @@ class IniSet(NamedTuple):
     base: dict[str, str]
 
     def parameter(self, more: dict[str, str]) -> str:
-        """Return PHP_ADMIN_VALUE with the names of *more* too.
-
-        Where PHP refuses a value, php-fpm keeps the one before: that of php.ini, not of another directory.
-        """
+        """Return PHP_ADMIN_VALUE with *more*'s names: a refused value leaves php.ini's."""
         return ini_lines(self.base) + ini_lines({**self.admin, **more})
 
 
 def select(settings: Settings, facts: PhpFacts) -> IniSet:
-    """Return what libphp would pass on of *settings*: names that PHP knows, at the level of their directive.
-
-    Raises BadSettings.
-    """
+    """Return what libphp passes on of *settings*: names that PHP knows, at their level; BadSettings."""
     values: dict[str, str] = {}
     admin: dict[str, str] = {}
     for name, (value, is_admin) in sorted(settings.items()):

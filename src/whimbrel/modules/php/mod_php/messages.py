@@ -20,26 +20,21 @@ class PhpMessages(KeeperMessages):
         """See KeeperMessages."""
 
     def started(self, name: str, pid: int) -> None:
-        """See KeeperMessages."""
         self.log("debug", f"{name} started (pid {pid})")
 
     def not_started(self, name: str, problem: Exception) -> None:
-        """See KeeperMessages."""
         self.log("error", f"{name} cannot be started", cause_of(problem))
 
     def skipped(self, reason: str) -> None:
-        """See KeeperMessages."""
         self.log("debug", reason)
 
     def terminated(self, count: int) -> None:
         """See KeeperMessages."""
 
     def killed(self, pid: int) -> None:
-        """See KeeperMessages."""
         self.log("warn", f"pid {pid} still did not exit, sending a SIGKILL")
 
     def ended(self, name: str, pid: int, reason: DeathReason, status: int) -> None:
-        """See KeeperMessages."""
         is_ordered = reason in (DeathReason.SHUTDOWN, DeathReason.IDLE_TIMEOUT)
         code = os.waitstatus_to_exitcode(status)
         how = f"exit status {code}" if code >= 0 else f"signal {-code}"

@@ -1,7 +1,7 @@
 """mod_lbmethod_heartbeat (2.4): members by chance, in proportion to the idle workers that they report.
 
 The reports come from mod_heartmonitor: from its shared memory if it has any (HeartbeatMaxServers), else from
-the file of HeartbeatStorage. Manual: mod/mod_lbmethod_heartbeat.html.
+the file of HeartbeatStorage.
 """
 
 from __future__ import annotations
@@ -9,8 +9,8 @@ from __future__ import annotations
 from whimbrel.base.lazy_dataclasses import dataclass
 from whimbrel.base.static_typing import Final
 from whimbrel.config.configuration import Configuration
-from whimbrel.directives.command import Command
 from whimbrel.directives.spec import Versions
+from whimbrel.modules.support.setters import set_path
 from whimbrel.registry.module import Module
 from whimbrel.registry.settings import setting
 
@@ -20,11 +20,6 @@ class HeartbeatMethodServerConfig:
     """Settings of the main server: the file of the reports, "" for logs/hb.dat."""
 
     path: str = setting("")
-
-
-def set_storage(cmd: Command, conf: HeartbeatMethodServerConfig, words: list[str]) -> None:
-    """Set HeartbeatStorage."""
-    conf.path = cmd.server_path(words[0])
 
 
 def register(configuration: Configuration) -> None:
@@ -42,7 +37,7 @@ MODULE: Final = Module(
     versions=Versions.V24,
     server_config=HeartbeatMethodServerConfig,
     server_setters={
-        "HeartbeatStorage": set_storage,
+        "HeartbeatStorage": set_path("path"),
     },
     register=(register,),
 )

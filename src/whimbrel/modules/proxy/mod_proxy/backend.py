@@ -6,19 +6,20 @@ Pools of connections and addresses belong to a worker in one process (`Engine.wo
 
 from __future__ import annotations
 
-import os
 import socket
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Final, NamedTuple
+from typing import Final, NamedTuple
 
 from whimbrel.backends.connection import BackendConnection
 from whimbrel.backends.pool import ConnectionPool, PoolExhausted, PoolLimits
 from whimbrel.base.bounded_dict import BoundedDict
+from whimbrel.base.errors import apr_error
 from whimbrel.base.lazy_dataclasses import dataclass
 from whimbrel.base.numbers import is_digits
 from whimbrel.config.addresses import is_ipv6
 from whimbrel.engine.identity import DEFAULT_PORTS
 from whimbrel.engine.log.error_log_line import DEBUG, DEFAULT_LEVEL, LogLine
+from whimbrel.engine.request import Request, RequestEngine
 from whimbrel.engine.runtime import Address
 from whimbrel.engine.tls import BackendTlsParameters
 from whimbrel.http.client.answer import TIMEOUT, BackendMessage, MessageScope
@@ -29,9 +30,6 @@ from whimbrel.modules.proxy.mod_proxy.scheme import ProxyCall
 from whimbrel.modules.proxy.mod_proxy.tls import check, is_handshake_failure, refuse
 from whimbrel.modules.proxy.mod_proxy.worker_state import ProxyWorkerState, worker_states
 from whimbrel.registry.phases import OK, HookStatus
-
-if TYPE_CHECKING:
-    from whimbrel.engine.request import Request, RequestEngine
 
 _KEY: Final = "proxy backends"
 _MODULE: Final = "proxy"
@@ -388,8 +386,7 @@ async def _connect(
         except OSError as problem:
             if tls is not None and is_handshake_failure(problem):
                 raise refuse(r, problem, printed(address)) from None
-            number = problem.errno or 0
-            cause = f"({number}){os.strerror(number)}"
+            cause = apr_error(problem)
         else:
             if not connection.served:
                 _set_options(connection, backend.worker)

@@ -57,10 +57,7 @@ def names_balancer(url: str) -> bool:
 
 
 def obtain_balancer(cmd: Command, conf: ProxyServerConfig, url: str, alias: str = "") -> ProxyBalancer:
-    """Return the balancer that *url* names; define it if there is none.
-
-    *alias*: the URL path of ProxyPass. Raises ConfigError with httpd's message.
-    """
+    """Return or define the balancer of *url*; *alias*: ProxyPass's path. Raises ConfigError."""
     balancers = [] if conf.balancers is UNSET else conf.balancers
     balancer = find_balancer(balancers, url)
     if balancer is None:
@@ -137,10 +134,7 @@ def obtain_worker(
 def obtain_member(
     cmd: Command, conf: ProxyServerConfig, balancer: ProxyBalancer, url: str
 ) -> tuple[ProxyWorker, bool]:
-    """Return the member of *balancer* for *url*, and True if there was one before.
-
-    In 2.2 members are workers of the server.
-    """
+    """Return *balancer*'s member for *url*, and True if it was there; in 2.2 a worker of the server."""
     if cmd.dialect.proxy_22:
         worker, is_shared = obtain_worker(cmd, conf, url)
         if worker not in balancer.members:
@@ -159,9 +153,7 @@ def obtain_member(
 def configure_worker(
     cmd: Command, worker: ProxyWorker, parameters: list[Parameter], is_shared: bool, codes: tuple[str, str]
 ) -> None:
-    """Set *parameters*; 2.4 ignores those of a shared worker with a warning, of which *codes* has the
-    numbers: of sharing, and of a parameter.
-    """
+    """Set *parameters*; 2.4 ignores a shared worker's, with warnings of *codes*."""
     for key, value in parameters:
         if is_shared and not cmd.dialect.proxy_22:
             cmd.warn(

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import re
-from typing import TYPE_CHECKING, Final
+from collections.abc import Callable
+from typing import Final
 
 from whimbrel.base.lazy_re import compile
 from whimbrel.base.numbers import lower, strtol
@@ -11,16 +12,12 @@ from whimbrel.base.static_typing import IntEnum
 from whimbrel.config.core_config import CoreDirConfig
 from whimbrel.config.execute import root_relative
 from whimbrel.config.mpm_config import MpmConfig
+from whimbrel.engine.request import Request
 from whimbrel.modules.proxy.mod_proxy.proxy_pass import interpolated
 from whimbrel.modules.proxy.mod_proxy.scheme import SCHEMES
 from whimbrel.modules.proxy.mod_proxy.settings import ProxyAlias, ProxyDirConfig
 from whimbrel.registry.module import CompiledHook, Reads, Scope
 from whimbrel.registry.phases import DECLINED, OK, REVERSE_PROXY, HookStatus
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
-
-    from whimbrel.engine.request import Request
 
 PREFIX: Final = "proxy:"  # of the file name of a proxied request
 FROM_HANDLER: Final = "proxy-sethandler"  # note: the URL is that of SetHandler, with the file's name
@@ -38,9 +35,7 @@ def has_socket(url: str) -> bool:
 
 
 def take_socket(r: Request, url: str) -> HookStatus:
-    """Take ``unix:PATH|`` out of the URL in `r.filename`; the note ``uds_path`` has the path then
-    (ap_proxy_fixup_uds_filename).
-    """
+    """Move ``unix:PATH|`` from `r.filename` to the note ``uds_path`` (ap_proxy_fixup_uds_filename)."""
     socket, _, rest = url.partition("|")
     path = socket[5:]
     if not path or ":" not in rest:

@@ -6,7 +6,14 @@ from whimbrel.base.static_typing import Any, Final
 from whimbrel.directives.spec import Setter
 from whimbrel.modules.proxy.mod_proxy import server_setters, setters
 from whimbrel.modules.proxy.mod_proxy.sections import set_section
-from whimbrel.modules.support.setters import by_version, ignored, set_choice, set_flag, set_number
+from whimbrel.modules.support.setters import (
+    by_version,
+    ignored,
+    set_choice,
+    set_flag,
+    set_in_range,
+    set_number,
+)
 
 
 def _choice(name: str, directive: str, choices: str) -> Setter:
@@ -44,9 +51,9 @@ SERVER_SETTERS: Final[dict[str, Setter]] = {
     "ProxyDomain": server_setters.set_domain,
     "AllowCONNECT": server_setters.add_connect_port,
     "ProxyVia": _choice("via", "ProxyVia", "off | on | full | block"),
-    "ProxyTimeout": server_setters.set_timeout,
+    "ProxyTimeout": set_in_range("timeout", 1, None, "Proxy Timeout must be at least 1 second."),
     "ProxyBadHeader": _choice("bad_header", "ProxyBadHeader", "IsError | Ignore | StartBody"),
-    "BalancerGrowth": server_setters.set_growth,
+    "BalancerGrowth": set_in_range("balancer_growth", 0, 1000, "BalancerGrowth must be between 0 and 1000"),
     "BalancerPersist": set_flag("balancer_persist"),
     "BalancerInherit": set_flag("inherit"),
     "ProxyPassInherit": set_flag("pass_inherit"),

@@ -2,15 +2,11 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
+from whimbrel.engine.request import Request
 from whimbrel.http.syntax.url import escape_html, escape_uri
 from whimbrel.modules.proxy.mod_proxy.excluded_hosts import blocking
+from whimbrel.modules.proxy.mod_proxy.settings import ProxyServerConfig
 from whimbrel.registry.phases import OK, HookStatus
-
-if TYPE_CHECKING:
-    from whimbrel.engine.request import Request
-    from whimbrel.modules.proxy.mod_proxy.settings import ProxyServerConfig
 
 
 def proxy_error(r: Request, status: HookStatus, message: str, *, cause: str = "") -> HookStatus:

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable
-from typing import TYPE_CHECKING, Any, Final
+from typing import Any, Final
 
 from whimbrel.base.lazy_dataclasses import replace
 from whimbrel.base.numbers import is_digits, lower, strtol, strtol_exact
 from whimbrel.base.programs import may_start_programs, report
 from whimbrel.config.core_config import CoreDirConfig, CoreServerConfig
 from whimbrel.engine.relay.relay import RELAYABLE
+from whimbrel.engine.request import Request
 from whimbrel.http.syntax.target import unsplit
 from whimbrel.modules.core.handler import HandlerNames
 from whimbrel.modules.http.methods import make_trace, options
@@ -31,9 +32,6 @@ from whimbrel.modules.support.stand_in_answer import stand_in_answer
 from whimbrel.registry.methods import NAMES
 from whimbrel.registry.module import CompiledHook, Reads, Scope
 from whimbrel.registry.phases import DECLINED, DONE, FORWARD_PROXY, OK, REVERSE_PROXY, HookStatus
-
-if TYPE_CHECKING:
-    from whimbrel.engine.request import Request
 
 _GET, _OPTIONS, _TRACE, _CONNECT = (NAMES.index(name) for name in ("GET", "OPTIONS", "TRACE", "CONNECT"))
 _MODULE: Final = "proxy"
@@ -224,9 +222,7 @@ class ProxyHandler:
         return _finished(call, balancers, status)
 
     def _choose(self, call: ProxyCall, status: HookStatus) -> HookStatus:
-        """Set the worker of *call*, unless a balancer has chosen a member with *status*: the server's, or an
-        implicit one (ap_proxy_pre_request).
-        """
+        """Set the worker of *call* unless a balancer has chosen with *status* (ap_proxy_pre_request)."""
         r = call.r
         is_forward = call.r.proxy == FORWARD_PROXY
         if status != DECLINED:
@@ -385,9 +381,7 @@ def _scheme_of(handler: str) -> str:
 
 
 async def _script_not_run(r: Request, name: str | None) -> HookStatus:
-    """Answer *r*, the script *name* of a FastCGI application, in the place of that: PHP-FPM answers 404 for a
-    script that is not there.
-    """
+    """Answer *r*, a FastCGI application's script *name*; PHP-FPM has 404 for a missing one."""
     r.filename = name
     r.proxy = 0
     del r.notes[FROM_HANDLER]

@@ -19,12 +19,10 @@ class LazyScheme:
         self._load = load
 
     def canonicalize(self, r: Request, url: str) -> HookStatus:
-        """See SchemeHandler.canonicalize."""
         self._import()
         return self.canonicalize(r, url)
 
     def handle(self, call: ProxyCall) -> HookStatus | Awaitable[HookStatus]:
-        """See SchemeHandler.handle."""
         self._import()
         return self.handle(call)
 

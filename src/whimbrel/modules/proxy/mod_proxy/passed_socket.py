@@ -5,19 +5,17 @@ from __future__ import annotations
 import asyncio
 import os
 import socket
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
+from whimbrel.base.errors import apr_error
 from whimbrel.base.latin1 import to_bytes
+from whimbrel.engine.connection import TakeoverEnd
 from whimbrel.engine.identity import server_tokens
 from whimbrel.http.client.answer import TIMEOUT
 from whimbrel.http.semantics.dates import format_http
 from whimbrel.modules.proxy.mod_proxy.scheme import ProxyCall
 from whimbrel.modules.proxy.mod_proxy.tunnels import PlainOrigin
 from whimbrel.registry.phases import DONE, HookStatus
-
-if TYPE_CHECKING:
-    from whimbrel.engine.connection import TakeoverEnd
-
 
 FLUSH: Final = 0.001  # seconds between looks at what the kernel has not taken
 
@@ -34,9 +32,7 @@ class SocketSender(asyncio.Protocol):
 
     @classmethod
     async def connected(cls, call: ProxyCall, module: str) -> SocketSender | None:
-        """Return a sender for the socket that `call.url` names, None if it cannot be connected, which is
-        logged.
-        """
+        """Return a sender for `call.url`'s socket, None (logged) if it cannot be connected."""
         r = call.r
         path = call.url[5:]
         try:
@@ -44,7 +40,7 @@ class SocketSender(asyncio.Protocol):
         except TimeoutError:
             cause = TIMEOUT
         except OSError as problem:
-            cause = f"({problem.errno}){os.strerror(problem.errno or 0)}"
+            cause = apr_error(problem)
         else:
             return cls(call, origin, module)
         r.log("error", f"Failed to connect to '{path}'", code="AH01152", module=module, cause=cause)

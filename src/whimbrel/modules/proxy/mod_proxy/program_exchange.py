@@ -8,16 +8,16 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Awaitable, Callable
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 from whimbrel.backends.connection import FOREVER, BackendBody, BackendConnection
 from whimbrel.backends.pool import PoolExhausted
-from whimbrel.backends.reader import AnswerReader, BackendError, ResponseHead
 from whimbrel.base.lazy_dataclasses import dataclass
 from whimbrel.base.numbers import decimal, is_digits
 from whimbrel.engine.body import Aborted
 from whimbrel.engine.live_source import FLUSH_WAIT
-from whimbrel.http.client.answer import TIMEOUT, BackendMessage
+from whimbrel.engine.request import Request
+from whimbrel.http.client.answer import TIMEOUT, AnswerReader, BackendError, BackendMessage, ResponseHead
 from whimbrel.http.http1.chunked import BodyError
 from whimbrel.modules.proxy.mod_proxy.backend import (
     Route,
@@ -35,9 +35,6 @@ from whimbrel.modules.proxy.mod_proxy.scheme import ProxyCall
 from whimbrel.modules.support.body_sender import BodyInput, BodySender
 from whimbrel.modules.support.cgi.script_head import ScriptHead
 from whimbrel.registry.phases import OK, HookStatus
-
-if TYPE_CHECKING:
-    from whimbrel.engine.request import Request
 
 _CHUNKED_REFUSED: Final = "AH01593"
 MAX_DIGITS: Final = 18  # of a length
@@ -65,10 +62,7 @@ class ProgramScheme:
 
 
 class ExchangeBody(BackendBody):
-    """The body of an answer that is not complete with its head.
-
-    A client is sent *length* bytes, or the response is aborted; None for a body of any length.
-    """
+    """The rest of an answer's body: *length* bytes, or the response is aborted; None for any."""
 
     __slots__ = ("_draining", "_exchange", "_left")
 
@@ -105,7 +99,6 @@ class ExchangeBody(BackendBody):
             await self._connection.changed()
 
     def failed(self, problem: BackendError) -> None:
-        """Log why the answer ends early."""
         self._exchange.log_failure(problem)
 
     def drop(self) -> None:
@@ -201,9 +194,7 @@ class ProgramExchange:
     async def send_body(
         self, frame: Callable[[bytes], bytes], end: bytes = b"", body: BodyInput | None = None
     ) -> None:
-        """Send *body*, or the rest of the request's, as *frame* encodes it, then *end*, while the answer is
-        awaited.
-        """
+        """Send *body* or the request's rest in *frame*'s form, then *end*, while the answer comes."""
         self._sender = BodySender(self.connection, self.write, frame, end)
         await self._sender.send(self.r.body_in if body is None else body)
 
@@ -225,10 +216,7 @@ class ProgramExchange:
 
     # the answer -----------------------------------------------------------------------------------
     async def head(self) -> ResponseHead:
-        """Return the head of the answer.
-
-        Raises BackendError, and BodyError if the body of the request could not be read.
-        """
+        """Return the answer's head. Raises BackendError; BodyError if the body cannot be read."""
         reader = self.reader
         connection = self.connection
         while reader.head is None:

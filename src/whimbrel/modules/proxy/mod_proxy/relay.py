@@ -2,19 +2,14 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
-from whimbrel.modules.proxy.mod_proxy.backend import answer_timeout, is_debugged
+from whimbrel.backends.connection import BackendConnection
+from whimbrel.engine.relay.cache import RelayEntry
+from whimbrel.engine.relay.relay import RelayClient
+from whimbrel.http.syntax.head_shape import SplitHead
+from whimbrel.modules.proxy.mod_proxy.backend import Endpoint, WorkerBackend, answer_timeout, is_debugged
+from whimbrel.modules.proxy.mod_proxy.scheme import ProxyCall
+from whimbrel.modules.proxy.mod_proxy.worker_state import ProxyWorkerState
 from whimbrel.modules.support.backend_relay import BackendRelayExchange, LearnedRelay, may_relay
-
-if TYPE_CHECKING:
-    from whimbrel.backends.connection import BackendConnection
-    from whimbrel.engine.relay.cache import RelayEntry
-    from whimbrel.engine.relay.relay import RelayClient
-    from whimbrel.http.syntax.head_shape import SplitHead
-    from whimbrel.modules.proxy.mod_proxy.backend import Endpoint, WorkerBackend
-    from whimbrel.modules.proxy.mod_proxy.scheme import ProxyCall
-    from whimbrel.modules.proxy.mod_proxy.worker_state import ProxyWorkerState
 
 
 class ProxyRelay(LearnedRelay):

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 from whimbrel.base.numbers import BLANKS, lower
+from whimbrel.engine.request import Request
 from whimbrel.modules.proxy.mod_proxy.canonical_url import ReverseMaps
 from whimbrel.modules.proxy.mod_proxy.model import (
     BALANCER_PREFIX,
@@ -16,14 +15,9 @@ from whimbrel.modules.proxy.mod_proxy.settings import ProxyAlias, ProxyServerCon
 from whimbrel.modules.support.substitution import is_url
 from whimbrel.registry.phases import REVERSE_PROXY
 
-if TYPE_CHECKING:
-    from whimbrel.engine.request import Request
-
 
 def location_reverse_map(r: Request, maps: ReverseMaps, url: str) -> str:
-    """Return *url*, of a Location field or its relatives, as the client can use it
-    (ap_proxy_location_reverse_map).
-    """
+    """Return *url*, of Location or the like, as the client can use it (ap_proxy_location_reverse_map)."""
     if r.proxy != REVERSE_PROXY:
         return url
     balancers = r.server_conf(ProxyServerConfig).balancers
@@ -36,9 +30,7 @@ def location_reverse_map(r: Request, maps: ReverseMaps, url: str) -> str:
 
 
 def reverse_url(aliases: list[ProxyAlias], balancers: list[ProxyBalancer], url: str) -> str | None:
-    """Return the front-end's URL or path for the back end's *url* by the first line that fits; None without
-    one.
-    """
+    """Return the front end's form of the back end's *url* by the first line that fits, or None."""
     for alias in aliases:
         real = alias.real
         balancer = find_balancer(balancers, real) if is_balancer_url(real) else None
@@ -75,9 +67,7 @@ def _by_member(alias: ProxyAlias, balancer: ProxyBalancer, url: str) -> str | No
 
 
 def cookie_reverse_map(r: Request, maps: ReverseMaps, field: str) -> str:
-    """Return the Set-Cookie *field* with path and domain as the client sees them
-    (ap_proxy_cookie_reverse_map).
-    """
+    """Return the Set-Cookie *field* with the client's path and domain (ap_proxy_cookie_reverse_map)."""
     if r.proxy != REVERSE_PROXY:
         return field
     return reverse_cookie(maps.paths, maps.domains, field, is_first=r.plan.dialect.proxy_22)

@@ -7,7 +7,6 @@ import re
 from whimbrel.base.errors import ConfigError
 from whimbrel.base.lazy_re import compile
 from whimbrel.base.numbers import atoi, is_digits, lower, strtol
-from whimbrel.base.regex import RegexError
 from whimbrel.base.static_typing import Any
 from whimbrel.catalogue.checks.rules import unresolved
 from whimbrel.directives.command import Command
@@ -21,10 +20,10 @@ from whimbrel.modules.proxy.mod_proxy.excluded_hosts import (
 )
 from whimbrel.modules.proxy.mod_proxy.model import BUFFER_SIZE
 from whimbrel.modules.proxy.mod_proxy.settings import ProxyDirConfig, ProxyRemote, ProxyServerConfig
+from whimbrel.modules.support.substitution import compiled
 from whimbrel.registry.settings import UNSET
 
 _NUMERIC = compile(r"[0-9.]+|0[xX][0-9a-fA-F]+", re.ASCII)
-_MAX_GROWTH = 1000
 _CODES = "ProxyErrorOverride: status codes to intercept must be valid HTTP Status Codes >=400 && <600"
 
 
@@ -44,10 +43,8 @@ def set_remote(by_regex: bool) -> Setter:
             raise ConfigError(f"{bad} (bad port number)")
         regex = None
         if by_regex:
-            try:
-                regex = cmd.regex(pattern)
-            except RegexError:
-                raise ConfigError("Regular expression for ProxyRemoteMatch could not be compiled.") from None
+            refusal = "Regular expression for ProxyRemoteMatch could not be compiled."
+            regex = compiled(cmd, pattern, refusal)
         elif ":" not in pattern:
             pattern = lower(pattern)
         credentials = arguments[2] if len(arguments) > 2 else ""
@@ -81,13 +78,6 @@ def set_domain(_cmd: Command, conf: ProxyServerConfig, arguments: list[str]) -> 
     conf.domain = arguments[0]
 
 
-def set_timeout(_cmd: Command, conf: ProxyServerConfig, arguments: list[str]) -> None:
-    """Set ProxyTimeout, seconds."""
-    if atoi(arguments[0]) < 1:
-        raise ConfigError("Proxy Timeout must be at least 1 second.")
-    conf.timeout = atoi(arguments[0])
-
-
 def set_io_buffer(cmd: Command, conf: ProxyServerConfig, arguments: list[str]) -> None:
     """Set ProxyIOBufferSize; 2.2 raises small values to its minimum."""
     size = strtol(arguments[0])[0]
@@ -105,13 +95,6 @@ def set_receive_buffer(_cmd: Command, conf: ProxyServerConfig, arguments: list[s
     if size < 512 and size:
         raise ConfigError("ProxyReceiveBufferSize must be >= 512 bytes, or 0 for system default.")
     conf.receive_buffer_size = size
-
-
-def set_growth(_cmd: Command, conf: ProxyServerConfig, arguments: list[str]) -> None:
-    """Set BalancerGrowth."""
-    if not 0 <= atoi(arguments[0]) <= _MAX_GROWTH:
-        raise ConfigError("BalancerGrowth must be between 0 and 1000")
-    conf.balancer_growth = atoi(arguments[0])
 
 
 def add_connect_port(_cmd: Command, conf: ProxyServerConfig, arguments: list[str]) -> None:

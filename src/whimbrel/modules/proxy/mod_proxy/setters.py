@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from whimbrel.base.errors import ConfigError
 from whimbrel.base.numbers import lower
-from whimbrel.base.regex import RegexError
 from whimbrel.base.static_typing import Any
 from whimbrel.config.execute import check_context
 from whimbrel.config.includes import has_wildcards
@@ -27,6 +26,7 @@ from whimbrel.modules.proxy.mod_proxy.model import find_balancer, find_worker, w
 from whimbrel.modules.proxy.mod_proxy.parameters import set_balancer_parameter, set_worker_parameter
 from whimbrel.modules.proxy.mod_proxy.settings import ProxyAlias, ProxyDirConfig, ProxyServerConfig
 from whimbrel.modules.support.setters import Forbidden
+from whimbrel.modules.support.substitution import compiled
 from whimbrel.registry.settings import UNSET
 
 _PAIR = "Invalid {} parameter. Parameter must be in the form 'key=value'"
@@ -82,10 +82,7 @@ class _PassLine:
         flags = self.flags
         regex = None
         if self.by_regex:
-            try:
-                regex = cmd.regex(self.fake or "")
-            except RegexError:
-                raise ConfigError("Regular expression could not be compiled.") from None
+            regex = compiled(cmd, self.fake or "", "Regular expression could not be compiled.")
         return ProxyAlias(
             self.fake or "",
             real,

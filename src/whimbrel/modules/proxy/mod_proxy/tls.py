@@ -3,15 +3,13 @@
 from __future__ import annotations
 
 import ssl
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
+from whimbrel.backends.connection import BackendConnection
 from whimbrel.base.numbers import lower
+from whimbrel.engine.request import Request
 from whimbrel.engine.tls import BackendTlsParameters
 from whimbrel.modules.proxy.mod_proxy.scheme import ProxyCall
-
-if TYPE_CHECKING:
-    from whimbrel.backends.connection import BackendConnection
-    from whimbrel.engine.request import Request
 
 
 class TlsRefused(Exception):

@@ -5,13 +5,12 @@ from __future__ import annotations
 import asyncio
 from abc import ABC, abstractmethod
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Final, cast
+from typing import Final, cast
 
 from whimbrel.backends.tunnel import Tunnel
-
-if TYPE_CHECKING:
-    from whimbrel.engine.connection import TakeoverEnd
-    from whimbrel.engine.request import Request
+from whimbrel.base.lazy_dataclasses import dataclass, field
+from whimbrel.engine.connection import TakeoverEnd
+from whimbrel.engine.request import Request
 
 NO_HALF_CLOSE: Final = "proxy-nohalfclose"  # variable: the end of one side's input ends the tunnel
 
@@ -73,29 +72,19 @@ class PlainOrigin(TunnelOrigin, asyncio.Protocol):
         return early
 
 
+@dataclass(slots=True, eq=False)
 class TunnelStart:
     """The takeover of a request: closes the back end's connection if the client goes away before the tunnel
     is there. It has no closures, as thousands of idle tunnels may be open.
     """
 
-    __slots__ = ("_closed", "_ended", "_head", "_is_half_closing", "_origin", "_r", "_timeout")
-
-    def __init__(
-        self,
-        r: Request,
-        origin: TunnelOrigin,
-        head: bytes,
-        timeout: float,
-        is_half_closing: bool,
-        closed: Callable[[Tunnel], object] | None,
-    ) -> None:
-        self._r = r
-        self._origin = origin
-        self._head = head
-        self._timeout = timeout
-        self._is_half_closing = is_half_closing
-        self._closed = closed
-        self._ended: TakeoverEnd | None = None
+    _r: Request
+    _origin: TunnelOrigin
+    _head: bytes
+    _timeout: float
+    _is_half_closing: bool
+    _closed: Callable[[Tunnel], object] | None
+    _ended: TakeoverEnd | None = field(init=False, default=None)
 
     def __call__(self, client: asyncio.Transport, ended: TakeoverEnd) -> asyncio.Protocol:
         """Join *client* with the back end; see Takeover."""

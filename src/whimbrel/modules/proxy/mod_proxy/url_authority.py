@@ -24,9 +24,7 @@ class BadAuthority(ValueError):
 
 
 def split_authority(rest: str) -> tuple[str, int, str]:
-    """Split ``//user:password@host:port/path`` into host in lower case, port (0 without one) and path; the
-    user is dropped.
-    """
+    """Split ``//user:password@host:port/path`` into host in lower case, port (or 0) and path."""
     if rest[:2] != "//":
         raise BadAuthority("Malformed URL", rest)
     authority, _, path = rest[2:].partition("/")

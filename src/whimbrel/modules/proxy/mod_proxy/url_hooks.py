@@ -2,17 +2,20 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from functools import partial
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from whimbrel.base.fnmatch import compile_fnmatch
 from whimbrel.base.lazy_dataclasses import replace
 from whimbrel.base.numbers import lower
+from whimbrel.config.model import Server
 from whimbrel.config.vhosts import matcher
 from whimbrel.engine.identity import scheme as own_scheme
-from whimbrel.engine.log.error_log_line import enabled
+from whimbrel.engine.log.error_log_line import enabled, module_log
+from whimbrel.engine.request import Request
 from whimbrel.engine.walk.matching import regex_matches
-from whimbrel.http.syntax.target import default_port
+from whimbrel.http.syntax.target import UriParts, default_port
 from whimbrel.modules.proxy.mod_proxy.canonical_url import PREFIX, is_proxied
 from whimbrel.modules.proxy.mod_proxy.proxy_pass import MappedPath, interpolate, map_path
 from whimbrel.modules.proxy.mod_proxy.scheme import SCHEMES
@@ -26,24 +29,15 @@ from whimbrel.registry.methods import NAMES
 from whimbrel.registry.module import CompiledHook, PathRules, Reads, Scope
 from whimbrel.registry.phases import DECLINED, DONE, FORWARD_PROXY, OK, REVERSE_PROXY, HookStatus
 
-if TYPE_CHECKING:
-    from collections.abc import Callable
-
-    from whimbrel.config.model import Server
-    from whimbrel.engine.request import Request
-    from whimbrel.http.syntax.target import UriParts
-
 SERVER: str = "proxy-server"
 _CONNECT = NAMES.index("CONNECT")
 _MODULE = "proxy"
+_log = module_log(_MODULE)
 
 
 # Forward requests -------------------------------------------------------------------------------
 def make_detect(scope: Scope) -> CompiledHook:
-    """Make the hook that recognizes forward requests (proxy_detect).
-
-    It also refuses the schemes that no server has, which the engine leaves to it.
-    """
+    """Make the hook that finds forward requests (proxy_detect), and refuses unknown schemes."""
     is_forward = scope.server_config(ProxyServerConfig).requests
     is_strict = scope.dialect.strict_host
 
@@ -172,7 +166,7 @@ class PathMapper:
     def _map(self, r: Request, line: ProxyAlias, mapped: MappedPath, found: str) -> HookStatus:
         if mapped.is_mismatched:
             text = "Unescaped URL path matched ProxyPass; ignoring unsafe nocanon"
-            r.log("warn", text, code="AH01136", module=_MODULE)
+            _log(r, "warn", "AH01136", text)
         r.filename = found
         r.handler = SERVER
         r.proxy = REVERSE_PROXY
@@ -187,12 +181,7 @@ class PathMapper:
             r.log("trace1", text, code="AH10248", module=_MODULE)
             r.uri = mapped.path
         else:
-            r.log(
-                "trace1",
-                f"URI path '{r.uri}' matches proxy handler '{found}'",
-                code="AH03464",
-                module=_MODULE,
-            )
+            _log(r, "trace1", "AH03464", f"URI path '{r.uri}' matches proxy handler '{found}'")
         return self._done
 
 

@@ -10,9 +10,11 @@ import os
 from collections.abc import Iterable, Iterator
 from mmap import mmap
 from struct import Struct
-from typing import TYPE_CHECKING, Final, Protocol
+from typing import Final, Protocol
 
 from whimbrel.base.numbers import atoi
+from whimbrel.config.configuration import Configuration
+from whimbrel.engine.request import RequestEngine
 from whimbrel.modules.proxy.mod_proxy.model import (
     HEALTH_METHODS,
     LOAD_UNIT,
@@ -24,10 +26,6 @@ from whimbrel.modules.proxy.mod_proxy.scheme import BALANCERS
 from whimbrel.modules.proxy.mod_proxy.settings import ProxyServerConfig
 from whimbrel.modules.support.shared_record import NumberField, RealField, SharedRecord, TextField
 from whimbrel.registry.module import Segment
-
-if TYPE_CHECKING:
-    from whimbrel.config.configuration import Configuration
-    from whimbrel.engine.request import RequestEngine
 
 NAME: Final = "proxy workers"
 MAX_PROCESSES: Final = 128  # that run at the same time, each with its own counters
@@ -132,9 +130,7 @@ class WorkerRecord(SharedRecord):
         return True
 
     def retry_worker(self, now: float) -> bool:
-        """Clear the error of a worker that has been left alone for long enough; return True if it has none
-        (ap_proxy_retry_worker).
-        """
+        """Clear a worker's error after long enough; return True without one (ap_proxy_retry_worker)."""
         status = self.status
         if not status & _IN_ERROR:
             return True

@@ -1,4 +1,4 @@
-"""mod_proxy_ajp: back ends that speak AJP 1.3. Manual: mod/mod_proxy_ajp.html.
+"""mod_proxy_ajp: back ends that speak AJP 1.3.
 
 Files: handler, canonical (URLs), request, answer. Connections come from mod_proxy.
 Must not import: server, cli.

@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING, Final
 from whimbrel.backends.ajp import AjpRequest, body_message, cping
 from whimbrel.backends.ajp_reader import AjpReader, read_cpong
 from whimbrel.backends.connection import BackendConnection
-from whimbrel.backends.reader import AnswerReader, BackendError, BackendMessage, ResponseHead
 from whimbrel.engine import identity
 from whimbrel.engine.coroutines import yield_to_loop
+from whimbrel.http.client.answer import AnswerReader, BackendError, BackendMessage, ResponseHead
 from whimbrel.http.http1.chunked import BodyError
 from whimbrel.modules.proxy.mod_proxy.program_exchange import ProgramExchange
 from whimbrel.modules.support.reverse_dns import NAME_NOTE, client_address
@@ -35,14 +35,12 @@ class CpongReader(AnswerReader):
         self._server = server
 
     def feed(self, data: bytes) -> None:
-        """See AnswerReader."""
         self._data += data
         size = read_cpong(self._data, self._server)
         if size:
             self._end(self._data[size:])
 
     def eof(self, cause: str = "") -> None:
-        """See AnswerReader."""
         read_cpong(b"", self._server, ended=True)
 
 
@@ -80,7 +78,6 @@ class AjpExchange(ProgramExchange):
         self.begin(reader, head, keeps_open=keeps_open)
 
     def body_problem(self) -> BodyError | None:
-        """See ProgramExchange."""
         return self._problem
 
     async def begun(self) -> ResponseHead:

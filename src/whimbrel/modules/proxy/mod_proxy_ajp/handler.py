@@ -8,9 +8,9 @@ from typing import Final
 from whimbrel.backends.ajp import MESSAGE_SIZE, ajp_message, forward_request
 from whimbrel.backends.ajp_reader import AjpReader
 from whimbrel.backends.connection import BackendConnection
-from whimbrel.backends.reader import BackendError, ResponseHead
 from whimbrel.base.numbers import lower
 from whimbrel.engine.request import Request
+from whimbrel.http.client.answer import BackendError, ResponseHead
 from whimbrel.http.http1.chunked import BodyError
 from whimbrel.http.semantics.headers import Headers
 from whimbrel.modules.core.filters_by_type import set_content_type

@@ -1,7 +1,7 @@
 """mod_proxy_balancer: balancers of mod_proxy, and the handler balancer-manager.
 
 `balancer.py`: shared state; `election.py`, `sessions.py`: the choice of a member; `hooks.py`: what mod_proxy
-calls; `manager.py`: the handler; `persistence.py`: BalancerPersist. Manual: mod/mod_proxy_balancer.html.
+calls; `manager.py`: the handler; `persistence.py`: BalancerPersist.
 """
 
 from __future__ import annotations
@@ -42,7 +42,7 @@ def register(configuration: Configuration) -> None:
     from whimbrel.modules.proxy.mod_proxy_balancer.balancer import BalancerMemory, random_nonce
     from whimbrel.modules.proxy.mod_proxy_balancer.hooks import BalancerRequests, BalancerScheme
     from whimbrel.modules.proxy.mod_proxy_balancer.manager_22 import NONCE
-    from whimbrel.modules.proxy.mod_proxy_balancer.methods import ByBusyness, ByRequests, ByTraffic
+    from whimbrel.modules.proxy.mod_proxy_balancer.methods import BY_NAME
     from whimbrel.modules.proxy.mod_proxy_balancer.status import section
 
     add = configuration.modules.register_provider
@@ -52,8 +52,8 @@ def register(configuration: Configuration) -> None:
     add("status", "proxy", section)
     if not configuration.dialect.messages_24:
         add(NONCE, "", random_nonce())
-        for method in (ByRequests(), ByTraffic(), ByBusyness()):
-            add("lbmethod", method.name, method)
+        for method in BY_NAME.values():
+            add("lbmethod", method.name, method())
 
 
 MODULE: Final = Module(

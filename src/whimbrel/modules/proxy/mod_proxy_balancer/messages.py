@@ -6,15 +6,13 @@ from typing import Final
 
 from whimbrel.catalogue.log_sources import source_of
 from whimbrel.config.core_config import CoreServerConfig
-from whimbrel.engine.log.error_log_line import LogLine, enabled
+from whimbrel.engine.log.error_log_line import LogLine, enabled, module_log
 from whimbrel.engine.request import Request
 
 MODULE: Final = "proxy_balancer"
 
 
-def log(r: Request, level: str, code: str, text: str) -> None:
-    """Log a line about *r*."""
-    r.log(level, text, code=code, module=MODULE)
+log = module_log(MODULE)
 
 
 def is_logged(r: Request, level: str, *, module: str = MODULE) -> bool:

@@ -2,13 +2,10 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
+from whimbrel.base.static_typing import Final
+from whimbrel.engine.request import Request
+from whimbrel.modules.proxy.mod_proxy_balancer.balancer import Balancer, BalancerMember
 from whimbrel.modules.proxy.mod_proxy_balancer.election import best_member, log_choice
-
-if TYPE_CHECKING:
-    from whimbrel.engine.request import Request
-    from whimbrel.modules.proxy.mod_proxy_balancer.balancer import Balancer, BalancerMember
 
 
 class _Rotation:
@@ -88,3 +85,6 @@ class ByTraffic:
         """Count traffic from now on."""
         for member in balancer.members:
             member.state.reset_traffic()
+
+
+BY_NAME: Final = {kind.name: kind for kind in (ByRequests, ByTraffic, ByBusyness)}

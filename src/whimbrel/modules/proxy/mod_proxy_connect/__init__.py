@@ -1,4 +1,4 @@
-"""mod_proxy_connect: the method CONNECT of forward proxies. Manual: mod/mod_proxy_connect.html.
+"""mod_proxy_connect: the method CONNECT of forward proxies.
 
 Public: MODULE. The handler is in handler.py. Must not import: server, cli.
 """

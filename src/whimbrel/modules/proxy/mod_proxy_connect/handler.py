@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-import os
 from typing import Any, Final
 
 from whimbrel.backends.tunnel import Tunnel
+from whimbrel.base.errors import apr_error
 from whimbrel.base.latin1 import to_bytes
 from whimbrel.engine import identity
+from whimbrel.engine.log.error_log_line import module_log
 from whimbrel.engine.request import Request
 from whimbrel.engine.runtime import Address
 from whimbrel.http.client.answer import TIMEOUT
@@ -21,6 +22,7 @@ from whimbrel.modules.proxy.mod_proxy_connect.settings import ConnectServerConfi
 from whimbrel.registry.phases import DECLINED, DONE, OK, HookStatus
 
 _MODULE: Final = "proxy_connect"
+_log = module_log(_MODULE)
 DEFAULT_PORTS: Final = ((443, 443), (563, 563))
 _UNKNOWN_NAME: Final = "(EAI 2)Name or service not known"
 _BLOCKED: Final = "Connect to remote machine blocked"
@@ -45,7 +47,7 @@ async def handle(call: ProxyCall) -> HookStatus:
     found = await lookup(r, name)
     if not found and not old:
         text = f"failed to resolve hostname '{name}'"
-        r.log("error", text, code="AH02327", module=_MODULE, cause=_UNKNOWN_NAME)
+        _log(r, "error", "AH02327", text, _UNKNOWN_NAME)
         return proxy_error(r, 502, f"DNS lookup failure for: {name}")
     status = refuse_blocked(r, call.conf, host, tuple(found) if call.proxy is None else ())
     if status != OK:
@@ -98,8 +100,7 @@ async def _connect(call: ProxyCall, name: str, addresses: list[Address]) -> Plai
         except TimeoutError:
             cause = TIMEOUT
         except OSError as problem:
-            number = problem.errno or 0
-            cause = f"({number}){os.strerror(number)}"
+            cause = apr_error(problem)
         level = "error" if at + 1 == len(addresses) else "debug"
         text = f"CONNECT: attempt to connect to {printed(address)} ({name}) failed"
         if r.plan.dialect.proxy_22:
@@ -115,11 +116,7 @@ def _begin(call: ProxyCall, origin: PlainOrigin, name: str) -> None:
     level = "debug" if old else "trace2"
     agent = to_bytes(f"Proxy-agent: {identity.server_tokens(r)}\r\n\r\n")
     if call.proxy is None:
-        r.log(
-            "debug" if old else "trace1",
-            f"{_prefix(r)}Returning 200 OK{' Status' if old else ''}",
-            module=_MODULE,
-        )
+        _log(r, "debug" if old else "trace1", "", f"{_prefix(r)}Returning 200 OK{' Status' if old else ''}")
         head = b"HTTP/1.0 200 Connection Established\r\n" + agent
     else:
         r.log(level, f"{_prefix(r)}sending the CONNECT request to the remote proxy", module=_MODULE)
@@ -132,12 +129,9 @@ def _begin(call: ProxyCall, origin: PlainOrigin, name: str) -> None:
 
     def closed(tunnel: Tunnel) -> None:
         if tunnel.has_expired:
-            r.log("error", "tunnel timed out", code="AH10224", module=_MODULE)
+            _log(r, "error", "AH10224", "tunnel timed out")
             if not tunnel.client.count:
                 r.status = 504
 
     limit = float("inf") if old else r.plan.server_core.timeout
     begin_tunnel(r, origin, head, timeout=limit, is_half_closing=not old, closed=closed)
-
-
-__all__ = ["handle", "is_allowed", "split_target"]

@@ -1,4 +1,4 @@
-"""mod_proxy_fcgi: back ends that speak FastCGI. Manual: mod/mod_proxy_fcgi.html.
+"""mod_proxy_fcgi: back ends that speak FastCGI.
 
 Files: settings, canonical (URLs), environment, handler. Connections come from mod_proxy.
 Must not import: server, cli.
@@ -8,7 +8,8 @@ from __future__ import annotations
 
 from whimbrel.base.static_typing import Any, Final
 from whimbrel.modules.proxy.mod_proxy.lazy_scheme import LazyScheme
-from whimbrel.modules.proxy.mod_proxy_fcgi.settings import FcgiDirConfig, add_fixup, set_backend_type
+from whimbrel.modules.proxy.mod_proxy_fcgi.settings import FcgiDirConfig, add_fixup
+from whimbrel.modules.support.setters import set_choice
 from whimbrel.registry.module import Module, Provider
 
 
@@ -25,7 +26,11 @@ MODULE: Final = Module(
     source="mod_proxy_fcgi.c",
     dir_config=FcgiDirConfig,
     dir_setters={
-        "ProxyFCGIBackendType": set_backend_type,
+        "ProxyFCGIBackendType": set_choice(
+            "is_generic",
+            {"generic": True, "fpm": False},
+            "ProxyFCGIBackendType requires one of the following arguments: 'GENERIC', 'FPM'",
+        ),
         "ProxyFCGISetEnvIf": add_fixup,
     },
     providers=(Provider("proxy_scheme", "fcgi", _SCHEME),),

@@ -7,12 +7,11 @@ from typing import Final
 
 from whimbrel.backends.connection import BackendConnection
 from whimbrel.backends.fastcgi import END_STDIN, PROXY_FCGI, FastcgiReader, begin_request, params, stdin
-from whimbrel.backends.reader import BackendError, BackendMessage, ResponseHead
 from whimbrel.base.numbers import lower
 from whimbrel.engine import identity
 from whimbrel.engine.input.body import EARLY_BODY_NOTE
 from whimbrel.engine.request import Request
-from whimbrel.http.client.answer import TIMEOUT, AnswerReader
+from whimbrel.http.client.answer import TIMEOUT, AnswerReader, BackendError, BackendMessage, ResponseHead
 from whimbrel.http.http1.chunked import BodyError
 from whimbrel.modules.proxy.mod_proxy.backend import Route, WorkerBackend, is_debugged, log_message
 from whimbrel.modules.proxy.mod_proxy.program_exchange import (
@@ -130,10 +129,7 @@ class RequestInput:
         self.spooled: SpooledInput | None = None
 
     async def prepare(self) -> None:
-        """Read what has to be known of the body; set Content-Length if that is all of it.
-
-        Raises BodyError.
-        """
+        """Read what must be known of the body; Content-Length if that is all. Raises BodyError."""
         r = self.r
         body = r.body_in
         r.notes[EARLY_BODY_NOTE] = "1"

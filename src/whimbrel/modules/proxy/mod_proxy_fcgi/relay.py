@@ -45,7 +45,6 @@ class OnePieceReader(FastcgiReader):
     received: bytes | None
 
     def feed(self, data: bytes) -> None:
-        """See AnswerReader."""
         self.received = data if self.received is None else b""
         super().feed(data)
 
@@ -64,7 +63,6 @@ class FcgiRelayExchange(ProxyRelayExchange):
     keeps: bool
 
     def receive(self, data: bytes) -> bool:
-        """See BackendRelayExchange."""
         found = output_key(data)
         reply = None if found is None else self.request.replies.get(found[0])
         if found is None or reply is None:
@@ -77,9 +75,7 @@ class FcgiRelayExchange(ProxyRelayExchange):
 
 
 class FcgiRelay(ProxyRelay):
-    """A request to an application: the bytes around the client's port, the only ones that differ by
-    connection.
-    """
+    """A request to an application: the bytes around the client's port, where connections differ."""
 
     __slots__ = ("_digits", "_keeps", "_parts", "_path")
 
@@ -95,7 +91,6 @@ class FcgiRelay(ProxyRelay):
     def send(
         self, request: RelayEntry, head: SplitHead, client: RelayClient, now: float
     ) -> FcgiRelayExchange | None:
-        """See Relay.send."""
         port = b"%d" % client.connection.client_port
         if len(port) != self._digits or not self._state.is_usable:
             return None
@@ -114,9 +109,7 @@ class FcgiRelay(ProxyRelay):
 
 
 def offer_relay(exchange: ProgramExchange, sent: bytes, body: bytes, *, keeps: bool) -> None:
-    """Let the request be relayed, if the bytes *sent* depend only on its head, its client and the settings,
-    and the answer, with *body*, came before.
-    """
+    """Let the request be relayed if *sent* depends on head, client, settings, and came before."""
     call = exchange.call
     r = exchange.r
     reader = exchange.reader

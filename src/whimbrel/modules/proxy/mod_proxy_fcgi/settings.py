@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from whimbrel.base.errors import ConfigError
 from whimbrel.base.lazy_dataclasses import dataclass
-from whimbrel.base.numbers import lower
 from whimbrel.base.static_typing import TYPE_CHECKING
 from whimbrel.directives.command import Command
 from whimbrel.engine.expressions import StringExpression, read_condition, read_string
@@ -34,14 +33,6 @@ class FcgiDirConfig:
 
     is_generic: bool = setting(False)
     fixups: list[EnvironmentFixup] = setting(make=list, merge=appended)
-
-
-def set_backend_type(_cmd: Command, conf: FcgiDirConfig, words: list[str]) -> None:
-    """ProxyFCGIBackendType FPM or GENERIC."""
-    word = lower(words[0])
-    if word not in ("generic", "fpm"):
-        raise ConfigError("ProxyFCGIBackendType requires one of the following arguments: 'GENERIC', 'FPM'")
-    conf.is_generic = word == "generic"
 
 
 def add_fixup(cmd: Command, conf: FcgiDirConfig, words: list[str]) -> None:

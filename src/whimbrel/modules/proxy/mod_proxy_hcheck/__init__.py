@@ -1,6 +1,6 @@
 """mod_proxy_hcheck (2.4): members of balancers are checked periodically; failing ones are not used.
 
-`checks.py` has the checks, which run in one worker. Manual: mod/mod_proxy_hcheck.html.
+`checks.py` has the checks, which run in one worker.
 """
 
 from __future__ import annotations
@@ -17,6 +17,7 @@ from whimbrel.expr.errors import ExprError
 from whimbrel.expr.library import HEAD, ExprFunction, ExprVariable
 from whimbrel.modules.proxy.mod_proxy.model import HEALTH_METHODS, ProxyWorker
 from whimbrel.modules.proxy.mod_proxy_hcheck.settings import HealthCheckServerConfig
+from whimbrel.modules.support.setters import set_in_range
 from whimbrel.registry.module import Module, Provider
 from whimbrel.registry.settings import UNSET
 from whimbrel.syntax.words import getword_braced
@@ -37,10 +38,7 @@ _PAIR: Final = "Invalid ProxyHCTemplate parameter. Parameter must be in the form
 
 
 def read_parameter(cmd: Command, to: dict[str, str], name: str, value: str) -> None:
-    """Set one parameter in normal form in *to*: intervals in milliseconds, methods in upper case.
-
-    Raises ConfigError with httpd's message (set_worker_hc_param).
-    """
+    """Set a parameter in normal form; raises ConfigError as set_worker_hc_param does."""
     conf = cmd.server_config(HealthCheckServerConfig)
     if name == "hctemplate":
         found = None if conf.templates is UNSET else conf.templates.get(lower(value))
@@ -116,13 +114,6 @@ def set_condition(cmd: Command, conf: HealthCheckServerConfig, arguments: list[s
         raise ConfigError("error: extra parameter(s)")
 
 
-def set_limit(_cmd: Command, conf: HealthCheckServerConfig, arguments: list[str]) -> None:
-    """Set ProxyHCTPsize; 0: one check after the other."""
-    if atoi(arguments[0]) < 0:
-        raise ConfigError("Invalid ProxyHCTPsize parameter. Parameter must be >= 0")
-    conf.limit = atoi(arguments[0])
-
-
 def conditions_of(server: Server) -> dict[str, str]:
     """Return the texts of the expressions of *server* by name."""
     conf = server.config(HealthCheckServerConfig)
@@ -166,7 +157,9 @@ MODULE: Final = Module(
     server_setters={
         "ProxyHCTemplate": set_template,
         "ProxyHCExpr": set_condition,
-        "ProxyHCTPsize": set_limit,
+        "ProxyHCTPsize": set_in_range(
+            "limit", 0, None, "Invalid ProxyHCTPsize parameter. Parameter must be >= 0"
+        ),
     },
     providers=(
         Provider("proxy_hcheck", "parameter", set_worker_parameter),

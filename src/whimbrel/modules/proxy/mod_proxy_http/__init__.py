@@ -1,4 +1,4 @@
-"""mod_proxy_http: back ends and proxies that speak HTTP/1. Manual: mod/mod_proxy_http.html.
+"""mod_proxy_http: back ends and proxies that speak HTTP/1.
 
 Files: canonical (URLs), request_head, request_body, response_head, exchange (one request to a back end),
 handler. Connections come from mod_proxy.

@@ -71,11 +71,6 @@ class ProxiedBody(BackendBody):
         self._exchange = exchange
         exchange.call.r.connection.open_sources.add(self)
 
-    def take_counted(self, data: bytes) -> bytes:
-        """Count *data* as read from the back end."""
-        self._exchange.count += len(data)
-        return data
-
     def read_now(self) -> bytes | None:
         data = super().read_now()
         if data:
@@ -83,7 +78,6 @@ class ProxiedBody(BackendBody):
         return data
 
     def failed(self, problem: BackendError) -> None:
-        """Log why the answer ends early."""
         self._exchange.log(problem)
 
     def _end(self) -> None:
@@ -414,10 +408,7 @@ class Exchange:
             log_message(self.call.r, message, address)
 
     def refuse_tls(self) -> HookStatus:
-        """Return the status where the back end's certificate is not acceptable, or the handshake failed.
-
-        httpd finds out when it sends the request.
-        """
+        """Return the status for a bad certificate or handshake, which httpd meets on sending."""
         r = self.call.r
         endpoint = self.route.endpoint
         where = f"{printed(endpoint.addresses[0])} ({endpoint.name})"
@@ -482,9 +473,7 @@ class Exchange:
         return problem.status
 
     def _without_answer(self, connection: BackendConnection, problem: BackendError) -> HookStatus:
-        """The back end has sent no status line: close the client's connection, whose owner then tries again,
-        unless that would look like a failure of the server.
-        """
+        """No status line: close the client's connection, unless that would look like a failure."""
         r = self.call.r
         endpoint = self.route.endpoint
         old = self.rules.old

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Awaitable
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
+from whimbrel.backends.connection import BackendConnection
 from whimbrel.backends.pool import PoolExhausted
 from whimbrel.base.numbers import lower
 from whimbrel.engine.request import Request
@@ -38,9 +39,6 @@ from whimbrel.modules.proxy.mod_proxy_http.request_head import (
 )
 from whimbrel.modules.proxy.mod_proxy_http.rules import HttpRules, rules_of
 from whimbrel.registry.phases import DECLINED, OK, REVERSE_PROXY, HookStatus
-
-if TYPE_CHECKING:
-    from whimbrel.backends.connection import BackendConnection
 
 _MODULE: Final = "proxy_http"
 FORCE_10: Final = "force-proxy-request-1.0"
@@ -162,9 +160,7 @@ async def _prepare(call: ProxyCall, rules: HttpRules, exchange: Exchange) -> Hoo
 
 
 def _expects(call: ProxyCall, rules: HttpRules) -> bool:
-    """Return True if the body waits for 100 Continue of the back end: the client does, or ``ping=`` is set
-    (2.4).
-    """
+    """Return True if the body waits for 100 Continue: the client does, or ``ping=`` is set (2.4)."""
     r = call.r
     worker = call.worker
     assert worker is not None

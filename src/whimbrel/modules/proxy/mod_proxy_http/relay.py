@@ -26,9 +26,7 @@ _UNSAFE: Final = b"\r\nwarning:"  # a field whose meaning depends on Date, in lo
 
 
 def split_date(head: bytes) -> tuple[bytes, bytes]:
-    """Return *head* without the value of the first Date, which is taken to be as long as a date; and that
-    value.
-    """
+    """Return *head* without the value of the first Date, if it is as long as one, and the value."""
     at = head.find(DATE)
     if at < 0:
         return head, b""
@@ -77,7 +75,6 @@ class HttpOnePieceReader(ResponseReader):
     _has_begun: bool
 
     def feed(self, data: bytes) -> None:
-        """See AnswerReader."""
         super().feed(data)
         if not self._has_begun:
             self._has_begun = True
@@ -101,7 +98,6 @@ class HttpRelayExchange(ProxyRelayExchange):
     dates: LastDate
 
     def receive(self, data: bytes) -> bool:
-        """See BackendRelayExchange."""
         request = self.request
         last = self.request.last
         if self.data:

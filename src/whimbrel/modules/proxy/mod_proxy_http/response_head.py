@@ -44,7 +44,7 @@ def response_fields(call: ProxyCall, fields: Headers) -> Headers:
     entries = fields.entries()
     if not fields.is_unique or not _RARE.isdisjoint(entries) or _COOKIE in r.headers_out.entries():
         option = entries.get("connection")
-        is_plain = fields.is_unique and _only_plain(entries.keys() & _RARE)
+        is_plain = fields.is_unique and (entries.keys() & _RARE <= {"connection", "keep-alive"})
         is_plain = is_plain and _COOKIE not in r.headers_out.entries()
         if is_plain and (option is None or option[1] in _PLAIN_OPTIONS):
             fields.unset("Connection")
@@ -60,10 +60,6 @@ def response_fields(call: ProxyCall, fields: Headers) -> Headers:
     if call.conf.via not in ("off", "block"):
         fields.add("Via", via_value(r, call.conf.via))
     return fields
-
-
-def _only_plain(names: set[str]) -> bool:
-    return names <= {"connection", "keep-alive"}
 
 
 def canonical_date(text: str) -> str:
@@ -104,9 +100,7 @@ def _cleaned(r: Request, fields: Headers) -> Headers:
 
 
 def _without_old_warnings(fields: Headers) -> Headers:
-    """Return *fields* with the warnings first, each in a field, but those whose date is not that of the
-    answer (ap_proxy_clean_warnings).
-    """
+    """Return *fields* with warnings first, without those of other dates (ap_proxy_clean_warnings)."""
     sent = fields.get("Date")
     date = None if sent is None else parse_http(sent)
     out = Headers()

@@ -1,4 +1,4 @@
-"""mod_proxy_http2: back ends that speak HTTP/2, over the package h2. Manual: mod/mod_proxy_http2.html.
+"""mod_proxy_http2: back ends that speak HTTP/2, over the package h2.
 
 Files: connection (one to a back end, with its streams), sessions (the connection of one process),
 exchange (one request and its answer), handler.

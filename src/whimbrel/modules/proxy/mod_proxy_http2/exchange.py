@@ -178,10 +178,7 @@ class Http2Exchange:
 
 
 def add_fields(r: Request, fields: Headers) -> None:
-    """Add *fields* of an answer to those of the response (h2_proxy_stream_add_header_out).
-
-    httpd maps no Location and no cookie back here.
-    """
+    """Add an answer's *fields* (h2_proxy_stream_add_header_out), no Location or cookie mapped."""
     for name, value in fields.items():
         if lower(name) not in IGNORED:
             r.headers_out.add(name, value)
@@ -214,7 +211,6 @@ class Http2Body(LiveSource):
         await self._exchange.stream.changed()
 
     def wake(self) -> None:
-        """See LiveSource."""
         self._exchange.stream.wake()
 
     def read_now(self) -> bytes | None:

@@ -1,4 +1,4 @@
-"""mod_proxy_scgi: back ends that speak SCGI. Manual: mod/mod_proxy_scgi.html.
+"""mod_proxy_scgi: back ends that speak SCGI.
 
 Files: settings, handler (with canonical URLs). Connections come from mod_proxy.
 Must not import: server, cli.

@@ -1,4 +1,4 @@
-"""mod_proxy_uwsgi: back ends that speak uwsgi. Manual: mod/mod_proxy_uwsgi.html.
+"""mod_proxy_uwsgi: back ends that speak uwsgi.
 
 Files: handler, canonical (URLs). Connections come from mod_proxy.
 Must not import: server, cli.

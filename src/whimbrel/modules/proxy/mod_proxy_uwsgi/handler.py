@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Awaitable
 from typing import Final
 
-from whimbrel.backends.reader import BackendError, ResponseHead
 from whimbrel.backends.uwsgi import UwsgiReader, request_bytes
 from whimbrel.base.numbers import lower
 from whimbrel.engine.request import Request
+from whimbrel.http.client.answer import BackendError, ResponseHead
 from whimbrel.http.http1.chunked import BodyError
 from whimbrel.http.semantics.headers import Headers, single_length
 from whimbrel.http.syntax.url import Slashes, unescape

@@ -1,4 +1,4 @@
-"""mod_proxy_wstunnel: back ends that speak WebSocket, ws:// and wss://. Manual: mod/mod_proxy_wstunnel.html.
+"""mod_proxy_wstunnel: back ends that speak WebSocket, ws:// and wss://.
 
 mod_proxy_http handles these URLs if it is loaded, unless ProxyWebsocketFallbackToProxyHttp is Off.
 Public: MODULE. The handler is in handler.py. Must not import: server, cli.

@@ -2,12 +2,9 @@
 
 Settings, start-up checks, access checks and variables; `Connection.tls` has the facts of a client's session.
 Certificates are read by the package `cryptography` (extra "tls"), imported where TLS is used.
-Manual: mod/mod_ssl.html.
 """
 
 from __future__ import annotations
-
-import sys
 
 from whimbrel.base.errors import ConfigError
 from whimbrel.base.static_typing import TYPE_CHECKING, Any, Final
@@ -18,7 +15,7 @@ from whimbrel.modules.ssl.mod_ssl.directives import DIR_SETTERS, SERVER_SETTERS,
 from whimbrel.modules.ssl.mod_ssl.expressions import PROVIDERS
 from whimbrel.modules.ssl.mod_ssl.settings import SslDirConfig, SslServerConfig
 from whimbrel.modules.support.auth.auth_api import AuthzProvider
-from whimbrel.registry.module import Hook, Module, Order, Provider, Scope, lazy_maker
+from whimbrel.registry.module import Hook, Module, Order, Provider, Scope, importer, lazy_maker
 from whimbrel.registry.phases import ACCESS_CHECKER, AUTH_CHECKER, CHECK_USER_ID, FIXUPS, POST_READ_REQUEST
 
 if TYPE_CHECKING:
@@ -26,6 +23,7 @@ if TYPE_CHECKING:
     from whimbrel.engine.request import Request
 
 _PACKAGE: Final = "whimbrel.modules.ssl.mod_ssl"
+_imported = importer(_PACKAGE)
 _HOOKS: Final = f"{_PACKAGE}.hooks"
 _OF_WORKERS: Final = ("backends", "cache_status", "hooks", "names", "renegotiation", "sessions", "variables")
 # Directives that nothing implements: tickets by a key of a file, passwords (SRP).
@@ -37,11 +35,6 @@ def start(configuration: Configuration) -> None:
     from whimbrel.modules.ssl.mod_ssl.start import start as run  # -t starts nothing
 
     run(configuration)
-
-
-def _imported(file: str, name: str) -> Any:
-    __import__(f"{_PACKAGE}.{file}")
-    return getattr(sys.modules[f"{_PACKAGE}.{file}"], name)
 
 
 def _no_arguments(kind: str) -> Any:

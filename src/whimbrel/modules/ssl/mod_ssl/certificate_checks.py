@@ -40,9 +40,7 @@ class Verification:
         return self.mode == VERIFY_REQUIRE
 
     def is_stricter_than(self, present: Verification, *, has_certificate: bool = True) -> bool:
-        """Return True if a handshake that has checked *present* does not suffice; the depth is that of the
-        client's certificate.
-        """
+        """Return True if a handshake that checked *present* does not suffice; depth: certificate's."""
         if not self.wants:
             return False
         if not present.wants or (self.requires and not present.requires):

@@ -106,9 +106,7 @@ class FurtherHandshakes:
             )
 
     def may_demand_more(self, conf: SslServerConfig) -> bool:
-        """Return True if a request to a server with these settings may come after a handshake that does not
-        suffice for it.
-        """
+        """Return True if requests to such a server may follow a handshake that does not suffice."""
         return _demanded(conf) in self._demanding
 
 

@@ -8,8 +8,15 @@ from whimbrel.directives.spec import Setter
 from whimbrel.modules.ssl.mod_ssl import section_setters, server_setters
 from whimbrel.modules.ssl.mod_ssl.server_setters import set_entry
 from whimbrel.modules.ssl.mod_ssl.settings import SslProxyDirConfig, SslServerConfig
-from whimbrel.modules.ssl.mod_ssl.values import is_in_section, set_directory, set_file, set_protocols
-from whimbrel.modules.support.setters import set_flag, set_text
+from whimbrel.modules.ssl.mod_ssl.values import (
+    depth,
+    is_in_section,
+    protocols,
+    set_directory,
+    set_file,
+    verify_mode,
+)
+from whimbrel.modules.support.setters import set_choice, set_flag, set_in_range, set_read, set_text
 from whimbrel.registry.settings import UNSET
 
 SOURCE: Final = "mod_ssl.c"
@@ -21,7 +28,11 @@ SERVER_SETTERS: Final[dict[str, Setter]] = {
     "SSLSessionCache": server_setters.set_session_cache,
     "SSLCryptoDevice": server_setters.set_crypto_device,
     "SSLRandomSeed": server_setters.check_random_seed,
-    "SSLVHostSNIPolicy": server_setters.set_sni_policy,
+    "SSLVHostSNIPolicy": set_choice(
+        "sni_policy",
+        ("strict", "secure", "authonly", "insecure"),
+        "Invalid SSLVhostSNIPolicy argument '{word}'",
+    ),
     "SSLMutex": server_setters.check_mutex,
     "SSLEngine": server_setters.set_engine,
     "SSLFIPS": server_setters.set_fips,
@@ -34,8 +45,10 @@ SERVER_SETTERS: Final[dict[str, Setter]] = {
     "SSLCARevocationPath": set_directory("crl_path"),
     "SSLCARevocationFile": set_file("crl_file"),
     "SSLCARevocationCheck": server_setters.set_revocation_check,
-    "SSLSessionCacheTimeout": server_setters.set_session_timeout,
-    "SSLProtocol": set_protocols,
+    "SSLSessionCacheTimeout": set_in_range(
+        "session_timeout", 0, None, "SSLSessionCacheTimeout: Invalid argument"
+    ),
+    "SSLProtocol": set_read("protocols", protocols),
     "SSLHonorCipherOrder": set_flag("honor_order"),
     "SSLCompression": server_setters.set_compression,
     "SSLSessionTickets": set_flag("session_tickets"),
@@ -72,7 +85,9 @@ DIR_SETTERS: Final[dict[str, Setter]] = {
     "SSLOptions": section_setters.set_options,
     "SSLRequireSSL": section_setters.set_requires_tls,
     "SSLRequire": section_setters.add_requirement,
-    "SSLRenegBufferSize": section_setters.set_request_buffer,
+    "SSLRenegBufferSize": set_in_range(
+        "request_buffer", 0, None, "Invalid size for SSLRenegBufferSize: {word}"
+    ),
 }
 _OF_BOTH: Final[dict[str, Setter]] = {
     "SSLCipherSuite": section_setters.set_ciphers,
@@ -83,10 +98,10 @@ _OF_BOTH: Final[dict[str, Setter]] = {
 }
 _OF_BACKENDS: Final[dict[str, Setter]] = {
     "SSLProxyEngine": set_flag("engine"),
-    "SSLProxyProtocol": set_protocols,
+    "SSLProxyProtocol": set_read("protocols", protocols),
     "SSLProxyCipherSuite": section_setters.set_proxy_ciphers,
-    "SSLProxyVerify": section_setters.set_proxy_verify,
-    "SSLProxyVerifyDepth": section_setters.set_proxy_depth,
+    "SSLProxyVerify": set_read("verify", verify_mode),
+    "SSLProxyVerifyDepth": set_read("depth", depth),
     "SSLProxyCACertificateFile": set_file("ca_file"),
     "SSLProxyCACertificatePath": set_directory("ca_path"),
     "SSLProxyCARevocationPath": set_directory("crl_path"),

@@ -24,7 +24,7 @@ from whimbrel.modules.ssl.mod_ssl.settings import (
     SslRequirement,
     SslServerConfig,
 )
-from whimbrel.modules.support.auth.auth_api import DENIED, GRANTED, AuthzCheck
+from whimbrel.modules.support.auth.auth_api import Authz, AuthzCheck
 from whimbrel.registry.module import CompiledHook, Reads, Scope
 from whimbrel.registry.phases import DECLINED, HookStatus
 
@@ -162,7 +162,7 @@ def make_auth(scope: Scope) -> CompiledHook | None:
 # Require ssl --------------------------------------------------------------------------------------
 def make_require_tls(_scope: Scope, _args: str, _parsed: object) -> AuthzCheck:
     """Require ssl: grant requests over TLS."""
-    return AuthzCheck(lambda r: DENIED if r.connection.tls is None else GRANTED, Reads.NOTHING)
+    return AuthzCheck(lambda r: Authz.DENIED if r.connection.tls is None else Authz.GRANTED, Reads.NOTHING)
 
 
 def make_require_verified(_scope: Scope, _args: str, _parsed: object) -> AuthzCheck:
@@ -170,10 +170,10 @@ def make_require_verified(_scope: Scope, _args: str, _parsed: object) -> AuthzCh
 
     def check(r: Request) -> int:
         if r.connection.is_http2:  # httpd looks for the session at the stream's connection, which has none
-            return DENIED
+            return Authz.DENIED
         tls = variables.session_of(r)
         is_verified = tls is not None and variables.verified(r, tls) == variables.VERIFY_SUCCESS
-        return GRANTED if is_verified else DENIED
+        return Authz.GRANTED if is_verified else Authz.DENIED
 
     return AuthzCheck(check, Reads.NOTHING)
 

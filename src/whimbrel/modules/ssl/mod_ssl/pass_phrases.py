@@ -20,10 +20,7 @@ TIMEOUT: Final = 60.0  # seconds for a program to print its pass phrase
 
 
 class PassPhrases:
-    """Dialogs of one start: phrases that were given are tried for further keys.
-
-    *program* is the name in the dialog's first line.
-    """
+    """Dialogs of a start; phrases given before are tried for more keys; *program*: in the first line."""
 
     def __init__(self, program: str) -> None:
         self.known: list[str] = []
@@ -34,10 +31,7 @@ class PassPhrases:
     def obtain(
         self, dialog: PassPhraseDialog, server: str, index: int, file: str, kind: str = ""
     ) -> str | None:
-        """Return another pass phrase for the key number *index* of *server* (``name:port``), or None.
-
-        *kind* is the kind of the key in 2.2.
-        """
+        """Return one more phrase for key *index* of *server*, or None; *kind*: the key's in 2.2."""
         if not may_start_programs():
             return None  # nor does a tool wait for a terminal
         if dialog.kind == "exec":

@@ -14,7 +14,7 @@ from typing import Final
 from whimbrel.base.errors import ConfigError
 from whimbrel.base.file_reading import read_start
 from whimbrel.base.latin1 import to_bytes, to_text
-from whimbrel.base.numbers import lower
+from whimbrel.base.numbers import by_length, lower
 from whimbrel.base.regex import Regex, RegexError
 from whimbrel.directives.command import Command
 from whimbrel.engine.expressions import evaluate
@@ -77,13 +77,6 @@ def compiled(cmd: Command, text: str) -> Test:
     except ExprError as problem:
         raise ConfigError(f"SSLRequire: {problem.reason}") from None
     return lambda r: evaluate(r, condition, "ssl")
-
-
-def order(first: str, second: str) -> int:
-    """Return a number below, equal to or above 0: by length, then by bytes."""
-    a = (len(first), first)
-    b = (len(second), second)
-    return (a > b) - (a < b)
 
 
 class _Parser:
@@ -180,7 +173,7 @@ class _Parser:
             self._next()
             right = self._word()
             compare = _COMPARE[operator]
-            return lambda r: compare(order(left(r), right(r)))
+            return lambda r: compare(by_length(left(r), right(r)))
         if kind == "operator" and operator in ("=~", "!~"):
             self._next()
             search = self._regex().search

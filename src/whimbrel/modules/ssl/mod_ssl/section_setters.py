@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from whimbrel.base.errors import ConfigError
-from whimbrel.base.numbers import atoi, lower, strip
+from whimbrel.base.numbers import lower, strip
 from whimbrel.base.static_typing import Final
 from whimbrel.directives.command import Command
 from whimbrel.directives.spec import Setter
@@ -98,26 +98,8 @@ def add_requirement(cmd: Command, record: SslDirConfig, words: list[str]) -> Non
     record.requirements = added(record.requirements, requirement)
 
 
-def set_request_buffer(_cmd: Command, record: SslDirConfig, words: list[str]) -> None:
-    """Set SSLRenegBufferSize."""
-    value = atoi(words[0])
-    if value < 0:
-        raise ConfigError(f"Invalid size for SSLRenegBufferSize: {words[0]}")
-    record.request_buffer = value
-
-
 # connections to back ends -------------------------------------------------------------------------
 def set_proxy_ciphers(cmd: Command, record: SslProxyDirConfig, words: list[str]) -> None:
     """Set SSLProxyCipherSuite."""
     field, text = cipher_list(cmd, words)
     setattr(record, field, text)
-
-
-def set_proxy_verify(cmd: Command, record: SslProxyDirConfig, words: list[str]) -> None:
-    """Set SSLProxyVerify."""
-    record.verify = verify_mode(cmd, words[0])
-
-
-def set_proxy_depth(cmd: Command, record: SslProxyDirConfig, words: list[str]) -> None:
-    """Set SSLProxyVerifyDepth."""
-    record.depth = depth(cmd, words[0])

@@ -52,10 +52,7 @@ def _dialogs() -> PassPhrases:
 
 
 def check(dialect: Dialect, servers: list[TlsServer], lines: list[Line]) -> None:
-    """Check the contexts of all servers with TLS, and in 2.4 their certificates; append warnings to *lines*.
-
-    Raises StartFailure.
-    """
+    """Check all TLS contexts, in 2.4 certificates too; warnings into *lines*. Raises StartFailure."""
     phrases = _dialogs()
     shown = servers[0].conf.dialog
     try:

@@ -29,7 +29,6 @@ from whimbrel.registry.settings import UNSET
 
 _CRL: Final = frozenset({CRL_NONE, CRL_LEAF, CRL_CHAIN})
 _OCSP: Final = frozenset({"on", "off", "leaf"})
-_SNI_POLICIES: Final = frozenset({"strict", "secure", "authonly", "insecure"})
 _MUTEXES: Final = frozenset("none no default yes sem posixsem sysvsem pthread".split())
 _MUTEX_FILES: Final = ("file:", "flock:", "fcntl:")
 
@@ -142,13 +141,6 @@ def check_mutex(_cmd: Command, _record: object, words: list[str]) -> None:
             f"`flock:/path/to/file', `fcntl:/path/to/file', `sysvsem', `posixsem', `pthread', "
             f"`file:/path/to/file', `sem' )"
         )
-
-
-def set_sni_policy(_cmd: Command, record: SslServerConfig, words: list[str]) -> None:
-    """Set SSLVHostSNIPolicy."""
-    if lower(words[0]) not in _SNI_POLICIES:
-        raise ConfigError(f"Invalid SSLVhostSNIPolicy argument '{words[0]}'")
-    record.sni_policy = lower(words[0])
 
 
 def set_revocation_check(cmd: Command, record: SslServerConfig | SslProxyDirConfig, words: list[str]) -> None:
@@ -272,11 +264,3 @@ def _check_segment(cmd: Command, text: str) -> None:
     wrong = segment_error(text, CheckContext("2.2" if cmd.dialect.tls_start_22 else "2.4"))
     if wrong:
         raise ConfigError(f"{cmd.name}: {wrong}")
-
-
-def set_session_timeout(_cmd: Command, record: SslServerConfig, words: list[str]) -> None:
-    """Set SSLSessionCacheTimeout."""
-    value = atoi(words[0])
-    if value < 0:
-        raise ConfigError("SSLSessionCacheTimeout: Invalid argument")
-    record.session_timeout = value

@@ -36,15 +36,12 @@ class EndedTls:
         setattr(self, RESUMED_NAME, getattr(tls, RESUMED_NAME, ""))
 
     def version(self) -> str | None:
-        """See `ssl.SSLObject.version`."""
         return self._version
 
     def cipher(self) -> tuple[str, str, int] | None:
-        """See `ssl.SSLObject.cipher`."""
         return self._cipher
 
     def compression(self) -> str | None:
-        """See `ssl.SSLObject.compression`."""
         return self._compression
 
 
@@ -157,32 +154,26 @@ class LibrarySession(StandardSession):
 
     @property
     def version(self) -> str:
-        """The protocol: "TLSv1.3"."""
         return str(self._tls.connection.get_protocol_version_name())
 
     @property
     def cipher(self) -> str:
-        """OpenSSL's name of the cipher."""
         return self._tls.connection.get_cipher_name() or ""
 
     @property
     def used_bits(self) -> int:
-        """Secret bits of the cipher's key."""
         return self._tls.connection.get_cipher_bits() or 0
 
     @property
     def session_id(self) -> str:
-        """The session's id in hexadecimal digits, "" without one."""
         return str(self._tls.session_id())
 
     @property
     def is_resumed(self) -> bool:
-        """True if the session was resumed."""
         return bool(self._tls.is_resumed())
 
     @property
     def resumed_name(self) -> str:
-        """The server name that a resumed session of TLS 1.2 was made for, "" without one."""
         return (self._tls.connection.get_servername() or b"").decode("latin-1")
 
     @property
@@ -192,7 +183,6 @@ class LibrarySession(StandardSession):
 
     @property
     def certificate(self) -> bytes:
-        """The server's certificate."""
         return bytes(self._tls.own_certificate())
 
     @property
@@ -231,7 +221,6 @@ class LibrarySession(StandardSession):
         self._tls.is_unverified = True
 
     def demand_certificate(self, verification: Any, ciphers: str = "") -> asyncio.Future[None]:
-        """See `OpenSslObject.demand_certificate`."""
         self._flush()  # earlier responses, which the client expects before the handshake
         waiter: asyncio.Future[None] = self._tls.demand_certificate(verification, ciphers)
         self._flush()

@@ -60,9 +60,7 @@ class TlsServer:
 
 
 def engine_of(configuration: Configuration, server: Server) -> str:
-    """Return SSLEngine of *server*: 2.4 enables it where Listen has the protocol https and there are
-    certificates.
-    """
+    """Return SSLEngine of *server*; 2.4: on for Listen with https and certificates."""
     conf = server.config(SslServerConfig)
     if configuration.dialect.engine_not_inherited:
         return conf.engine if conf.engine_of_host or not server.is_virtual else OFF

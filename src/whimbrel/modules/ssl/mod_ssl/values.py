@@ -17,9 +17,8 @@ from whimbrel.modules.ssl.mod_ssl.settings import (
     VERIFY_NONE,
     VERIFY_OPTIONAL,
     VERIFY_REQUIRE,
-    SslProxyDirConfig,
-    SslServerConfig,
 )
+from whimbrel.modules.support.setters import set_read
 
 _VERIFY: Final = {
     "none": VERIFY_NONE,
@@ -57,20 +56,12 @@ def directory(cmd: Command, word: str) -> str:
 
 def set_file(name: str) -> Setter:
     """Return the setter of a file that is not empty."""
-
-    def apply(cmd: Command, record: object, words: list[str]) -> None:
-        setattr(record, name, filled_file(cmd, words[0]))
-
-    return apply
+    return set_read(name, filled_file)
 
 
 def set_directory(name: str) -> Setter:
     """Return the setter of a directory."""
-
-    def apply(cmd: Command, record: object, words: list[str]) -> None:
-        setattr(record, name, directory(cmd, words[0]))
-
-    return apply
+    return set_read(name, directory)
 
 
 def protocols(cmd: Command, text: str) -> frozenset[str]:
@@ -109,11 +100,6 @@ def _protocol(directive: str, name: str, *, old: bool, is_removed: bool) -> froz
                 raise ConfigError("SSLv3 not supported by this version of OpenSSL")
             return frozenset({known})
     raise ConfigError(f"{directive}: Illegal protocol '{name}'")
-
-
-def set_protocols(cmd: Command, record: SslServerConfig | SslProxyDirConfig, words: list[str]) -> None:
-    """Set SSLProtocol or SSLProxyProtocol."""
-    record.protocols = protocols(cmd, words[0])
 
 
 def cipher_list(cmd: Command, words: list[str]) -> tuple[str, str]:

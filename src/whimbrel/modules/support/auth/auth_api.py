@@ -24,19 +24,26 @@ from whimbrel.registry.settings import setting
 if TYPE_CHECKING:
     from whimbrel.engine.request import Request
 
-# authn_status
-AUTH_DENIED: Final = 0
-AUTH_GRANTED: Final = 1
-AUTH_USER_FOUND: Final = 2
-AUTH_USER_NOT_FOUND: Final = 3
-AUTH_GENERAL_ERROR: Final = 4
 
-# authz_status
-DENIED: Final = 0
-GRANTED: Final = 1
-NEUTRAL: Final = 2
-GENERAL_ERROR: Final = 3
-DENIED_NO_USER: Final = 4
+class Authn:
+    """authn_status: what a provider finds."""
+
+    DENIED: Final = 0
+    GRANTED: Final = 1
+    USER_FOUND: Final = 2
+    USER_NOT_FOUND: Final = 3
+    GENERAL_ERROR: Final = 4
+
+
+class Authz:
+    """authz_status: the results of authorization checks."""
+
+    DENIED: Final = 0
+    GRANTED: Final = 1
+    NEUTRAL: Final = 2
+    GENERAL_ERROR: Final = 3
+    DENIED_NO_USER: Final = 4
+
 
 PasswordCheck = Callable[["Request", str, str], Awaitable[int]]
 RealmHash = Callable[["Request", str, str], Awaitable[tuple[int, str]]]
@@ -72,11 +79,11 @@ class AuthnProvider:
 
 
 _AUTHN_WORDS: Final = {
-    AUTH_DENIED: "denied",
-    AUTH_GRANTED: "granted",
-    AUTH_USER_FOUND: "user found",
-    AUTH_USER_NOT_FOUND: "user not found",
-    AUTH_GENERAL_ERROR: "general error",
+    Authn.DENIED: "denied",
+    Authn.GRANTED: "granted",
+    Authn.USER_FOUND: "user found",
+    Authn.USER_NOT_FOUND: "user not found",
+    Authn.GENERAL_ERROR: "general error",
 }
 
 
@@ -105,10 +112,7 @@ CheckFn = Callable[["Request"], int] | Callable[["Request"], Awaitable[int]]
 
 @dataclass(frozen=True, slots=True)
 class AuthzCheck:
-    """An authorization check bound to a merged configuration.
-
-    *fn* returns an authz_status; *waits*: it is `async def`; *result*: the status, if it is constant.
-    """
+    """A bound check; *fn*: an authz_status; *waits*: it is async; *result*: a constant one."""
 
     fn: CheckFn
     reads: Reads = Reads.HEAD
@@ -153,9 +157,7 @@ def state_of(cmd: Command) -> CommandContext:
 
 
 def without_behaviour(cmd: Command, module: str | None) -> bool:
-    """Record that the directive needs *module*, which is loaded but not implemented, so that the start stops;
-    return False if it is not loaded.
-    """
+    """Record that the directive needs *module*, which stops the start; False if not loaded."""
     if module is None or not cmd.loaded(module):
         return False
     if not cmd.in_htaccess:

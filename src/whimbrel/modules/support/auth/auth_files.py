@@ -11,9 +11,12 @@ from collections.abc import Callable, Iterator
 from stat import S_ISREG
 
 from whimbrel.base.dialect import Dialect
+from whimbrel.base.errors import ConfigError
 from whimbrel.base.file_reading import read_regular
 from whimbrel.base.latin1 import to_bytes, to_text
-from whimbrel.base.static_typing import TYPE_CHECKING, Final, Generic, TypeVar
+from whimbrel.base.static_typing import TYPE_CHECKING, Any, Final, Generic, TypeVar
+from whimbrel.directives.command import Command
+from whimbrel.directives.spec import Setter
 from whimbrel.directives.tokens import getword
 from whimbrel.engine.deps.files import StatSignature, is_settled_file, stat_signature
 from whimbrel.engine.log.error_log_line import LogLine
@@ -121,18 +124,13 @@ def _pieces(line: str, longest: int, continued: bool) -> Iterator[str | None]:
 
 
 def getword_at(line: str, stop: str) -> tuple[str, str]:
-    """Split at *stop* as httpd's ap_getword does: return the text before and after it; adjacent stops count
-    as one.
-    """
+    """Split at *stop* as ap_getword: return the text before and after; adjacent stops are one."""
     word, _, rest = line.partition(stop)
     return word, rest.lstrip(stop)
 
 
 class Verifier:
-    """Verifier of passwords against stored ones.
-
-    Cache: key is a keyed digest of a verified password; an entry is valid for the lifetime of this object.
-    """
+    """Verifier of passwords. Cache: keyed digests of verified ones, for the object's lifetime."""
 
     def __init__(self) -> None:
         self._key = os.urandom(32)
@@ -176,6 +174,17 @@ class Passwords:
     async def right(self, r: Request, user: str, password: str) -> bool:
         """Return True if *password* is that of *user*, who must have an entry."""
         return await self._verifier.verify(r, user, password, self.stored[user])
+
+
+def set_standard_file(read: Callable[[str, Dialect], AuthFile[Any]]) -> Setter:
+    """Return the setter of AuthUserFile or AuthGroupFile: a path, and perhaps ``standard``."""
+
+    def apply(cmd: Command, record: Any, words: list[str]) -> None:
+        if len(words) > 1 and words[1] != "standard":
+            raise ConfigError(f"Invalid auth file type: {words[1]}")
+        record.file = read(cmd.server_path(words[0]), cmd.dialect)
+
+    return apply
 
 
 def password_file(path: str, dialect: Dialect) -> AuthFile[Passwords]:

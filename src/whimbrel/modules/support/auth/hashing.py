@@ -1,7 +1,4 @@
-"""Password hashes for password files.
-
-Manual: programs/htpasswd.html, misc/password_encryptions.html.
-"""
+"""Password hashes for password files. Manual: programs/htpasswd.html, misc/password_encryptions.html."""
 
 from __future__ import annotations
 

@@ -68,9 +68,7 @@ def _with_library(crypt_r: Any) -> Callable[[str, str], bool]:
 
 
 def verifier(crypt_r: object) -> Callable[[str, str], bool]:
-    """Return a function that compares a password with a hash of crypt(3); *crypt_r* is None if there is no
-    library.
-    """
+    """Return a function that compares a password with a hash of crypt(3); *crypt_r* None: no library."""
     return _without_library() if crypt_r is None else _with_library(crypt_r)
 
 

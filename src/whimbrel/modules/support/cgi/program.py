@@ -139,9 +139,7 @@ class Program:
         return data
 
     async def read(self, timeout: float) -> bytes:
-        """Return the next bytes of output, b"" at the end; raises ProgramTimeout after *timeout* seconds
-        without any.
-        """
+        """Return the next output, b"" at the end; ProgramTimeout after *timeout* seconds without."""
         while (data := self.read_now()) is None:
             self._unshared = 0
             await self._until_ready(self._out, timeout)
@@ -152,9 +150,7 @@ class Program:
         return data
 
     async def exit_status(self, timeout: float) -> int | None:
-        """Return the exit status, minus the signal that ended the program; None if it runs on for *timeout*
-        seconds.
-        """
+        """Return the exit status, minus the signal; None if it runs on for *timeout* seconds."""
         if self._process.poll() is None:
             ended: asyncio.Future[None] = self._loop.create_future()
             if forget := self._on_exit(lambda: _set(ended)):
@@ -235,9 +231,7 @@ class Program:
             killer.cancel()
 
     def _on_exit(self, ended: Callable[[], None]) -> Callable[[], None] | None:
-        """Call *ended* when the process ends, until the returned function is called; None if it has ended and
-        was reaped.
-        """
+        """Call *ended* at the process's end, until the result is called; None if it was reaped."""
         try:
             watch = os.pidfd_open(self._process.pid)
         except ProcessLookupError:

@@ -15,6 +15,7 @@ from time import monotonic
 from typing import TYPE_CHECKING, Any, Final
 
 from whimbrel.backends.script_lines import MAX_LINE, next_line
+from whimbrel.base.errors import apr_error
 from whimbrel.base.latin1 import to_bytes, to_text
 from whimbrel.base.lazy_dataclasses import dataclass
 from whimbrel.base.programs import may_start_programs, report
@@ -23,20 +24,19 @@ from whimbrel.engine.body import Aborted, PipedBytes, Source
 from whimbrel.engine.input.body import level_of
 from whimbrel.engine.log.error_log_line import LogLine
 from whimbrel.engine.output.filter import FilterType
+from whimbrel.engine.request import Request
 from whimbrel.http.http1.chunked import BodyError
 from whimbrel.http.semantics.headers import Headers
 from whimbrel.http.syntax.url import unescape_loose
 from whimbrel.modules.support.cgi.environment import add_cgi_vars, add_common_vars, environment
 from whimbrel.modules.support.cgi.program import Program, ProgramTimeout
 from whimbrel.modules.support.cgi.script_head import NphHead, ScriptHead
-from whimbrel.modules.support.cgi.script_log import ScriptLog
 from whimbrel.modules.support.stand_in_answer import stand_in_answer
-from whimbrel.registry.phases import DECLINED, OK, HookStatus
+from whimbrel.registry.module import Scope
+from whimbrel.registry.phases import DECLINED, OK, HookFn, HookStatus
 
 if TYPE_CHECKING:
-    from whimbrel.engine.request import Request
-    from whimbrel.registry.module import Scope
-    from whimbrel.registry.phases import HookFn
+    from whimbrel.modules.support.cgi.script_log import ScriptLog
 
 HANDLERS: Final = ("cgi-script", "application/x-httpd-cgi")
 MAX_ARGUMENTS: Final = 4095
@@ -97,8 +97,7 @@ class Script(Source):
             )
             r.connection.open_sources.add(self)
         except OSError as problem:
-            cause = f"({problem.errno}){os.strerror(problem.errno or 0)}"
-            self._not_executed(f"exec of '{r.filename}' failed", cause)
+            self._not_executed(f"exec of '{r.filename}' failed", apr_error(problem))
             self.ended = True
 
     def _complaint(self, line: bytes) -> None:
@@ -157,10 +156,7 @@ class Script(Source):
         return False
 
     async def take_body(self) -> None:
-        """Run `feed` while the beginning of the output is read.
-
-        Returns with the end of the body, or when more than `HELD_BACK` bytes of output are buffered.
-        """
+        """Run `feed` while the head is read: to the body's end, or `HELD_BACK` bytes of output."""
         body = self.r.body_in
         if body.ended and (not body.buffered or (body.buffered <= PIPE_BUF and not body.is_filtered)):
             await self.feed()  # a pipe takes as much as this without a reader
@@ -192,9 +188,7 @@ class Script(Source):
         return not self.ended
 
     async def line(self) -> str | None:
-        """Return the next line of output without its line end; None where the end of output, or `MAX_LINE`
-        bytes, come before a line end.
-        """
+        """Return the next line without its end, None where output or `MAX_LINE` bytes end first."""
         while (line := next_line(self.held)) is None and len(self.held) < MAX_LINE:
             if not await self._more():
                 break
@@ -235,9 +229,7 @@ class Script(Source):
         return bytes(self.held) if self.ended or self.program is None else None
 
     async def discard(self, count: int = 0) -> bytes:
-        """Read the rest of the output for at most `timeout` seconds, so that the program can finish; return
-        its first *count* bytes.
-        """
+        """Read the rest for at most `timeout` seconds, so the program can finish; return *count* bytes."""
         end = monotonic() + self.timeout
         first = bytes(self.held[:count])
         self.held.clear()
@@ -248,9 +240,7 @@ class Script(Source):
         return first
 
     async def drain_stderr(self) -> None:
-        """Wait until standard error is closed, for modules that read it after the output has ended (not
-        mod_cgid).
-        """
+        """Wait for the end of standard error, which modules read after the output (not mod_cgid)."""
         if self.program is not None and self.ended and self.variant.waits_for_errors:
             await self.program.complaints(self.timeout)
 
@@ -300,9 +290,7 @@ class Script(Source):
 
 
 def arguments(query: str | None) -> list[bytes]:
-    """Return the command-line arguments of a query without ``=``, escaped as for a shell (RFC 3875, section
-    4.4).
-    """
+    """Return the arguments of a query without ``=``, escaped for a shell (RFC 3875, 4.4)."""
     if not query or "=" in query:
         return []
     words = query.split("+")[:MAX_ARGUMENTS]
@@ -431,9 +419,7 @@ async def _failed(script: Script, reader: ScriptHead, status: int) -> HookStatus
 
 
 async def redirect_to(r: Request, location: str) -> HookStatus:
-    """Handle Location without a status: a local path is an internal redirect, any other URL a redirect for
-    the client.
-    """
+    """Handle Location without a status: a local path internally, other URLs by a redirect."""
     if not location.startswith("/"):
         if not r.plan.dialect.wire_22:
             r.status_line = None

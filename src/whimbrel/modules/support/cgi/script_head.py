@@ -224,7 +224,6 @@ class NphHead(ScriptHead):
     """
 
     def line(self, text: str) -> HookStatus | None:
-        """See ScriptHead.line."""
         if self._first:
             self._first = False
             match = _STATUS_LINE(text)

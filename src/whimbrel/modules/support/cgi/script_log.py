@@ -1,7 +1,4 @@
-"""ScriptLog: errors of programs, in the format of mod_cgi and mod_cgid.
-
-Manual: mod/mod_cgi.html#scriptlog.
-"""
+"""What mod_cgi and mod_cgid share: settings, the handler, and ScriptLog (mod/mod_cgi.html#scriptlog)."""
 
 from __future__ import annotations
 
@@ -9,12 +6,16 @@ import os
 import time
 from typing import TYPE_CHECKING, Final
 
+from whimbrel.base.errors import ConfigError
 from whimbrel.base.latin1 import to_bytes
 from whimbrel.base.lazy_dataclasses import dataclass
+from whimbrel.base.numbers import BLANKS, atoi
 from whimbrel.base.programs import require_programs
+from whimbrel.base.static_typing import Any
 from whimbrel.directives.command import Command
 from whimbrel.directives.spec import Setter
-from whimbrel.modules.support.setters import set_number
+from whimbrel.modules.support.setters import set_number, set_path, timeout
+from whimbrel.registry.module import CompiledHook, Reads, Scope
 from whimbrel.registry.settings import setting
 
 if TYPE_CHECKING:
@@ -24,25 +25,48 @@ if TYPE_CHECKING:
 
 @dataclass(slots=True)
 class ScriptLogServerConfig:
-    """Per-server settings: the file ("" for none), its maximum size in bytes, the logged bytes of a request
-    body.
-    """
+    """Per-server settings: the file ("" for none), its maximum size, bytes of a body in the log."""
 
     path: str = setting("")
     length: int = setting(10385760)
     buffer: int = setting(1024)
 
 
-def set_log(cmd: Command, conf: ScriptLogServerConfig, words: list[str]) -> None:
-    """Set the file, resolved against the server root."""
-    conf.path = cmd.server_path(words[0])
-
-
 SERVER_SETTERS: Final[dict[str, Setter]] = {
-    "ScriptLog": set_log,
+    "ScriptLog": set_path("path"),
     "ScriptLogLength": set_number("length"),
     "ScriptLogBuffer": set_number("buffer"),
 }
+
+
+@dataclass(slots=True)
+class ScriptDirConfig:
+    """CGIScriptTimeout or CGIDScriptTimeout in seconds; 0: TimeOut."""
+
+    timeout: float = setting(0.0)
+
+
+def set_script_timeout(cmd: Command, conf: ScriptDirConfig, words: list[str]) -> None:
+    """Set a time with or without unit; 2.2 accepts negative ones too."""
+    time = timeout(words[0])
+    if (
+        time is None
+        and cmd.dialect.lenient_values
+        and timeout(words[0].lstrip(BLANKS).removeprefix("-")) is not None
+    ):
+        time = max(0, atoi(words[0]))
+    if time is None:
+        raise ConfigError(f"{cmd.name} has wrong format")
+    conf.timeout = time / 1_000_000
+
+
+def script_handler(scope: Scope, log_conf: ScriptLogServerConfig, *variant: Any) -> CompiledHook:
+    """Return the handler cgi-script of a module; *variant*: the fields of its `CgiVariant`."""
+    from whimbrel.modules.support.cgi import script  # its import takes 50 ms, which -t must not pay
+
+    seconds = script.timeout_of(scope, scope.dir_config(ScriptDirConfig).timeout)
+    run = script.make_runner(script.CgiVariant(*variant), ScriptLog(log_conf), seconds)
+    return CompiledHook(run, Reads.HEAD | Reads.FILES, is_async=True, handlers=frozenset(script.HANDLERS))
 
 
 class ScriptLog:
@@ -58,9 +82,7 @@ class ScriptLog:
         self._write(r, status, f"%error\n{text}\n")
 
     def failure(self, r: Request, status: int, body: str, bad: str, rest: str) -> None:
-        """Log a program whose head could not be read: request head and body, parsed fields, the bad line and
-        the rest.
-        """
+        """Log a program without a head: request, body, parsed fields, the bad line and the rest."""
         text = "%request\n" + _fields(r.headers_in)
         if r.method in ("POST", "PUT") and body:
             text += f"\n{body}\n"

@@ -41,9 +41,7 @@ def wrapper_of(dialect: Dialect) -> str:
 
 
 def disabled_reason(path: str) -> str:
-    """Return the reason why suEXEC cannot work, "" if it can: *path* is a setuid program of root that this
-    process may execute.
-    """
+    """Return why suEXEC cannot work, "" if it can: *path* is an executable setuid program of root."""
     try:
         info = os.stat(path)
     except OSError:

@@ -22,9 +22,7 @@ _EMPTY: Final = -1
 
 
 def pairs(data: bytes) -> Iterator[tuple[bytes, bytes]]:
-    """Yield keys and values of a file's bytes; raises Damaged for offsets outside the file and inconsistent
-    sizes.
-    """
+    """Yield keys and values of a file; raises Damaged for wrong offsets and sizes."""
     return bounded(_pairs(data), len(data))
 
 

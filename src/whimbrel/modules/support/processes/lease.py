@@ -3,18 +3,15 @@
 from __future__ import annotations
 
 import asyncio
-from typing import TYPE_CHECKING, Any, Final
+from typing import Any, Final
 
 from whimbrel.backends.connection import BackendConnection, ConnectionOwner
 from whimbrel.backends.pool import ConnectionPool, PoolLimits
-from whimbrel.engine.request import worker_object
+from whimbrel.engine.request import RequestEngine, worker_object
+from whimbrel.engine.runtime import Runtime
 from whimbrel.modules.support.processes.manager import ProcessManager
 from whimbrel.modules.support.processes.program import DeathReason, ProgramClass
 from whimbrel.modules.support.processes.table import ProcessRecord
-
-if TYPE_CHECKING:
-    from whimbrel.engine.request import RequestEngine
-    from whimbrel.engine.runtime import Runtime
 
 _POOL: Final = "processes.connections"
 APPLY_TIMEOUT: Final = 64.0  # seconds in which a process must become free (mod_fcgid: 64 attempts)
@@ -43,10 +40,7 @@ class ProcessLease(ConnectionOwner):
         self._serial = 0
 
     async def connect(self, runtime: Runtime, timeout: float) -> BackendConnection:
-        """Claim a process and return a connection to it; *timeout* limits the time to connect.
-
-        Raises TimeoutError if none becomes free.
-        """
+        """Claim a process, return a connection within *timeout*. TimeoutError if none gets free."""
         loop = asyncio.get_running_loop()
         table = self.manager.table
         key = self.program.key
@@ -87,7 +81,6 @@ class ProcessLease(ConnectionOwner):
         connection.close()
 
     def lost(self, connection: BackendConnection) -> None:
-        """See ConnectionOwner."""
         self._give_back(DeathReason.COMM_ERROR if connection.failure is not None else None)
 
     def _give_back(self, error: DeathReason | None) -> None:

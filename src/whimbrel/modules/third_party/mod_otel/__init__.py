@@ -17,7 +17,7 @@ from whimbrel.config.model import LogSink, confs
 from whimbrel.directives.command import Command
 from whimbrel.directives.spec import Setter
 from whimbrel.modules.core.log import log_sink
-from whimbrel.modules.support.setters import own
+from whimbrel.modules.support.setters import of_main, own, set_choice, set_flag
 from whimbrel.modules.third_party.mod_otel.endpoint import traces_url
 from whimbrel.registry.module import CompiledHook, Hook, HookMaker, Module, Order, Provider, Scope, lazy_maker
 from whimbrel.registry.phases import FIXUPS, LOG_TRANSACTION, POST_READ_REQUEST
@@ -61,14 +61,6 @@ def _main(cmd: Command) -> OtelServerConfig:
     return cmd.main_server(OtelServerConfig)
 
 
-def set_exporter(cmd: Command, _conf: OtelServerConfig, words: list[str]) -> None:
-    """Choose where spans go."""
-    word = words[0].lower()
-    if word not in EXPORTERS:
-        raise ConfigError("Unknown exporter type - can be file or otlp")
-    _main(cmd).exporter = word
-
-
 def set_path(cmd: Command, _conf: OtelServerConfig, words: list[str]) -> None:
     """Set the file, or program, of the exporter file; the master opens it, as it does for logs."""
     target = words[0] if words[0].startswith("|") else cmd.server_path(words[0])
@@ -96,19 +88,6 @@ def set_batch(cmd: Command, _conf: OtelServerConfig, words: list[str]) -> None:
             "and the delay is positive"
         )
     _main(cmd).batch = (queue, delay, size)
-
-
-def set_propagator(cmd: Command, _conf: OtelServerConfig, words: list[str]) -> None:
-    """Choose the fields that carry the context."""
-    word = words[0].lower()
-    if word not in PROPAGATORS:
-        raise ConfigError("Unknown propagator type - can be trace-context or b3 or b3-multiheader")
-    _main(cmd).propagator = word
-
-
-def set_ignore_inbound(cmd: Command, _conf: OtelServerConfig, words: list[str]) -> None:
-    """Choose whether the context of a client is taken over."""
-    _main(cmd).ignores_inbound = words[0].lower() == "on"
 
 
 def _add_to(field: str) -> Setter:
@@ -157,12 +136,21 @@ MODULE: Final = Module(
     source="mod_otel.cpp",
     server_config=OtelServerConfig,
     server_setters={
-        "OpenTelemetryExporter": set_exporter,
+        "OpenTelemetryExporter": of_main(
+            OtelServerConfig, set_choice("exporter", EXPORTERS, "Unknown exporter type - can be file or otlp")
+        ),
         "OpenTelemetryPath": set_path,
         "OpenTelemetryEndpoint": set_endpoint,
         "OpenTelemetryBatch": set_batch,
-        "OpenTelemetryPropagators": set_propagator,
-        "OpenTelemetryIgnoreInbound": set_ignore_inbound,
+        "OpenTelemetryPropagators": of_main(
+            OtelServerConfig,
+            set_choice(
+                "propagator",
+                PROPAGATORS,
+                "Unknown propagator type - can be trace-context or b3 or b3-multiheader",
+            ),
+        ),
+        "OpenTelemetryIgnoreInbound": of_main(OtelServerConfig, set_flag("ignores_inbound")),
         "OpenTelemetrySetAttribute": _add_to("attributes"),
         "OpenTelemetrySetResource": _add_to("resources"),
     },

@@ -6,7 +6,7 @@ import asyncio
 import io
 import sys
 import time
-from typing import IO, TYPE_CHECKING, Final, cast
+from typing import IO, Final, cast
 
 from opentelemetry.context import Context
 from opentelemetry.propagators.textmap import Getter, Setter, TextMapPropagator
@@ -18,18 +18,15 @@ from opentelemetry.trace.propagation.tracecontext import TraceContextTextMapProp
 
 from whimbrel.base.latin1 import to_bytes
 from whimbrel.base.product import VERSION
+from whimbrel.config.model import LogSink
 from whimbrel.engine.identity import server_name, server_port
-from whimbrel.engine.request import worker_object
+from whimbrel.engine.request import Request, worker_object
+from whimbrel.engine.runtime import Runtime
+from whimbrel.http.semantics.headers import Headers
 from whimbrel.modules.third_party.mod_otel import OtelServerConfig
 from whimbrel.modules.third_party.mod_otel.b3 import B3Propagator
 from whimbrel.registry.module import CompiledHook, Reads, Scope
 from whimbrel.registry.phases import DECLINED, HookStatus
-
-if TYPE_CHECKING:
-    from whimbrel.config.model import LogSink
-    from whimbrel.engine.request import Request
-    from whimbrel.engine.runtime import Runtime
-    from whimbrel.http.semantics.headers import Headers
 
 _KEY: Final = "otel"
 _OUTBOUND: Final = "otel outbound"

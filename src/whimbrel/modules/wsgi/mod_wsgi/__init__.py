@@ -14,7 +14,7 @@ from typing import Any, Final
 from whimbrel.config.configuration import Configuration
 from whimbrel.directives.spec import Setter, Versions
 from whimbrel.modules.support.auth.auth_api import AuthnProvider, AuthzCheck, AuthzProvider, BoundAuthn
-from whimbrel.modules.support.setters import ignored, set_path, set_text
+from whimbrel.modules.support.setters import add_text, ignored, set_choice, set_path, set_text
 from whimbrel.modules.wsgi.mod_wsgi import settings as s
 from whimbrel.modules.wsgi.mod_wsgi.settings import WsgiDirConfig, WsgiServerConfig
 from whimbrel.registry.module import PROGRAMS, Hook, Module, Order, Provider, Scope, lazy_maker
@@ -25,17 +25,17 @@ _PACKAGE: Final = "whimbrel.modules.wsgi.mod_wsgi"
 # they tune CPython within httpd; applications here have an interpreter of their own
 _WITHOUT_EFFECT: Final[dict[str, Setter]] = {
     "WSGIAcceptMutex": s.check_mutex,
-    "WSGISocketRotation": s.checked_switch,
-    "WSGILazyInitialization": s.checked_switch,
-    "WSGIVerboseDebugging": s.checked_switch,
-    "WSGIDestroyInterpreter": s.checked_switch,
-    "WSGIRestrictStdin": s.checked_switch,
-    "WSGIRestrictStdout": s.checked_switch,
-    "WSGICaseSensitivity": s.checked_switch,
-    "WSGIServerMetrics": s.checked_switch,
+    "WSGISocketRotation": s.switch(""),
+    "WSGILazyInitialization": s.switch(""),
+    "WSGIVerboseDebugging": s.switch(""),
+    "WSGIDestroyInterpreter": s.switch(""),
+    "WSGIRestrictStdin": s.switch(""),
+    "WSGIRestrictStdout": s.switch(""),
+    "WSGICaseSensitivity": s.switch(""),
+    "WSGIServerMetrics": s.switch(""),
     "WSGINewRelicConfigFile": ignored,
     "WSGINewRelicEnvironment": ignored,
-    "WSGIPassApacheRequest": s.checked_switch,
+    "WSGIPassApacheRequest": s.switch(""),
 }
 
 _FORMER: Final = (
@@ -84,7 +84,9 @@ MODULE: Final = Module(
         "WSGIScriptReloading": s.switch("script_reloading"),
         "WSGIErrorOverride": s.switch("error_override"),
         "WSGIChunkedRequest": s.switch("chunked_request"),
-        "WSGIMapHEADToGET": s.set_map_head,
+        "WSGIMapHEADToGET": set_choice(
+            "map_head", ("off", "on", "auto"), "WSGIMapHEADToGET must be one of: Off | On | Auto"
+        ),
         "WSGIIgnoreActivity": s.switch("ignore_activity"),
         "WSGITrustedProxyHeaders": s.add_proxy_headers,
         "WSGITrustedProxies": s.add_proxies,
@@ -100,8 +102,8 @@ MODULE: Final = Module(
         "WSGIScriptAlias": s.add_alias,
         "WSGIScriptAliasMatch": s.add_alias,
         "WSGISocketPrefix": set_path("socket_prefix"),
-        "WSGIDontWriteBytecode": s.set_bytecode,
-        "WSGIPythonWarnings": s.add_warning,
+        "WSGIDontWriteBytecode": set_choice("writes_bytecode", {"on": False, "off": True}, s.SWITCH),
+        "WSGIPythonWarnings": add_text("python_warnings"),
         "WSGIPythonOptimize": set_text("python_optimize"),
         "WSGIPythonHome": set_text("python_home"),
         "WSGIPythonPath": set_text("python_path"),

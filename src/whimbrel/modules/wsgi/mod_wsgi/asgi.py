@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 from whimbrel.base.numbers import atoi, lower
 from whimbrel.base.programs import may_start_programs, report
 from whimbrel.engine import identity
+from whimbrel.engine.request import Request
+from whimbrel.http.semantics.headers import Headers
 from whimbrel.modules.mappers.mod_alias import alias_length
 from whimbrel.modules.support.processes.manager import ProcessManager
 from whimbrel.modules.support.reverse_dns import client_address
@@ -15,10 +17,6 @@ from whimbrel.modules.wsgi.mod_wsgi.settings import WsgiServerConfig
 from whimbrel.modules.wsgi.mod_wsgi.translate import ASGI_HANDLER, ASGI_MOUNT
 from whimbrel.registry.module import CompiledHook, Reads, Scope
 from whimbrel.registry.phases import DECLINED, OK, HookStatus
-
-if TYPE_CHECKING:
-    from whimbrel.engine.request import Request
-    from whimbrel.http.semantics.headers import Headers
 
 MODULE: Final = "wsgi"
 SCHEME_FIELD: Final = "X-Forwarded-Proto"

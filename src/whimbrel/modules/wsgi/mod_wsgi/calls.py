@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import json
-from typing import TYPE_CHECKING, Any, cast
+from typing import Any, cast
 
 from whimbrel.backends.connection import FOREVER, BackendBody
 from whimbrel.backends.fastcgi import FastcgiRole
+from whimbrel.engine.request import Request
 from whimbrel.http.client.answer import BackendError
 from whimbrel.modules.support.processes.manager import ProcessManager
 from whimbrel.modules.wsgi.mod_wsgi.connect import connect
@@ -15,9 +16,6 @@ from whimbrel.modules.wsgi.mod_wsgi.groups import resolved, script_group
 from whimbrel.modules.wsgi.mod_wsgi.processes import EMBEDDED
 from whimbrel.modules.wsgi.mod_wsgi.records import MODULE, variable_text
 from whimbrel.modules.wsgi.mod_wsgi.settings import WsgiScript
-
-if TYPE_CHECKING:
-    from whimbrel.engine.request import Request
 
 MAX_ANSWER = 1 << 20  # bytes of the results of a call
 

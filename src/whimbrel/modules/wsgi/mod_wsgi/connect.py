@@ -3,18 +3,15 @@
 from __future__ import annotations
 
 import asyncio
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 from whimbrel.backends.connection import BackendConnection
 from whimbrel.engine.coroutines import Completion
-from whimbrel.engine.request import worker_object
+from whimbrel.engine.request import Request, RequestEngine, worker_object
 from whimbrel.modules.support.processes.manager import ProcessManager
 from whimbrel.modules.wsgi.mod_wsgi.connections import ProcessConnections
 from whimbrel.modules.wsgi.mod_wsgi.options import DaemonProcess
 from whimbrel.modules.wsgi.mod_wsgi.processes import WsgiPlace, WsgiPool
-
-if TYPE_CHECKING:
-    from whimbrel.engine.request import Request, RequestEngine
 
 MODULE: Final = "wsgi"
 POLL: Final = 0.01  # seconds between two attempts to connect
@@ -65,11 +62,9 @@ class _PendingConnection(Completion["BackendConnection | None"]):
     """The wait of a request for a connection; a `QueuedRequest`."""
 
     def is_waiting(self) -> bool:
-        """See QueuedRequest."""
         return not self.done()
 
     def start(self, connection: BackendConnection | None) -> None:
-        """See QueuedRequest."""
         self.set(connection)
 
 
@@ -99,10 +94,7 @@ async def connect(
     *,
     is_new: bool = False,
 ) -> BackendConnection | None:
-    """Return a connection to a process of the groups; None, which is logged, if none takes it in time.
-
-    *is_new*: it serves no other request before.
-    """
+    """Return a connection to a process, or None (logged) in time; *is_new*: not used before."""
     place = place_of(manager, daemon.name, application_group)
     path = place.path
     connections = pool_to(r.engine, path, place.capacity)

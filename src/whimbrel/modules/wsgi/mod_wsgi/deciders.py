@@ -2,30 +2,17 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 from whimbrel.base.numbers import lower
 from whimbrel.directives.tokens import words as split_words
-from whimbrel.modules.support.auth.auth_api import (
-    AUTH_DENIED,
-    AUTH_GENERAL_ERROR,
-    AUTH_GRANTED,
-    AUTH_USER_FOUND,
-    AUTH_USER_NOT_FOUND,
-    DENIED,
-    DENIED_NO_USER,
-    GRANTED,
-    AuthzCheck,
-    BoundAuthn,
-)
+from whimbrel.engine.request import Request
+from whimbrel.modules.support.auth.auth_api import Authn, Authz, AuthzCheck, BoundAuthn
 from whimbrel.modules.support.cgi.environment import add_cgi_vars, add_common_vars
 from whimbrel.modules.wsgi.mod_wsgi.calls import call, log_type_error
 from whimbrel.modules.wsgi.mod_wsgi.settings import WsgiDirConfig, WsgiScript
 from whimbrel.registry.module import CompiledHook, Reads, Scope
 from whimbrel.registry.phases import DECLINED, OK, HookStatus
-
-if TYPE_CHECKING:
-    from whimbrel.engine.request import Request
 
 MODULE: Final = "wsgi"
 READS: Final = Reads.HEAD | Reads.UNCACHEABLE
@@ -107,32 +94,32 @@ def make_authn(scope: Scope) -> BoundAuthn:
     async def password(r: Request, user: str, given: str) -> int:
         result = await found_by(r, "check_password", "Basic", (user, given))
         if result is None:
-            return AUTH_GENERAL_ERROR
+            return Authn.GENERAL_ERROR
         kind, value = result
         if kind == "NoneType":
-            return AUTH_USER_NOT_FOUND
+            return Authn.USER_NOT_FOUND
         if kind == "bool":
-            return AUTH_GRANTED if value else AUTH_DENIED
+            return Authn.GRANTED if value else Authn.DENIED
         if kind == "str":
             r.user = str(value)
-            return AUTH_GRANTED
+            return Authn.GRANTED
         if script is not None:
             words = "Basic auth provider must return True, False None or user name as string"
             log_type_error(r, script, words)
-        return AUTH_GENERAL_ERROR
+        return Authn.GENERAL_ERROR
 
     async def realm_hash(r: Request, user: str, realm: str) -> tuple[int, str]:
         result = await found_by(r, "get_realm_hash", "Digest", (user, realm))
         if result is None:
-            return AUTH_GENERAL_ERROR, ""
+            return Authn.GENERAL_ERROR, ""
         kind, value = result
         if kind == "NoneType":
-            return AUTH_USER_NOT_FOUND, ""
+            return Authn.USER_NOT_FOUND, ""
         if kind == "str":
-            return AUTH_USER_FOUND, str(value)
+            return Authn.USER_FOUND, str(value)
         if script is not None:
             log_type_error(r, script, "Digest auth provider must return None or string object")
-        return AUTH_GENERAL_ERROR, ""
+        return Authn.GENERAL_ERROR, ""
 
     return BoundAuthn(password, realm_hash, READS)
 
@@ -166,20 +153,20 @@ def make_authz(scope: Scope, text: str, _parsed: object = None) -> AuthzCheck:
 
     async def check(r: Request) -> int:
         if r.user is None:
-            return DENIED_NO_USER
+            return Authz.DENIED_NO_USER
         if script is None:
             log(r, "error", "Location of WSGI group authorization script not provided.")
-            return DENIED
+            return Authz.DENIED
         groups = await groups_of(r, script)
         if groups is None:
-            return DENIED
+            return Authz.DENIED
         failure = f"Authorization of user '{r.user}' to access '{r.uri}' failed. User is not a member of"
         if not groups:
             log(r, "error", f"{failure} any groups.")
-            return DENIED
+            return Authz.DENIED
         if not wanted.isdisjoint(map(lower, groups)):
-            return GRANTED
+            return Authz.GRANTED
         log(r, "error", f"{failure} designated groups.")
-        return DENIED
+        return Authz.DENIED
 
     return AuthzCheck(check, READS, waits=True)

@@ -2,16 +2,14 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
+from whimbrel.engine.request import Request
 from whimbrel.modules.wsgi.mod_wsgi.calls import call, log_type_error
 from whimbrel.modules.wsgi.mod_wsgi.groups import callable_name, group_name, resolved
 from whimbrel.modules.wsgi.mod_wsgi.settings import WsgiScript
+from whimbrel.modules.wsgi.mod_wsgi.target import WsgiTarget
 from whimbrel.registry.phases import OK, HookStatus
-
-if TYPE_CHECKING:
-    from whimbrel.engine.request import Request
-    from whimbrel.modules.wsgi.mod_wsgi.target import WsgiTarget
 
 _WRONG: Final = {
     "process_group": "Process group must be a byte string",

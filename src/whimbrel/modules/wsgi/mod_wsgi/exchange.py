@@ -16,7 +16,7 @@ from whimbrel.http.client.answer import BackendError
 from whimbrel.http.semantics.status import status_line
 from whimbrel.modules.core.filters_by_type import set_content_type
 from whimbrel.modules.support.cgi.script_head import MAX_HEAD, ScriptHead, named_values, replace_values
-from whimbrel.modules.support.fastcgi_request import FastcgiBody, FastcgiRequest
+from whimbrel.modules.support.fastcgi_request import FastcgiRequest, PausedBody
 from whimbrel.modules.wsgi.mod_wsgi.records import (
     CUT,
     LEVELS,
@@ -47,7 +47,6 @@ class WsgiHead(ScriptHead):
         self.r.log("error", f"{text}: {self.r.filename}", module=MODULE)
 
     def malformed(self, shown: str) -> HookStatus:
-        """See ScriptHead."""
         self.script_error(
             f"Malformed header '{shown}' found when reading script headers from daemon process "
             f"'{self._group}'"
@@ -56,14 +55,12 @@ class WsgiHead(ScriptHead):
         return 500
 
     def ended(self, unfinished: str = "") -> HookStatus:
-        """See ScriptHead."""
         words = "Truncated or oversized response headers received from daemon process"
         self.script_error(f"{words} '{self._group}'")
         self.r.status_line = None
         return 500
 
     def timed_out(self) -> HookStatus:
-        """See ScriptHead."""
         words = "Timeout when reading response headers from daemon process"
         self.script_error(f"{words} '{self._group}'")
         self.r.status_line = None
@@ -127,36 +124,20 @@ class EmbeddedHead(WsgiHead):
         return OK
 
 
-class WsgiBody(FastcgiBody):
-    """The body of an answer; as in mod_wsgi, its end is not known when the response head is made."""
+class WsgiBody(PausedBody):
+    """The body of an answer."""
 
-    __slots__ = ("_has_paused",)
+    __slots__ = ()
 
-    def __init__(self, exchange: FastcgiRequest) -> None:
-        super().__init__(exchange)
-        self._has_paused = False
-
-    def read_now(self) -> bytes | None:
-        """See BackendBody."""
-        data = super().read_now()
-        if data is None and cast("WsgiReader", self._reader).outcome == CUT:
+    def check_end(self) -> None:
+        if cast("WsgiReader", self._reader).outcome == CUT:
             raise Aborted("the application failed")
-        if data is None and not self._has_paused:
-            self._has_paused = True
-            return b""
-        return data
 
     def failed(self, problem: BackendError) -> None:
-        """See BackendBody."""
         r = self._exchange.r
         cause = problem.reasons[-1].cause if problem.reasons else ""
         text = f"mod_wsgi (pid={r.engine.runtime.pid}): Failed to proxy response from daemon."
         r.log("error", text, module=MODULE, cause=cause)
-
-    async def read(self) -> bytes | None:
-        """See BackendBody."""
-        self._has_paused = True
-        return await super().read()
 
 
 class WsgiExchange(FastcgiRequest):
@@ -192,7 +173,6 @@ class WsgiExchange(FastcgiRequest):
         self.reader = WsgiRelayReader(min(max_line or MAX_LINE, MAX_HEAD))
 
     def make_reader(self) -> WsgiReader:
-        """See FastcgiRequest."""
         return self.reader
 
     def _send_params(self, variables: Iterable[tuple[str, str]]) -> None:
@@ -240,11 +220,9 @@ class WsgiExchange(FastcgiRequest):
         return super()._read_head()
 
     def head_reader(self) -> WsgiHead:
-        """See FastcgiRequest."""
         return WsgiHead(self.r, self.group) if self.group else EmbeddedHead(self.r, self.group)
 
     def respond(self) -> None:
-        """See FastcgiRequest."""
         reader = cast("WsgiReader", self.connection.reader)
         length = self.r.headers_out.get("Content-Length")
         # a complete body of the announced length needs no source; an empty one has no chunks in embedded mode

@@ -4,14 +4,12 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Mapping
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 from whimbrel.base.numbers import lower
 from whimbrel.engine import identity
+from whimbrel.engine.request import Request
 from whimbrel.modules.support.cgi.environment import path_info_start, system_variable
-
-if TYPE_CHECKING:
-    from whimbrel.engine.request import Request
 
 NameOf = Callable[["Request"], str]
 Name = str | NameOf

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from stat import S_ISDIR
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 from whimbrel.backends.connection import FOREVER, RESET, BackendConnection
 from whimbrel.base.doorkeeper import Doorkeeper
@@ -14,6 +14,7 @@ from whimbrel.config.core_config import OPT_EXECCGI, CoreDirConfig, CoreServerCo
 from whimbrel.engine.input.body import body_limit, too_large
 from whimbrel.engine.log.error_log_format import log_id
 from whimbrel.engine.relay.relay import RELAYABLE
+from whimbrel.engine.request import Request
 from whimbrel.http.client.answer import TIMEOUT, BackendError
 from whimbrel.http.http1.chunked import BodyError
 from whimbrel.http.syntax.head_shape import field_names
@@ -49,9 +50,6 @@ from whimbrel.modules.wsgi.mod_wsgi.translate import (
 from whimbrel.modules.wsgi.mod_wsgi.variables import VariableBuilder
 from whimbrel.registry.module import CompiledHook, Reads, Scope
 from whimbrel.registry.phases import DECLINED, OK, HookStatus
-
-if TYPE_CHECKING:
-    from whimbrel.engine.request import Request
 
 NAMES: Final = (HANDLER, "application/x-httpd-wsgi")
 HANDLER_CALLABLE: Final = "handle_request"

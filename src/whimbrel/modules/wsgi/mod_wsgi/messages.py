@@ -37,7 +37,6 @@ class WsgiMessages(KeeperMessages):
         self.log("info", f"mod_wsgi (pid={pid}): Starting process {name}")
 
     def not_started(self, name: str, problem: Exception) -> None:
-        """See KeeperMessages."""
         if isinstance(problem, FileNotFoundError):
             path = os.fsdecode(problem.filename)
             is_python = path.endswith(INTERPRETERS)
@@ -46,16 +45,13 @@ class WsgiMessages(KeeperMessages):
         self.log("alert", f"mod_wsgi: Couldn't spawn process '{name}'.", cause_of(problem))
 
     def skipped(self, reason: str) -> None:
-        """See KeeperMessages."""
         self.log("error", f"mod_wsgi: {reason}")
 
     def silent(self, name: str, pid: int) -> None:
-        """See KeeperMessages."""
         text = f"Daemon process deadlock timer expired, stopping process '{name}'."
         self.log("info", f"mod_wsgi (pid={pid}): {text}")
 
     def ended(self, name: str, pid: int, reason: DeathReason, status: int) -> None:
-        """See KeeperMessages."""
         start = f"mod_wsgi (pid={pid}): Process '{name}'"
         if reason == DeathReason.SHUTDOWN:
             self.log("info", f"{start} to be deregistered, as server is restarting or being shutdown.")

@@ -4,14 +4,11 @@ from __future__ import annotations
 
 import os
 from stat import S_IWGRP, S_IWOTH
-from typing import TYPE_CHECKING
 
 from whimbrel.base.accounts import group_numbered, user_numbered
 from whimbrel.base.latin1 import to_bytes
+from whimbrel.engine.request import Request
 from whimbrel.modules.wsgi.mod_wsgi.options import DaemonProcess
-
-if TYPE_CHECKING:
-    from whimbrel.engine.request import Request
 
 
 def owner_refusal(r: Request, daemon: DaemonProcess) -> tuple[str, str | None] | None:

@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
 from whimbrel.engine.deps.key_spec import ALWAYS
+from whimbrel.engine.request import Request
 from whimbrel.http.syntax.head_shape import LINE_PIECES, OTHER, TEXT, Fill, SplitHead
 from whimbrel.modules.support.cgi.environment import field_variable
-
-if TYPE_CHECKING:
-    from whimbrel.engine.request import Request
 
 
 class VariablePattern(NamedTuple):

@@ -96,13 +96,11 @@ class ApplicationProcesses(StaticProgram):
         return found
 
     def owner(self) -> tuple[int, int] | None:
-        """See StaticProgram."""
         owner = self.surroundings.owner
         socket_user = user_id(self.daemon.socket_user) if self.daemon.socket_user else None
         return owner if owner is None or socket_user is None else (socket_user, owner[1])
 
     def launch(self, _path: str, _handle: int, reports: int) -> Launch:
-        """See StaticProgram."""
         daemon = self.daemon
         home = daemon.python_home or self.settings.python_home
         command = [

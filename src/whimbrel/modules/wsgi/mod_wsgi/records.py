@@ -91,9 +91,7 @@ MAX_KNOWN_HEAD: Final = 2048  # bytes of the head of an output that is recognize
 
 
 def output_key(data: bytes) -> tuple[bytes, bytes, bool] | None:
-    """Return head, body, and whether the connection stays open, of an answer that is complete and in two
-    records; None for every other.
-    """
+    """Return head, body, and if the connection stays, of an answer in two records; or None."""
     size = len(data) - _AROUND
     if size < 0 or HEADER.unpack_from(data) != (1, STDOUT, 1, size, 0):
         return None
@@ -108,9 +106,7 @@ def output_key(data: bytes) -> tuple[bytes, bytes, bool] | None:
 
 
 def beginning_key(data: bytes) -> bytes | None:
-    """Return the head of an answer that begins with a record of output which has all of the head; None for
-    every other.
-    """
+    """Return the head of an answer whose first record of output has all of it, else None."""
     if len(data) < _START:
         return None
     version, kind, request, size, padding = HEADER.unpack_from(data)

@@ -10,12 +10,16 @@ from __future__ import annotations
 import re
 from functools import partial
 from time import time
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
+from whimbrel.backends.connection import BackendConnection
 from whimbrel.backends.fastcgi import END_STDIN, FastcgiRole
 from whimbrel.engine.env import WatchedEnv
 from whimbrel.engine.log.error_log_format import log_id
-from whimbrel.engine.relay.cache import RelayOffer
+from whimbrel.engine.relay.cache import RelayEntry, RelayOffer
+from whimbrel.engine.relay.relay import RelayClient
+from whimbrel.engine.request import Request
+from whimbrel.http.syntax.head_shape import SplitHead
 from whimbrel.modules.support.backend_relay import (
     MAX_SENT,
     BackendRelayExchange,
@@ -25,6 +29,7 @@ from whimbrel.modules.support.backend_relay import (
 )
 from whimbrel.modules.wsgi.mod_wsgi.connect import pool_to
 from whimbrel.modules.wsgi.mod_wsgi.pattern import VariablePattern, variable_pattern
+from whimbrel.modules.wsgi.mod_wsgi.processes import WsgiPlace
 from whimbrel.modules.wsgi.mod_wsgi.records import (
     END_PARAMS,
     HEADER,
@@ -35,14 +40,6 @@ from whimbrel.modules.wsgi.mod_wsgi.records import (
     output_key,
 )
 from whimbrel.modules.wsgi.mod_wsgi.stream import RelayedBody
-
-if TYPE_CHECKING:
-    from whimbrel.backends.connection import BackendConnection
-    from whimbrel.engine.relay.cache import RelayEntry
-    from whimbrel.engine.relay.relay import RelayClient
-    from whimbrel.engine.request import Request
-    from whimbrel.http.syntax.head_shape import SplitHead
-    from whimbrel.modules.wsgi.mod_wsgi.processes import WsgiPlace
 
 # Fields with which more than the head decides about the response: the clock, files, the status. With ETag,
 # the conditions of the request are relevant fields.
@@ -73,7 +70,6 @@ class WsgiRelayReader(WsgiReader):
         self.streamed = b""
 
     def feed(self, data: bytes) -> None:
-        """See AnswerReader."""
         if self.received is None:
             self.received = data
             self.streamed = beginning_key(data) or b""
@@ -96,7 +92,6 @@ class WsgiRelayExchange(BackendRelayExchange):
     has_started: bool
 
     def is_waiting(self) -> bool:
-        """See QueuedRequest."""
         return self._client is not None
 
     def start(self, connection: BackendConnection | None) -> None:
@@ -110,13 +105,11 @@ class WsgiRelayExchange(BackendRelayExchange):
         connection.write_gathered()  # at once: it goes to a thread of its own
 
     def close(self) -> None:
-        """See RelayExchange."""
         if self.has_started:
             super().close()
         self._client = None
 
     def receive(self, data: bytes) -> bool:
-        """See BackendRelayExchange."""
         found = output_key(data)
         if found is None:
             return self._begins_stream(data)
@@ -174,7 +167,6 @@ class WsgiRelay(LearnedRelay):
     def send(
         self, request: RelayEntry, head: SplitHead, client: RelayClient, now: float
     ) -> WsgiRelayExchange | None:
-        """See Relay.send."""
         connection = self._pool.take()
         if connection is None and not self._pool.is_full():
             return None

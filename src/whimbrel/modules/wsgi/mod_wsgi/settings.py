@@ -13,7 +13,7 @@ from whimbrel.directives.command import Command
 from whimbrel.directives.spec import Setter
 from whimbrel.directives.tokens import getword
 from whimbrel.directives.tokens import words as split_words
-from whimbrel.modules.support.setters import own
+from whimbrel.modules.support.setters import ON_OFF, own, set_choice
 from whimbrel.modules.support.substitution import Substitution, compiled
 from whimbrel.modules.wsgi.mod_wsgi.options import (
     ASGI,
@@ -132,37 +132,12 @@ class WsgiDirConfig:
 
 
 # shared setters -------------------------------------------------------------------------------------
+SWITCH = "{name} must be one of: Off | On"
+
+
 def switch(field: str) -> Setter:
-    """Return the setter of On or Off into a field."""
-
-    def apply(cmd: Command, conf: object, words: list[str]) -> None:
-        setattr(conf, field, _is_on(cmd, words[0]))
-
-    return apply
-
-
-def checked_switch(cmd: Command, _conf: object, words: list[str]) -> None:
-    """Check On or Off of a directive without an effect."""
-    _is_on(cmd, words[0])
-
-
-def _is_on(cmd: Command, word: str) -> bool:
-    if word.lower() not in ("on", "off"):
-        raise ConfigError(f"{cmd.name} must be one of: Off | On")
-    return word.lower() == "on"
-
-
-def set_bytecode(cmd: Command, conf: WsgiServerConfig, words: list[str]) -> None:
-    """WSGIDontWriteBytecode: On forbids files with byte code."""
-    conf.writes_bytecode = not _is_on(cmd, words[0])
-
-
-def set_map_head(_cmd: Command, conf: WsgiDirConfig, words: list[str]) -> None:
-    """WSGIMapHEADToGET: Off, On or Auto."""
-    word = words[0].lower()
-    if word not in ("off", "on", "auto"):
-        raise ConfigError("WSGIMapHEADToGET must be one of: Off | On | Auto")
-    conf.map_head = word
+    """Return the setter of On or Off into a field, "" for none."""
+    return set_choice(field, ON_OFF, SWITCH)
 
 
 def check_mutex(_cmd: Command, _conf: object, words: list[str]) -> None:
@@ -182,11 +157,6 @@ def set_hash_seed(_cmd: Command, conf: WsgiServerConfig, words: list[str]) -> No
     if text != "random" and not is_number:
         raise ConfigError('WSGIPythonHashSeed must be "random" or an integer in range [0; 4294967295]')
     conf.python_hash_seed = text
-
-
-def add_warning(_cmd: Command, conf: WsgiServerConfig, words: list[str]) -> None:
-    """WSGIPythonWarnings: add a filter of warnings."""
-    conf.python_warnings = [*own(conf, "python_warnings", list), words[0]]
 
 
 # groups ---------------------------------------------------------------------------------------------

@@ -39,7 +39,6 @@ class RelayedBody(BackendBody):
         return data
 
     def failed(self, problem: BackendError) -> None:
-        """See BackendBody."""
         cause = problem.reasons[-1].cause if problem.reasons else ""
         pid = self._exchange.reply.request.engine.runtime.pid
         text = f"mod_wsgi (pid={pid}): Failed to proxy response from daemon."

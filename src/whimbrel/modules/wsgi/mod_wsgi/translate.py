@@ -3,15 +3,13 @@
 from __future__ import annotations
 
 from functools import partial
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
+from whimbrel.engine.request import Request
 from whimbrel.modules.mappers.mod_alias import alias_length
 from whimbrel.modules.wsgi.mod_wsgi.settings import ScriptAlias, WsgiServerConfig
 from whimbrel.registry.module import CompiledHook, PathRules, Reads, Scope
 from whimbrel.registry.phases import DECLINED, OK, HookStatus
-
-if TYPE_CHECKING:
-    from whimbrel.engine.request import Request
 
 HANDLER: Final = "wsgi-script"
 ASGI_HANDLER: Final = "asgi-script"

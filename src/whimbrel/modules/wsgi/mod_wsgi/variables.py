@@ -3,16 +3,14 @@
 from __future__ import annotations
 
 import re
-from typing import TYPE_CHECKING, Any, Final
+from typing import Any, Final
 
 from whimbrel.base.net import Networks, numeric_address
 from whimbrel.base.numbers import lower
 from whimbrel.engine.output.filter import FilterType
+from whimbrel.engine.request import Request
 from whimbrel.modules.support.cgi.environment import add_cgi_vars, add_common_vars
 from whimbrel.modules.wsgi.mod_wsgi.settings import WsgiDirConfig
-
-if TYPE_CHECKING:
-    from whimbrel.engine.request import Request
 
 MODULE: Final = "wsgi"
 BLANKS: Final = " \t\n\v\f\r"

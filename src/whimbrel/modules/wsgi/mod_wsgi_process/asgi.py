@@ -79,9 +79,7 @@ class EarlyHints:
 
 
 def interim_response(links: Iterable[bytes]) -> bytes:
-    """Return the response with *links*, the values of Link; raises ValueError for a value that is not one
-    line.
-    """
+    """Return the response with *links*, the values of Link; ValueError if one is not one line."""
     lines = [b"HTTP/1.1 103 Early Hints"]
     for link in links:
         value = bytes(link)

@@ -295,9 +295,7 @@ class Channel:
         raise ClientGone("failed to write response data: %s" % problem.strerror) from None
 
     def send_output(self, before: bytes, data: bytes, writer: object) -> None:
-        """Send *before*, then records with the output *data* of *writer*, which is not copied; raises
-        ClientGone.
-        """
+        """Send *before*, then records with *writer*'s *data*, which is not copied; raises ClientGone."""
         with self._lock:
             self._check_writer(writer)
             self._check()

@@ -128,11 +128,9 @@ class ImportChannel(Channel):
         self._reports = reports
 
     def log(self, level: str, text: str | bytes) -> None:
-        """Write a line."""
         self._reports.log(level, text if isinstance(text, str) else text.decode("utf-8", "replace"))
 
     def log_error(self, line: bytes) -> None:
-        """Write a line at level error."""
         self.log("error", line)
 
 

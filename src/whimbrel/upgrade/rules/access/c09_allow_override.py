@@ -27,7 +27,8 @@ def check(tree: ConfigTree) -> Iterator[Finding]:
             Risk.CLOSES,
             Safety.SAFE,
             (edit,),
-            decision=("which directives .htaccess files may contain: All admits every one, as in 2.2"),
+            decision="May .htaccess files contain every directive, as in 2.2?",
+            answers=("yes: upgrade writes AllowOverride All", "no: write the AllowOverride that is meant"),
         )
 
 

@@ -35,9 +35,10 @@ def check(tree: ConfigTree) -> Iterator[Finding]:
             Risk.CHANGES,
             Safety.SAFE,
             (edit,),
-            decision=(
-                "whether ETags need the inode, which they reveal: without the line every cache "
-                "revalidates once"
+            decision="Do ETags need the inode, as in 2.2, which reveals it?",
+            answers=(
+                f"yes: upgrade writes FileETag {WORDS}",
+                "no: # whimbrel: ignore[C11] above the line; every cache revalidates once",
             ),
         )
 

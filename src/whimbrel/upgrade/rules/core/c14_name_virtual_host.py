@@ -114,6 +114,7 @@ def _finding(host: VirtualHost, words: list[str]) -> Finding:
             Risk.CHANGES,
             Safety.REVIEW,
             (host.statement.replace_args(" ".join(words) + ">"),),
+            decision=f"May this virtual host stay without {lost}, as in 2.2?",
         )
     advice = f"disable it (-D {DEFINE_NAME} enables it again), or let 2.4 select by name if that is wanted"
     return Finding(
@@ -124,6 +125,7 @@ def _finding(host: VirtualHost, words: list[str]) -> Finding:
         Risk.CHANGES,
         Safety.REVIEW,
         _switched_off(host.statement),
+        decision="May this virtual host stay switched off, as in 2.2?",
     )
 
 

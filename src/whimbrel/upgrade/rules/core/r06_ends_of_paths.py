@@ -63,6 +63,7 @@ def _finding(line: Statement, pattern: str) -> Finding:
         Risk.CHANGES,
         Safety.REVIEW if edits else Safety.MANUAL,
         edits,
+        decision="May this section stay without effect, as in 2.2?" if edits else "",
     )
 
 

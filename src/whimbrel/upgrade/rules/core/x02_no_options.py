@@ -51,9 +51,8 @@ def check(tree: ConfigTree) -> Iterator[Finding]:
             Risk.CHANGES,
             Safety.SAFE,
             (edit,),
-            decision=(
-                "which Options are needed: All lists directories and runs programs everywhere, as in 2.2"
-            ),
+            decision="May every directory be listed and run programs, as in 2.2?",
+            answers=("yes: upgrade writes Options All", "no: write the Options that are needed"),
         )
 
 

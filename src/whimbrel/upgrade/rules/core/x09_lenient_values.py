@@ -49,7 +49,8 @@ def _finding(tree: ConfigTree, line: Statement, wanted: str) -> Finding:
             Risk.BREAKS,
             Safety.SAFE,
             replace_statement(tree, line),
-            decision="whether the purpose of the line is still wanted: it never had an effect",
+            decision="Can the line go, which never had an effect?",
+            answers=("yes: upgrade removes it", "no: write in the new text what it was meant to do"),
         )
     return Finding(
         "X09",

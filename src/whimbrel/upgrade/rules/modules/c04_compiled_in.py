@@ -25,6 +25,11 @@ def check(tree: ConfigTree) -> Iterator[Finding]:
             ),
             ("compare with the output of `httpd -l` of the old server, or pass it with --builtin FILE"),
             Risk.CHANGES,
+            decision=f"Has the 2.2 binary the modules of {tree.built_in.origin} compiled in?",
+            answers=(
+                "yes: # whimbrel: ignore[C04] above the line records it",
+                "no: --builtin FILE with the output of `httpd -l` of the old server",
+            ),
         )
     yield from missing_module_findings(tree, "C04")
 

@@ -89,12 +89,16 @@ def _finding(
         )
     known = product_of(name)
     what = f"; {known.name}: {known.successor}" if known is not None else ""
+    advice = f"install a build for 2.4 (API 20120211), {_removal(tree, path)}{what}"
+    is_open = module_file is None or not module_file.api
     return Finding(
         "C06",
         line.place,
         f"{name} is a third-party module: {what_24_does}",
-        f"install a build for 2.4 (API 20120211), {_removal(tree, path)}{what}",
+        advice,
         Risk.BREAKS,
+        decision=f"Is {path} built for 2.4?" if is_open else "",
+        answers=("yes: # whimbrel: ignore[C06] above the line", f"no: {advice}") if is_open else (),
     )
 
 

@@ -71,6 +71,7 @@ def _finding(section: Statement, lines: list[Statement], missing: list[str]) -> 
         Risk.CHANGES if protecting is None else Risk.OPENS,
         Safety.SAFE if protecting is None else Safety.REVIEW,
         () if any(map(_is_old, lines)) else (_copies(section, missing),),  # a copy would not be read either
+        decision="" if protecting is None else f"Does `{text}` hold for PHP 7 and 8 too?",
     )
 
 

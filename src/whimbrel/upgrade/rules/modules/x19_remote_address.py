@@ -104,6 +104,7 @@ def _finding(line: Statement, edits: tuple[FileEdit, ...], what: str) -> Finding
             "In log formats %a is the client that the header names and %{c}a the address of the "
             "connection; %h is the client too."
         ),
+        decision="Does mod_remoteip trust the right servers, and those alone?",
     )
 
 

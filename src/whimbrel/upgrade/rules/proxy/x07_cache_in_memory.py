@@ -40,6 +40,7 @@ def check(tree: ConfigTree) -> Iterator[Finding]:
                 Risk.CHANGES,
                 Safety.REVIEW,
                 change_args(tree, line, f"socache {words[1]}"),
+                decision="May mod_cache_socache cache here?",
             )
     yield from _settings(tree)
 
@@ -60,6 +61,7 @@ def _settings(tree: ConfigTree) -> Iterator[Finding]:
             Risk.BREAKS,
             Safety.REVIEW,
             _successor(tree, line) if caches else remove_line(tree, line),
+            decision="Is what bounds the cache right?" if caches else "May the line go with mod_mem_cache?",
         )
 
 

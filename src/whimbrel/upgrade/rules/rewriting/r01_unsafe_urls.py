@@ -97,6 +97,11 @@ def _refused(rule: RewriteLine, needs: list[RequiredFlags]) -> Finding:
             f"decide whether such URLs are in use; if so, add {flags} (--unsafe-flags does), which "
             "reopens what 2.4.60 closed"
         ),
+        decision=f"May URLs of `{rule.parts.first}` get 403 where {reasons}?",
+        answers=(
+            "yes: # whimbrel: ignore[R01] above the line records it",
+            f"no, they are in use: add {flags} (whimbrel upgrade --unsafe-flags)",
+        ),
     )
 
 

@@ -41,9 +41,10 @@ def check(tree: ConfigTree) -> Iterator[Finding]:
                     Risk.OPENS,
                     Safety.SAFE,
                     insert_below(tree, line, [f"{wanted} {MODE}"]),
-                    decision=(
-                        "whether a certificate without a revocation list is accepted, as in 2.2: if "
-                        "not, remove no_crl_for_cert_ok"
+                    decision="Is a certificate without a revocation list accepted, as in 2.2?",
+                    answers=(
+                        f"yes: upgrade writes {wanted} {MODE}",
+                        "no: remove no_crl_for_cert_ok in the new text",
                     ),
                 )
 

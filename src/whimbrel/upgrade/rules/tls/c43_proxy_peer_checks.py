@@ -45,9 +45,10 @@ def check(tree: ConfigTree) -> Iterator[Finding]:
                 Risk.CHANGES,
                 Safety.SAFE,
                 insert_below(tree, line, wanted),
-                decision=(
-                    "whether back ends may stay unverified, as in 2.2: remove the Off lines once "
-                    "their certificates are valid"
+                decision="May the certificates of back ends stay unverified, as in 2.2?",
+                answers=(
+                    f"yes: upgrade writes {', '.join(wanted)}",
+                    "no: # whimbrel: ignore[C43] above the line; they have to be valid then",
                 ),
             )
 

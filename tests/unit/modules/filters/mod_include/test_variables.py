@@ -81,16 +81,31 @@ def body(
     return re.sub(rb"Date: .*\r\n|DATE_.*\n", b"", data)
 
 
+ASKED = [
+    (field, address, port)
+    for field in FIELDS
+    for address, port in (("127.0.0.1", 50_000), ("127.0.0.9", 50_000), ("127.0.0.1", 50_001))
+]
+
+
+@pytest.fixture(scope="module")
+def root(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return tmp_path_factory.mktemp("site")
+
+
+@pytest.fixture(scope="module")
+def engines(root: Path) -> dict[tuple[str, str, int], Engine]:
+    """Return an engine for each of `ASKED`, which serves no page to anyone else."""
+    return {one: site(root) for one in ASKED}
+
+
 @pytest.mark.parametrize("page", PAGES)
-def test_a_cached_document_equals_that_of_a_fresh_engine(tmp_path: Path, page: str) -> None:
-    serving = site(tmp_path)
-    asked = [
-        (field, address, port)
-        for field in FIELDS
-        for address, port in (("127.0.0.1", 50_000), ("127.0.0.9", 50_000), ("127.0.0.1", 50_001))
-    ]
-    fresh = {one: body(site(tmp_path), page, *one) for one in asked}
-    for one in [*asked, *reversed(asked)]:
+def test_a_cached_document_equals_that_of_a_fresh_engine(
+    root: Path, page: str, engines: dict[tuple[str, str, int], Engine]
+) -> None:
+    serving = site(root)
+    fresh = {one: body(engine, page, *one) for one, engine in engines.items()}
+    for one in [*ASKED, *reversed(ASKED)]:
         assert body(serving, page, *one) == fresh[one], one
 
 

@@ -121,10 +121,3 @@ def test_windows() -> None:
 )
 def test_proxies(word: str, said: str) -> None:
     assert reason(values.proxy_url, word) == said
-
-
-def test_values_come_back_from_md_json() -> None:
-    for part in (Slice(percent=33), Slice(86_400.0), Slice(90.0)):
-        assert values.slice_from_json(values.slice_text(part)) == part
-    assert values.key_spec_from_json({"type": "EC", "curve": "P-256"}) == KeyKind("EC", curve="P-256")
-    assert values.key_spec_from_json([]) == KeyKind("Default")

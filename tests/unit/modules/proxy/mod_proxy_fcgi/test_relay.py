@@ -11,7 +11,7 @@ from tests.support.fastcgi_application import record
 from tests.support.samples import amount
 
 from whimbrel.backends.fastcgi import FastcgiReader, RecordType, complete_output
-from whimbrel.backends.reader import BackendError
+from whimbrel.http.client.answer import BackendError
 from whimbrel.modules.proxy.mod_proxy_fcgi import relay
 from whimbrel.modules.proxy.mod_proxy_fcgi.relay import FcgiRelay, one_piece_reader, output_key
 from whimbrel.modules.support.backend_relay import MAX_SEEN

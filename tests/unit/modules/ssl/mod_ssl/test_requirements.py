@@ -10,7 +10,7 @@ from tests.support.tls import case, recorded_tls
 from tests.support.tls_site import TlsSite
 
 from whimbrel.base.errors import ConfigError
-from whimbrel.modules.ssl.mod_ssl.requirements import order
+from whimbrel.base.numbers import by_length
 
 RECORDED = (16, 17, 18, 20, 21, 24, 30, 31)
 SHORTER_IS_LESS = (("2", "10", -1), ("b", "aa", -1), ("a", "b", -1), ("x", "x", 0))
@@ -39,8 +39,8 @@ def test_recorded_conditions(tmp_path: Path, number: int, version: str) -> None:
 
 @pytest.mark.parametrize(("first", "second", "expected"), SHORTER_IS_LESS)
 def test_shorter_texts_are_less(first: str, second: str, expected: int) -> None:
-    assert order(first, second) == expected
-    assert order(second, first) == -expected
+    assert by_length(first, second) == expected
+    assert by_length(second, first) == -expected
 
 
 @pytest.mark.parametrize(

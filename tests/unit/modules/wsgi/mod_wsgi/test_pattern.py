@@ -18,8 +18,9 @@ from whimbrel.engine.input.body import RequestBody
 from whimbrel.engine.pipeline.process import process
 from whimbrel.engine.pipeline.read import read_request
 from whimbrel.engine.request import Request
-from whimbrel.http.syntax.head import Head, HeadLimits, ParserOptions, read_head
+from whimbrel.http.syntax.head import Head, read_head
 from whimbrel.http.syntax.head_shape import SplitHead, line_of
+from whimbrel.http.syntax.line_reader import HeadLimits, ParserOptions
 from whimbrel.modules.wsgi.mod_wsgi.pattern import VariablePattern, variable_pattern
 from whimbrel.modules.wsgi.mod_wsgi.records import variable_text
 from whimbrel.modules.wsgi.mod_wsgi.settings import WsgiDirConfig

@@ -7,7 +7,7 @@ import random
 import pytest
 from tests.support.samples import amount
 
-from whimbrel.backends.reader import BackendError
+from whimbrel.http.client.answer import BackendError
 from whimbrel.modules.wsgi.mod_wsgi.records import (
     SUCCEEDED,
     WsgiReader,

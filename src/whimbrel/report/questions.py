@@ -1,0 +1,116 @@
+"""The questions that findings leave to a person: one line each, with what each answer leads to.
+
+Yes is what the result of `upgrade` does; a finding without edits keeps its text. The comment that records
+such an answer stands above the line, and the finding does not appear again.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from typing import Final, NamedTuple
+
+from whimbrel.base.counts import count_noun
+from whimbrel.base.terminal_text import cut
+from whimbrel.report.model import ReportEntry
+from whimbrel.upgrade.model import DIFFERENCE, LOAD_ERROR, NO_FIXPOINT, READ_ERROR, Risk
+from whimbrel.upgrade.rules import rule_names
+
+MAX_QUESTIONS: Final = 8
+"""Questions that an answer names; the findings below have all."""
+MAX_WRITTEN: Final = 60
+"""Characters of a line that an answer quotes."""
+_NO_RULES: Final = frozenset((READ_ERROR, LOAD_ERROR, DIFFERENCE, NO_FIXPOINT))
+"""What no comment can exempt: no rule has it."""
+_POSSIBLE: Final = "possible: "
+"""Begin of the message of a finding that other files decide about."""
+
+
+QuestionText = tuple[str, str, str, str]
+"""The rule with its name, the places, the question, and its answers, as texts."""
+
+
+class Question(NamedTuple):
+    """One question to a person about equal findings.
+
+    Attributes:
+        places: of the findings, in the order of the text.
+        text: the question; of a line with which 2.4 does not start, what is wrong with it.
+        answers: what each answer leads to, with the answer and a colon in front.
+    """
+
+    rule: str
+    places: tuple[str, ...]
+    text: str
+    answers: tuple[str, ...]
+
+    @property
+    def place(self) -> str:
+        """Return both of two places; of more the first, and the number of the others."""
+        more = len(self.places) - 1
+        if more == 1:
+            return " and ".join(self.places)
+        return f"{self.places[0]} and {more:,} more" if more else self.places[0]
+
+
+def questions(entries: Iterable[ReportEntry]) -> list[Question]:
+    """Return the questions of *entries*, the worst risk first, equal ones once."""
+    places: dict[tuple[str, str, tuple[str, ...]], dict[str, None]] = {}
+    for entry in sorted(entries, key=lambda entry: entry.risk.rank):
+        key = entry.rule, _text(entry), entry.answers or tuple(_answers(entry))
+        places.setdefault(key, {})[entry.place] = None
+    return [Question(rule, tuple(found), text, answers) for (rule, text, answers), found in places.items()]
+
+
+def question_texts(found: Sequence[Question]) -> list[QuestionText]:
+    """Return the texts of each question; the last one counts those that are too many."""
+    names = rule_names()
+    texts: list[QuestionText] = []
+    for one in found[:MAX_QUESTIONS]:
+        rule = " ".join(filter(None, (one.rule, names.get(one.rule, ""))))
+        texts.append((rule, one.place, one.text, "; ".join(one.answers)))
+    if len(found) > MAX_QUESTIONS:
+        more = count_noun(len(found) - MAX_QUESTIONS, "more question")
+        texts.append(("", "", f"{more}: at the findings with `needs review` or `decision`", ""))
+    return texts
+
+
+def question_lines(texts: Iterable[QuestionText], head: str = "") -> Iterator[str]:
+    """Yield each of the *texts* as a line, with its answers on one below it, and *head* above them."""
+    texts = list(texts)
+    if texts and head:
+        yield head
+    for rule, place, text, answers in texts:
+        yield f"  {'  '.join(filter(None, (rule, place, text)))}"
+        if answers:
+            yield f"      {answers}"
+
+
+def _text(entry: ReportEntry) -> str:
+    """Return the question of the finding's rule, or one about what the finding says."""
+    if entry.decision:
+        return entry.decision
+    if entry.risk is Risk.BREAKS and not entry.is_fixable:
+        return entry.message
+    if entry.message.startswith(_POSSIBLE):
+        return f"Does it hold here: {entry.message.removeprefix(_POSSIBLE)}?"
+    what = "what upgrade writes right" if entry.is_fixable else "this wanted"
+    return f"Is {what}: {entry.message}?"
+
+
+def _answers(entry: ReportEntry) -> Iterator[str]:
+    """Yield what is usual: `upgrade` writes it, a comment records it, or a person corrects the text."""
+    is_exempt = entry.rule not in _NO_RULES and bool(entry.line)
+    comment = f"# whimbrel: ignore[{entry.rule}] above the line"
+    if entry.is_fixable:
+        written = next((line.strip() for line in entry.new), "")
+        yield f"yes: upgrade writes `{cut(written, MAX_WRITTEN)}`" if written else "yes: upgrade does it"
+        if entry.risk is not Risk.BREAKS and is_exempt:
+            yield f"no: {comment} keeps it as it is"
+        else:
+            yield "no: correct the new text by hand"
+    elif entry.risk is Risk.BREAKS:
+        yield f"do: {entry.advice}"
+    else:
+        stays, other = ("no", "yes") if entry.message.startswith(_POSSIBLE) else ("yes", "no")
+        yield f"{stays}: {comment} records it" if is_exempt else f"{stays}: nothing records it"
+        yield f"{other}: {entry.advice}"
