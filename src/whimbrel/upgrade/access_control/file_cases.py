@@ -153,9 +153,7 @@ class FileCases:
         around = (files, *outer_sections(files))
         if any(unit.conditions or unit.server not in (None, section.server) for unit in around):
             return False
-        return covers_outer(files) or all(
-            files.outer in chain.sections for chain in self._decisions.chains if section in chain.sections
-        )
+        return covers_outer(files)
 
     def _wrong(
         self,
