@@ -40,7 +40,7 @@ def file_condition(sections: Iterable[RequestSection]) -> str | None:
     return _JOINT.join(test for test in tests if test is not None) if tests and None not in tests else None
 
 
-def is_told_by_path(section: RequestSection) -> bool:
+def covers_outer(section: RequestSection) -> bool:
     """Return True if `file_condition` has the section around this one too, or there is none."""
     return section.outer is None or _directory(section) is not None
 

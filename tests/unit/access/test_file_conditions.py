@@ -1,4 +1,4 @@
-"""Conditions of <If> hold for the names that the sections themselves match, as `base` and httpd match them."""
+"""Conditions of <If> hold for the names that the sections match, as `base` and httpd match them."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import Final
 import pytest
 from tests.unit.expr.stand_in import StandIn, record
 
-from whimbrel.access.file_conditions import file_condition, is_file_condition, is_told_by_path, quoted
+from whimbrel.access.file_conditions import covers_outer, file_condition, is_file_condition, quoted
 from whimbrel.access.sections import RequestSection
 from whimbrel.base.regex import compile_regex
 from whimbrel.config.model import SectionKind
@@ -107,10 +107,10 @@ def test_a_directory_around_a_section_is_part_of_the_condition() -> None:
     directory = RequestSection(SectionKind.DIRECTORY, "/site/v1.0/in/")
     one = section(FILES, "x.html", directory)
     condition = file_condition([one])
-    assert condition is not None and is_file_condition(condition) and is_told_by_path(one)
+    assert condition is not None and is_file_condition(condition) and covers_outer(one)
     paths = ("/site/v1.0/in/x.html", "/site/v1.0/in/deep/x.html", "/site/v1a0/in/x.html", "/site/v1.0/x.html")
     assert [holds(condition, path) for path in paths] == [True, True, False, False]
-    assert not is_told_by_path(section(FILES, "x.html", RequestSection(SectionKind.DIRECTORY_MATCH, "/in")))
+    assert not covers_outer(section(FILES, "x.html", RequestSection(SectionKind.DIRECTORY_MATCH, "/in")))
 
 
 def test_a_proxied_request_has_no_file() -> None:

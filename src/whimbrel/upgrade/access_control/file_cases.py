@@ -11,7 +11,7 @@ from collections.abc import Iterable, Iterator
 from typing import Final
 
 from whimbrel.access.decision import AccessVerdict
-from whimbrel.access.file_conditions import file_condition, is_told_by_path
+from whimbrel.access.file_conditions import covers_outer, file_condition
 from whimbrel.base.lazy_dataclasses import replace
 from whimbrel.upgrade.access_control.chain_decisions import ChainDecisions
 from whimbrel.upgrade.access_control.proposals import Proposals
@@ -84,7 +84,7 @@ class FileCases:
                 or holder.kind in FILES
                 or len(present.cases) == _MAX_CASES
                 or not self._can_have_cases(holder)
-                or not all(self._is_told_by_name(one, holder) for one in files)
+                or not all(self._is_exact(one, holder) for one in files)
             ):
                 continue
             affected = [other for other in self._decisions.chains if {holder, *files} <= set(other.sections)]
@@ -128,7 +128,7 @@ class FileCases:
         replacements: dict[AccessSection, Replacement],
     ) -> FileCase | None:
         """Return a case with which *chains* are right: all of them, else those that are certain."""
-        if file_condition(files) is None or not all(self._is_told_by_name(one, section) for one in files):
+        if file_condition(files) is None or not all(self._is_exact(one, section) for one in files):
             return None
         certain = [chain for chain in chains if chain.is_certain]
         for among in (chains, certain) if 0 < len(certain) < len(chains) else (chains,):
@@ -143,19 +143,17 @@ class FileCases:
         """Yield the texts for the whole decision of each chain, each once."""
         seen: set[Lines] = set()
         for chain in chains:
-            for lines in self._proposals.whole(chain):
+            for lines in self._proposals.complete(chain):
                 if lines not in seen:
                     seen.add(lines)
                     yield lines
 
-    def _is_told_by_name(self, files: AccessSection, section: AccessSection) -> bool:
+    def _is_exact(self, files: AccessSection, section: AccessSection) -> bool:
         """Return True if the condition on *files* holds exactly where they apply together with *section*."""
         around = (files, *outer_sections(files))
         if any(unit.conditions or unit.server not in (None, section.server) for unit in around):
             return False
-        return is_told_by_path(files) or all(
-            files.outer in chain.sections for chain in self._decisions.chains if section in chain.sections
-        )
+        return covers_outer(files)
 
     def _wrong(
         self,

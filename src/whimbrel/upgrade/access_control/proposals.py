@@ -106,7 +106,7 @@ class Proposals:
                     if self._is_right(section, candidate, replacements, (), added):
                         yield candidate
 
-    def whole(self, chain: Chain) -> Iterator[Lines]:
+    def complete(self, chain: Chain) -> Iterator[Lines]:
         """Yield texts for the whole decision of *chain*, for a place that is merged behind its sections."""
         lines_22 = [self.decisions.lines[unit] for unit in chain.sections]
         forms = self._forms(native.propose, lines_22)
@@ -296,10 +296,10 @@ def _for_other_methods(own_lines: Lines, base: Lines) -> Iterator[AccessLine]:
     """Yield a container with *base* for the methods that no Require of *own_lines* is about, if all Require
     lines are about the same methods.
     """
-    asking = [line for line in own_lines if has_directive((line,), {"require"})]
-    limits = {(line.name, line.args.strip()) for line in asking}
-    if len(limits) == 1 and (opposite := _OPPOSITES.get(asking[0].name)):
-        yield AccessLine(opposite, asking[0].args, None, base)
+    requiring = [line for line in own_lines if has_directive((line,), {"require"})]
+    limits = {(line.name, line.args.strip()) for line in requiring}
+    if len(limits) == 1 and (opposite := _OPPOSITES.get(requiring[0].name)):
+        yield AccessLine(opposite, requiring[0].args, None, base)
 
 
 def in_container(lines: Lines) -> Lines:

@@ -74,7 +74,8 @@ class Replacement:
     @property
     def texts(self) -> tuple[Lines, ...]:
         """The lines of the section, of its repetitions, and of its cases."""
-        return (self.control, *(part.control for part in (*self.repeats, *self.cases)))
+        repeated = (repeat.control for repeat in self.repeats)
+        return (self.control, *repeated, *(case.control for case in self.cases))
 
 
 Applies = Callable[[AccessSection, Repetition], bool]

@@ -164,7 +164,7 @@ class Solver:
             best = self._best_of(
                 section, self._texts_with_cases(section, replacements, cases), replacements, None
             )
-            present = {unit: self._whole_plan(unit, plan, replacements) for unit, plan in plans.items()}
+            present = {unit: self._complete_plan(unit, plan, replacements) for unit, plan in plans.items()}
             chains = [chain for chain, _example in plans[section].failing]
             places = itertools.chain(
                 [] if best is None else [(section, best.replacement)],
@@ -179,15 +179,15 @@ class Solver:
                     break
         return plans
 
-    def _whole_plan(
+    def _complete_plan(
         self, section: AccessSection, plan: SectionPlan, replacements: dict[AccessSection, Replacement]
     ) -> SectionPlan:
         """Return *plan* with all uncertain chains that fail, where certain ones fail too."""
         if not plan.failing:
             return plan
-        whole = SectionPlan(plan.replacement)
-        self._evaluate_chains(section, whole, replacements, None, every=True)
-        return whole
+        complete = SectionPlan(plan.replacement)
+        self._evaluate_chains(section, complete, replacements, None, every=True)
+        return complete
 
     def _texts_with_cases(
         self, section: AccessSection, replacements: dict[AccessSection, Replacement], cases: FileCases

@@ -32,7 +32,7 @@ INNER_FILES = (
     "</Files>\n</Directory>\n"
     "<Location /n>\nOrder deny,allow\nDeny from all\nAllow from 127.0.0.1\nRequire group staff\n</Location>\n"
 )
-# after authz-nested-0001, zone n08; the Files section needs a Require for its AuthType outside of the directory
+# after authz-nested-0001, zone n08; the Files section needs a Require for its AuthType
 BEFORE_FILES = (
     DOCUMENTS
     + AREA
