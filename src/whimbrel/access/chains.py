@@ -103,7 +103,7 @@ class _SectionGroups(Generic[S]):
     """The sections of one server, or those that all servers share, by the step that merges them."""
 
     def __init__(self, sections: Sequence[S]) -> None:
-        self.plain = _plain(sections)
+        self.plain = [u for u in sections if u.kind is SectionKind.DIRECTORY and u.regex is None]
         self.regex_sections = [
             u
             for u in sections
@@ -134,10 +134,6 @@ class _SectionGroups(Generic[S]):
         return [self._directories[number] for number in sorted(numbers)]
 
 
-def _plain(sections: Sequence[S]) -> list[S]:
-    return [u for u in sections if u.kind is SectionKind.DIRECTORY and u.regex is None]
-
-
 @dataclass(frozen=True, slots=True)
 class _Walk(Generic[S]):
     """What applies to one directory: its sections in merge order, with the AllowOverride of each .htaccess
@@ -148,46 +144,7 @@ class _Walk(Generic[S]):
     override: Override
 
 
-class _DirectoryWalks(Generic[S]):
-    """The <Directory> *sections* without expressions and the .htaccess files that apply to directories."""
-
-    def __init__(self, sections: list[S], htaccess: dict[str, S]) -> None:
-        self.path_sections = sorted(sections, key=lambda u: u.components)
-        self.htaccess = htaccess
-        self._by_depth: dict[int, list[S]] = {}
-        for section in self.path_sections:
-            self._by_depth.setdefault(max(1, section.components), []).append(section)
-        self._walks: dict[str, _Walk[S]] = {"": _Walk([], [], None)}
-
-    def walk_directory(self, directory: str) -> tuple[list[S], list[tuple[S, Override]]]:
-        """Return the <Directory> sections and .htaccess files for *directory* and its ancestors, in merge
-        order."""
-        end = directory.rfind("/") + 1
-        walk = self._walks.get(directory[:end])
-        if walk is None:
-            walk = self._walks[""]
-            for depth, path in enumerate(ancestors(directory), 1):
-                walk = self._walks.get(path) or self._step(walk, path, depth)
-                self._walks[path] = walk
-        return walk.sections, walk.overrides
-
-    def _step(self, above: _Walk[S], path: str, depth: int) -> _Walk[S]:
-        """Return the walk that continues *above* by one directory."""
-        sections = list(above.sections)
-        overrides = above.overrides
-        override = above.override
-        for section in self._by_depth.get(depth, ()):
-            if section.matches(path):
-                sections.append(section)
-                override = section.merge_override(override)
-        file = self.htaccess.get(path)
-        if file is not None and not is_htaccess_ignored(override):
-            sections.append(file)
-            overrides = [*overrides, (file, override)]
-        return _Walk(sections, overrides, override)
-
-
-class _ServerMap(_DirectoryWalks[S], Generic[S, V]):
+class _ServerMap(Generic[S, V]):
     """The paths of one server and the sections that apply to it.
 
     *shared* are the groups of the sections that all servers share, which the servers do not copy.
@@ -199,7 +156,6 @@ class _ServerMap(_DirectoryWalks[S], Generic[S, V]):
         self.is_main = server is None
         key = inventory.server_key(server)
         own = _SectionGroups(inventory.of_server(server)[1])
-        super().__init__(shared.plain + own.plain, shared.htaccess)
         self.shared = shared
         self.own = own
         self.root: str = inventory.roots.get(key) or inventory.roots.get(0) or absolute_path(root, "htdocs")
@@ -209,7 +165,9 @@ class _ServerMap(_DirectoryWalks[S], Generic[S, V]):
             for prefix, target in (*inventory.aliases.get(key, []), *inherited)
         ]
         self.maps.append(("/", self.root.rstrip("/") + "/"))
+        self.path_sections = sorted(shared.plain + own.plain, key=lambda u: u.components)
         self.regex_sections = shared.regex_sections + own.regex_sections
+        self.htaccess = shared.htaccess
         self.files = shared.files + own.files
         self.outermost_files = shared.outermost_files + own.outermost_files
         self.all_locations = shared.all_locations + own.all_locations
@@ -220,6 +178,10 @@ class _ServerMap(_DirectoryWalks[S], Generic[S, V]):
         patterns = [u for u in self.locations if u.regex is not None or u.fnmatch]
         ends = ["/" + name for section in patterns for name in _names_of(section)]
         self.path_infos = [*dict.fromkeys(["/" + _NEUTRAL, *ends])][:_MAX_PATH_INFOS] if patterns else []
+        self._by_depth: dict[int, list[S]] = {}
+        for section in self.path_sections:
+            self._by_depth.setdefault(max(1, section.components), []).append(section)
+        self._walks: dict[str, _Walk[S]] = {"": _Walk([], [], None)}
 
     def is_relevant(self, section: S) -> bool:
         """Return True if the section has lines about access, or holds one that has."""
@@ -258,6 +220,33 @@ class _ServerMap(_DirectoryWalks[S], Generic[S, V]):
                 yield other
 
     # matching --------------------------------------------------------------------------------------
+    def walk_directory(self, directory: str) -> tuple[list[S], list[tuple[S, Override]]]:
+        """Return the <Directory> sections and .htaccess files for *directory* and its ancestors, in merge
+        order."""
+        end = directory.rfind("/") + 1
+        walk = self._walks.get(directory[:end])
+        if walk is None:
+            walk = self._walks[""]
+            for depth, path in enumerate(ancestors(directory), 1):
+                walk = self._walks.get(path) or self._step(walk, path, depth)
+                self._walks[path] = walk
+        return walk.sections, walk.overrides
+
+    def _step(self, above: _Walk[S], path: str, depth: int) -> _Walk[S]:
+        """Return the walk that continues *above* by one directory."""
+        sections = list(above.sections)
+        overrides = above.overrides
+        override = above.override
+        for section in self._by_depth.get(depth, ()):
+            if section.matches(path):
+                sections.append(section)
+                override = section.merge_override(override)
+        file = self.htaccess.get(path)
+        if file is not None and not is_htaccess_ignored(override):
+            sections.append(file)
+            overrides = [*overrides, (file, override)]
+        return _Walk(sections, overrides, override)
+
     def chain(self, witness: _Witness) -> SectionChain[S]:
         """Return the chain of a request for the witness."""
         path = witness.directory + witness.name
@@ -379,17 +368,17 @@ def _urls_below(server: _ServerMap[S, V], directory: str, prefixes: Sequence[str
                     yield f"{given}/{below[len(path) :]}".rstrip("/")
 
 
-def admitted_overrides(inventory: SectionInventory[S, V]) -> dict[S, Override]:
+def admitted_overrides(root: str, inventory: SectionInventory[S, V]) -> dict[S, Override]:
     """Return the AllowOverride classes of each .htaccess file that a server reads; of several, the fewest."""
     admitted: dict[S, Override] = {}
-    for section, override in overrides_of_servers(inventory):
+    for section, override in overrides_of_servers(root, inventory):
         known = admitted.setdefault(section, override)
         if known is None or (override is not None and len(override) < len(known)):
             admitted[section] = override
     return admitted
 
 
-def overrides_of_servers(inventory: SectionInventory[S, V]) -> Iterator[tuple[S, Override]]:
+def overrides_of_servers(root: str, inventory: SectionInventory[S, V]) -> Iterator[tuple[S, Override]]:
     """Yield each .htaccess file with the AllowOverride classes of each server that may serve its directory.
 
     The main server stands for each host without AllowOverride lines: it reads the files alike.
@@ -404,7 +393,7 @@ def overrides_of_servers(inventory: SectionInventory[S, V]) -> Iterator[tuple[S,
         own = [] if virtual_host is None else own_sections[virtual_host]
         if virtual_host is not None and not own:
             continue
-        server = _DirectoryWalks(shared.plain + _plain(inventory.of_server(virtual_host)[1]), shared.htaccess)
+        server = _ServerMap(root, inventory, virtual_host, shared)
         is_everywhere = virtual_host is None or any(u.regex is not None or u.fnmatch for u in own)
         for directory in shared.htaccess_below([""] if is_everywhere else [u.pattern for u in own]):
             for section, override in server.walk_directory(directory)[1]:

@@ -119,13 +119,10 @@ BegunProbe = tuple[Connection, Head, RequestBody]
 """The arguments of `Engine.answer` for a probe."""
 
 
-def begin_probe(engine: ProbeEngine, probe: Probe, *, is_traced: bool = True) -> BegunProbe | None:
-    """Prepare *engine* for a probe; return what it answers, None for bytes that are no request.
-
-    *is_traced*: the runtime keeps the steps of rewriting.
-    """
+def begin_probe(engine: ProbeEngine, probe: Probe) -> BegunProbe | None:
+    """Prepare *engine* for a probe; return what it answers, None for bytes that are no request."""
     runtime = engine.probe_runtime
-    runtime.begin(probe.client, probe.client_host, is_traced=is_traced)
+    runtime.begin(probe.client, probe.client_host, is_traced=True)
     engine.checks.clear()
     engine.limit_files()
     engine.worker_state[USER_KEY] = probe.user
@@ -134,11 +131,9 @@ def begin_probe(engine: ProbeEngine, probe: Probe, *, is_traced: bool = True) ->
     return None if begun is None else (*begun, RequestBody(0))
 
 
-def answer_probe(
-    engine: ProbeEngine, probe: Probe, *, is_traced: bool = True
-) -> tuple[Answer, tuple[AccessCheck, ...]]:
-    """Return the answer to *probe*, and the access checks on the way; *is_traced*: see `begin_probe`."""
-    begun = begin_probe(engine, probe, is_traced=is_traced)
+def answer_probe(engine: ProbeEngine, probe: Probe) -> tuple[Answer, tuple[AccessCheck, ...]]:
+    """Return the answer to *probe*, and the access checks on the way."""
+    begun = begin_probe(engine, probe)
     if begun is None:
         return Answer(400, dialect=engine.configuration.dialect.name), ()
     with without_programs(), noted_programs() as noted:

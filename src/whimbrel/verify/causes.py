@@ -181,7 +181,6 @@ class Causes:
         has_equal_access: bool,
     ) -> Cause:
         without = _without_effect(difference, plans, has_equal_access)
-        concerns = _concerning(difference)
         views = [scopes]
         if plans.count(None) == 1:
             # the lines of servers ended the request of one side before its sections were looked at
@@ -196,7 +195,7 @@ class Causes:
         for keeps_all in (False, True)[: 1 + is_one_version]:
             for old, new in rows:
                 changed = self._changed(old, new)
-                remaining = [[x for x in lines if keeps_all or concerns(x)] for lines in changed]
+                remaining = [[x for x in lines if keeps_all or _concerns(difference, x)] for lines in changed]
                 if any(remaining):
                     overrides = self._overrides(scopes, remaining)
                     return self.of_lines(*([*a, *b] for a, b in zip(overrides, remaining, strict=True)))
@@ -204,10 +203,13 @@ class Causes:
         ordered = list(map(self.key_of, old)), list(map(self.key_of, new))
         if ordered[0] != ordered[1]:
             keys = set(ordered[0]) & set(ordered[1])
-            remaining = [[x for x in lines if self.key_of(x) in keys and concerns(x)] for lines in (old, new)]
+            remaining = [
+                [x for x in lines if self.key_of(x) in keys and _concerns(difference, x)]
+                for lines in (old, new)
+            ]
             if any(remaining):
                 return Cause(_shown(remaining[0]), _shown(remaining[1]))
-        remaining = [[x for x in reversed(lines) if concerns(x)] for lines in (old, new)]
+        remaining = [[x for x in reversed(lines) if _concerns(difference, x)] for lines in (old, new)]
         return Cause(_shown(remaining[0]), _shown(remaining[1]))
 
     def of_lines(self, old: list[ConfigLine], new: list[ConfigLine]) -> Cause:
@@ -307,11 +309,10 @@ class Causes:
         without = _without_effect(difference, plans, has_equal_access)
         scopes = [self.scopes(*one) for one in zip(self.sides, plans, servers, strict=True)]
         old, new = (_lines_except(without, one) for one in scopes)
-        concerns = _concerning(difference)
-        yield [x for x in old if concerns(x)], [x for x in new if concerns(x)]
+        yield [x for x in old if _concerns(difference, x)], [x for x in new if _concerns(difference, x)]
         yield (
-            [x for x in old if not (concerns(x) or _SERVING.fullmatch(x.name))],
-            [x for x in new if not (concerns(x) or _SERVING.fullmatch(x.name))],
+            [x for x in old if not (_concerns(difference, x) or _SERVING.fullmatch(x.name))],
+            [x for x in new if not (_concerns(difference, x) or _SERVING.fullmatch(x.name))],
         )
 
     def key_of(self, line: ConfigLine) -> LineKey:
@@ -386,22 +387,16 @@ def _host_lines(scope: LineScope) -> tuple[DecidingLine, ...]:
     return (DecidingLine(scope.path, scope.line, opening, "section"), *_shown(names))
 
 
-def _concerning(difference: Difference) -> Callable[[ConfigLine], bool]:
-    """Return a function that tells whether the first parts of *difference* may depend on a line: by the name
-    of the directive, or by the form of an Options line with MultiViews. A Header line is about its own field.
-    """
-    names = difference.names[:2]
-    is_wanted = _wanted(difference).fullmatch
-    has_multiviews = is_wanted("options (multiviews)") is not None
-
-    def concerns(line: ConfigLine) -> bool:
-        if line.name == "header" and not _has_field(line, names):
-            return False
-        return is_wanted(line.name) is not None or (
-            has_multiviews and line.name == "options" and "multiviews" in line.args.lower()
-        )
-
-    return concerns
+def _concerns(difference: Difference, line: ConfigLine) -> bool:
+    """Return True if the first parts of *difference* may depend on the line: by the name of the directive, or
+    by the form of an Options line with MultiViews. A Header line is about its own field."""
+    wanted = _wanted(difference)
+    if line.name == "header" and not _has_field(line, difference.names[:2]):
+        return False
+    has_multiviews = line.name == "options" and "multiviews" in line.args.lower()
+    return bool(wanted.fullmatch(line.name)) or (
+        has_multiviews and bool(wanted.fullmatch("options (multiviews)"))
+    )
 
 
 def _has_field(line: ConfigLine, names: tuple[str, ...]) -> bool:

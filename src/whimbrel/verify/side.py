@@ -172,25 +172,22 @@ class Side:
 
         No probe makes it raise: what cannot be answered has status 500.
         """
-        answer, _ = self.checked(probe, is_traced=False)
+        answer, _ = self.checked(probe)
         if not with_lines:
             return answer
         from whimbrel.verify.deciding_lines import deciding_lines
 
         return replace(answer, lines=deciding_lines(self, probe))
 
-    def checked(self, probe: Probe, *, is_traced: bool = True) -> tuple[Answer, tuple[AccessCheck, ...]]:
-        """Return the answer and the access checks that led to it, the probe's own first.
-
-        *is_traced*: `runtime` then has the steps of rewriting, of which all rules are tried one by one.
-        """
+    def checked(self, probe: Probe) -> tuple[Answer, tuple[AccessCheck, ...]]:
+        """Return the answer and the access checks that led to it, the probe's own first."""
         user = probe.user
         if user is not None and user.scheme != "basic":
             challenged, _ = answer_probe(self.probing, probe)
             value = authorization(probe, challenged)
             if value:
                 probe = replace(probe, fields=(*probe.fields, ("Authorization", value)))
-        return answer_probe(self.probing, probe, is_traced=is_traced)
+        return answer_probe(self.probing, probe)
 
     def each_node(self, visit: Callable[[Any], None]) -> None:
         """Call *visit* with every directive of the main files, containers before their contents."""

@@ -325,7 +325,7 @@ class Comparison:
         key = side is self.new, probe
         known = self._known.get(key)
         if known is None:
-            answer, checks = side.checked(probe, is_traced=False)
+            answer, checks = side.checked(probe)
             known = answer, checks[0].plan if checks and checks[0].is_first else None
             self._known[key] = known
         return known

@@ -165,14 +165,6 @@ RewriteRule !^/index /none
 """
 
 
-def test_an_answer_does_not_depend_on_the_steps_that_are_kept(root: Path) -> None:
-    found = side(root, "new", RULES, "2.4")
-    for target in ("/", "/old/index.html?a", "/old/index.html", "/gone", "/index.html"):
-        traced = found.checked(probe(target))[0]
-        steps = found.runtime.steps
-        assert found.answer(probe(target)) == traced and steps and not found.runtime.steps
-
-
 def test_a_request_ends_with_its_answer(root: Path) -> None:
     """A cycle would keep it until a collection."""
     found = side(root, "new", RULES, "2.4")

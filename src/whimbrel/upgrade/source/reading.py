@@ -484,7 +484,6 @@ class ConfigTreeReader:
         index = self.tree.add
         names = self._names
         live_22, live_24 = live
-        is_template = file.is_template
         # errors of a file are recorded once, however often it is included
         first = len(file.statements) == 0
         for node in nodes:
@@ -495,7 +494,7 @@ class ConfigTreeReader:
                 args = node.args
                 if "${" in args:
                     args = expand(args, self._lookup_variable)
-                if is_template and TEMPLATE_LINE.match(name):
+                if file.is_template and TEMPLATE_LINE.match(name):
                     continue
                 statement = Statement(file, node, name, args, parent, [], via, live_22, live_24)
                 add(statement)
