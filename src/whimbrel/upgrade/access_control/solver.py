@@ -40,8 +40,8 @@ _PASSES: Final = (slice(0, 2), slice(2, 24))
 the first texts of all sections come before further ones of any."""
 
 _MIN_COMPARISONS: Final = 4000
-"""The comparisons of chains that trials of outer texts may always make; they may make two thirds of
-those of the search before, which cost more."""
+"""The comparisons of chains that trials of outer texts, and trials of cases, may always make; they may make
+two thirds of those of the search before, which cost more."""
 
 FailingChain = tuple[Chain, Counterexample | None]
 """A chain that a text does not make right, with an example client."""
@@ -157,13 +157,13 @@ class Solver:
     ) -> dict[AccessSection, SectionPlan]:
         """Return *plans* with cases by the names of files where they make fewer chains fail."""
         bases = dict.fromkeys(order)
+        last = self._last_comparison()
         for section in order:
-            if not plans[section].failing:
+            if not plans[section].failing or self.decisions.compared >= last:
                 continue
             replacements = {unit: plan.replacement for unit, plan in plans.items()}
-            best = self._best_of(
-                section, self._texts_with_cases(section, replacements, cases), replacements, None
-            )
+            texts = self._texts_with_cases(section, replacements, cases, last)
+            best = self._best_of(section, texts, replacements, None)
             present = {unit: self._complete_plan(unit, plan, replacements) for unit, plan in plans.items()}
             chains = [chain for chain, _example in plans[section].failing]
             places = itertools.chain(
@@ -177,7 +177,13 @@ class Solver:
                 if _is_better(tried, present):
                     plans = tried
                     break
+                if self.decisions.compared >= last:
+                    break
         return plans
+
+    def _last_comparison(self) -> int:
+        """Return the number of compared chains at which trials that begin here end."""
+        return self.decisions.compared + max(self.decisions.compared * 2 // 3, _MIN_COMPARISONS)
 
     def _complete_plan(
         self, section: AccessSection, plan: SectionPlan, replacements: dict[AccessSection, Replacement]
@@ -190,12 +196,19 @@ class Solver:
         return complete
 
     def _texts_with_cases(
-        self, section: AccessSection, replacements: dict[AccessSection, Replacement], cases: FileCases
+        self,
+        section: AccessSection,
+        replacements: dict[AccessSection, Replacement],
+        cases: FileCases,
+        last: int,
     ) -> Iterator[Replacement]:
-        """Yield the present text of the section and others, each with the cases that it needs."""
+        """Yield the present text of the section and others, each with the cases that it needs, up to the
+        comparison *last*."""
         others = (self.proposals.replacements_of(section, replacements, base) for base in (None, ()))
         texts = dict.fromkeys(itertools.chain([replacements[section]], *others))
         for text in itertools.islice(texts, _MAX_WITH_CASES):
+            if self.decisions.compared >= last:
+                return
             added = cases.add(section, text, replacements)
             if added is not None:
                 yield added
@@ -239,7 +252,7 @@ class Solver:
         have several texts that are right for its own chains, of which few leave a right text to an inner one.
         """
         best = attempts[0][0]
-        last = self.decisions.compared + max(self.decisions.compared * 2 // 3, _MIN_COMPARISONS)
+        last = self._last_comparison()
         started: list[dict[AccessSection, Replacement]] = []
         for plans, bases in attempts:
             start = {section: plan.replacement for section, plan in plans.items()}
