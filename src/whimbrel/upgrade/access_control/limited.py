@@ -6,7 +6,7 @@ as GET. A request with another method was refused there if GET was. 2.4 evaluate
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from itertools import product
 
 from whimbrel.access.atoms import Atom, MethodIs
@@ -22,11 +22,12 @@ from whimbrel.upgrade.access_control.effective import (
     has_directive,
     merge_effective,
 )
-from whimbrel.upgrade.access_control.replacement import FILES, Lines
+from whimbrel.upgrade.access_control.replacement import FILES, Lines, directory_of
 from whimbrel.upgrade.access_control.sections import AccessSection, Chain, to_access_lines_24
 from whimbrel.upgrade.model import Finding, Risk, Safety
 from whimbrel.upgrade.source.conditions import MAX_CONDITIONS, Values
 from whimbrel.upgrade.source.config_tree import ConfigTree, Statement
+from whimbrel.upgrade.source.virtual_hosts import main_server_answers
 from whimbrel.upgrade.source.walk import walk
 
 
@@ -36,7 +37,7 @@ def limited(tree: ConfigTree) -> Iterator[Finding]:
     Those that let 2.4 admit a method to the index of a directory where 2.2 refused it need review.
     """
     analysis = analyze_access(tree)
-    examples = dict(_reevaluations(analysis))
+    examples = dict(_reevaluations(analysis, lambda: main_server_answers(tree)))
     for section in analysis.inventory.sections:
         lines = section.access_lines
         has_limit = _has_limit(lines)
@@ -93,9 +94,11 @@ def _rechecked(section: AccessSection, lines: Lines) -> bool:
 
 
 def _reevaluations(
-    analysis: AccessAnalysis,
+    analysis: AccessAnalysis, has_main_server: Callable[[], bool]
 ) -> Iterator[tuple[AccessSection, tuple[Chain, ExampleClient]]]:
     """Yield the sections that test the method, with a client that 2.4 refuses with GET alone.
+
+    *has_main_server*: the main server gets requests. Those of virtual hosts alone count without it.
 
     The present text is judged as that of 2.4: when the upgrade is done, it decides as 2.2 did for one
     evaluation.
@@ -105,8 +108,16 @@ def _reevaluations(
         if by_method.isdisjoint(chain.sections) or not _is_reevaluated(analysis, chain):
             continue
         client = _client_without_get(analysis, chain)
-        if client is not None:
+        if client is not None and (not _is_of_main_server(analysis, chain) or has_main_server()):
             yield from ((section, (chain, client)) for section in chain.sections if section in by_method)
+
+
+def _is_of_main_server(analysis: AccessAnalysis, chain: Chain) -> bool:
+    """Return True if no virtual host has the chain, as far as its last section shows."""
+    if not directory_of(chain.last) or any(section.server is not None for section in chain.sections):
+        return False
+    served = analysis.placements.requests(chain.last)
+    return {server for server, found in served if found.sections == chain.sections} == {None}
 
 
 def _tests_method(section: AccessSection) -> bool:

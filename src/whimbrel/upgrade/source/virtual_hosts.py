@@ -224,6 +224,15 @@ def _is_address(text: str) -> bool:
     return True
 
 
+def main_server_answers(tree: ConfigTree) -> bool:
+    """Return False if each request, by any address, port and name of the text, gets a virtual host."""
+    plan = virtual_host_plan(tree)
+    if tree.has_unread_files or not plan.hosts:
+        return True
+    declared = plan.declared_addresses()
+    return any(None in plan.table(dialect, declared).values() for dialect in (V22, V24))
+
+
 def virtual_host_plan(tree: ConfigTree) -> VirtualHostPlan:
     """Return the virtual hosts of *tree* that 2.2 reads."""
     hosts = []

@@ -47,6 +47,17 @@ def test_a_location_without_access_control_is_evaluated_again_too(tmp_path: Path
     assert not findings(tmp_path, "<Location /other>\nDefaultType text/plain\n</Location>\n", limit)
 
 
+@pytest.mark.parametrize(
+    ("listen", "is_admitted"), [("Listen 80\n", False), ("Listen 80\nListen 81\n", True)]
+)
+def test_a_main_server_without_requests_admits_nobody(tmp_path: Path, listen: str, is_admitted: bool) -> None:
+    """The <Location> of the virtual host refuses a POST too; the main server has the port 81 alone."""
+    limit = f"{USER}<Limit GET>\nRequire user alice\n</Limit>\n"
+    host = f"NameVirtualHost *:80\n<VirtualHost *:80>\nServerName a.test\n{LOCATION}</VirtualHost>\n"
+    plain = "<Location />\nDefaultType text/plain\n</Location>\n"
+    assert bool(findings(tmp_path, listen + plain + host, limit)) is is_admitted
+
+
 def test_lines_that_refuse_no_more_to_get_need_no_review(tmp_path: Path) -> None:
     limit = "<LimitExcept GET POST>\nOrder deny,allow\nDeny from all\n</LimitExcept>\n"
     assert not findings(tmp_path, LOCATION, limit)
