@@ -203,6 +203,10 @@ class Targets:
             if _treats_queries(words):
                 facts = _QUERY.joined(_joined_facts(one.holding[0] for one in conditions))
                 yield TargetCandidate(_joined(base, texts[0]), facts, True)
+        marked = next(_with_question_mark(words, texts), "")
+        if marked:
+            facts = _joined_facts(one.holding[0] for one in conditions)
+            yield from (TargetCandidate(_joined(base, marked), facts, True) for base in bases)
         if conditions:
             for text in texts[: max(1, _MAX_OF_CONDITIONS // len(conditions))]:
                 for facts in _partly_holding(conditions):
@@ -422,6 +426,31 @@ def _joined(base: str, text: str) -> str:
     """Return the URL of a text that a rule matches below *base*; blanks and the like are escaped."""
     safe = escape_uri("/" + text.lstrip("/")) if to_bytes(text).isascii() else "/"
     return safe if base == "/" else base.rstrip("/") + safe
+
+
+def _with_question_mark(words: list[str], texts: Iterable[str]) -> Iterator[str]:
+    """Yield texts with a question mark that the pattern matches and that enters the substitution.
+
+    2.4.60 refuses the URL of such a text (``%3f``), and 2.2 makes a query of what is behind it.
+    """
+    substitution = words[1] if len(words) > 1 else ""
+    groups = {int(number) for number in re.findall(r"\$(\d)", substitution)}
+    if words[0].startswith("!") or not (groups or "%" in substitution):
+        return
+    try:
+        pattern = re.compile(words[0])
+    except re.error:
+        return
+    for text in texts:
+        for at in range(len(text), -1, -1):
+            for part in ("?x", "?"):
+                marked = text[:at] + part + text[at:]
+                found = pattern.search(marked)
+                if found is None:
+                    continue
+                entering = [found[number] or "" for number in groups if number <= pattern.groups]
+                if any("?" in one for one in entering) or not groups:
+                    yield marked
 
 
 def _treats_queries(words: list[str]) -> bool:

@@ -91,6 +91,9 @@ def probes(root: Path, conf: str) -> list[Probe]:
             for flag in ("QSA", "qsappend", "QSD", "qsdiscard", "QSL", "qslast", "L,QSD")
         ),
         ("<Location /rl>\nRewriteEngine On\nRewriteRule in$ /x\n</Location>", "/rl/in"),
+        ("RewriteEngine On\nRewriteRule ^/alt/(.*)$ /neu/$1", "/alt/x%3fx"),
+        ("RewriteEngine On\nRewriteRule ^/(a|b)/([^/]+)$ /$1/n/$2", "/a/x%3fx"),
+        ("<Location /rl>\nRewriteEngine On\nRewriteRule ^(.*)$ /x/$1\n</Location>", "/rl/x%3fx"),
         ("", "/"),
         ("", f"/{NEUTRAL}"),
         ("", "/private"),
@@ -101,6 +104,12 @@ def probes(root: Path, conf: str) -> list[Probe]:
 )
 def test_a_line_is_reached(conf: str, target: str, tmp_path: Path) -> None:
     assert target in {probe.target for probe in probes(tmp_path, conf)}
+
+
+@pytest.mark.parametrize("rule", ["^/p/([0-9]+)$ /n/$1", "^/p/(.*)$ /n", "!^/p/(.*)$ /n", "^/p/(.*)/(x)$ /n/$2"])
+def test_no_question_mark_where_none_enters_the_new_path(rule: str, tmp_path: Path) -> None:
+    found = probes(tmp_path, f"RewriteEngine On\nRewriteRule {rule}")
+    assert not any("%3f" in probe.target.lower() for probe in found)
 
 
 RULE = "RewriteEngine On\n{}\nRewriteRule ^/r /x"
