@@ -9,7 +9,7 @@ from typing import Final
 from whimbrel.base.lazy_dataclasses import dataclass, replace
 from whimbrel.config.origins import Origin
 from whimbrel.engine.explain.deciding_rules import NO_USER, deciding_rules, is_negated, rule_trees
-from whimbrel.engine.explain.decisions import GRANTED, OTHER_METHODS
+from whimbrel.engine.explain.decisions import DECLINES, DENIED, GRANTED, OTHER_METHODS
 from whimbrel.explain.defaults import deciding_defaults
 from whimbrel.explain.rewriting import (
     file_of,
@@ -248,6 +248,8 @@ def _path_info(file: ExplanationStep) -> str:
 
 def _cause_of_denial(access: ExplanationStep, status: int | None, logged: str) -> AnswerCause:
     """Return the cause of a 401 or another refusal of the access phases."""
+    if status == 500 and (failed := _cause_of_failed_check(access, logged)) is not None:
+        return failed
     is_challenge = status == 401
     leaves = _concerned_leaves(access)
     tree = next(reversed(list(rule_trees(access.children))), None)
@@ -270,6 +272,31 @@ def _cause_of_denial(access: ExplanationStep, status: int | None, logged: str) -
     if not causes and status == 500:  # a user is required, and no module can find one
         causes = [step for step in leaves if step.what.startswith("Require")]
     return AnswerCause(_lines(causes or [access]), _without_code(logged))
+
+
+def _cause_of_failed_check(access: ExplanationStep, logged: str) -> AnswerCause | None:
+    """Return the cause of a 500 that the authentication of a user gave, None if another step gave it.
+
+    The lines are those by which modules left the user to others, else those of the provider that failed, else
+    AuthType. No Require line has a part in it: they are looked at for authenticated users.
+    """
+    checks = [step for step in access.children if step.what.endswith("(check_user_id)")]
+    if not any(step.result == DENIED for step in checks):
+        return None
+    passing = [step for step in checks if step.result == DECLINES and step.children]
+    left = [line for step in passing for line in step.lines if _name_of(line).endswith("authoritative")]
+    types = [line for step in (*checks, access) for line in step.lines if _name_of(line) == "authtype"]
+    failed = [step for check in checks for step in check.children if step.what.startswith("provider ")]
+    providers = [line for step in failed for line in step.lines]
+    lines = (*left, *types) if left else (providers or types)
+    sentence = f"no provider has this user, and {left[-1].text} leaves the answer to others" if left else ""
+    reasons = filter(None, (sentence, _without_code(logged)))
+    return AnswerCause(tuple(dict.fromkeys(lines))[:MAX_DECIDING], "; ".join(reasons))
+
+
+def _name_of(line: Origin) -> str:
+    """Return the name of the directive of *line* in lower case."""
+    return line.text.partition(" ")[0].lower()
 
 
 def _concerned_leaves(access: ExplanationStep) -> list[ExplanationStep]:

@@ -22,12 +22,19 @@ from whimbrel.modules.metadata.mod_expires import ExpiresDirConfig
 from whimbrel.modules.metadata.mod_setenvif import SetEnvIfDirConfig, SetEnvIfServerConfig
 from whimbrel.modules.proxy.mod_proxy.proxy_pass import map_path
 from whimbrel.modules.proxy.mod_proxy.settings import ProxyDirConfig, ProxyServerConfig
+from whimbrel.modules.ssl.mod_ssl.settings import SslDirConfig
 
 if TYPE_CHECKING:
     from whimbrel.engine.plan.plan import Plan
 
 _LINKS_OFF: Final = "FollowSymLinks"
 """A part of the message of mod_rewrite about Options, which has a code in 2.4 alone."""
+
+_NO_TLS: Final = "reason: SSL connection required"
+"""A part of the message about SSLRequireSSL, which has a code in 2.4 alone."""
+
+_REQUIREMENT: Final = "SSL requirement expression"
+"""A part of the messages about SSLRequire, which have codes in 2.4 alone."""
 
 _EXEC_OFF: Final = "Options ExecCGI is off"
 """A part of the message about a program in a directory without ExecCGI, which has a code in 2.4 alone."""
@@ -225,6 +232,18 @@ def rule_origin(trace: HookTrace, step: Any) -> Origin:
     return Origin(step.place, f"RewriteRule {step.pattern}")
 
 
+def _ssl(trace: HookTrace) -> Iterator[Origin]:
+    """A refusal of access is that of SSLRequireSSL without TLS, else of SSLRequire; of several SSLRequire
+    lines all are named, as the log does not show which one fails."""
+    texts = [line.text for line in trace.log]
+    if any(_NO_TLS in text for text in texts):
+        yield from _last(trace, SslDirConfig, "requires_tls")
+    elif any(_REQUIREMENT in text for text in texts):
+        yield from trace.plan.origin(SslDirConfig, "requirements")
+    else:
+        yield from settings_of(trace)
+
+
 REASONS: Final[dict[str, Reason]] = {
     "core": _core,
     "http_core": _http_core,
@@ -241,4 +260,5 @@ REASONS: Final[dict[str, Reason]] = {
     "mod_cgi": _cgi,
     "mod_cgid": _cgi,
     "mod_rewrite": _rewrite,
+    "mod_ssl": _ssl,
 }

@@ -240,7 +240,7 @@ def _decision(decision: Decision, hooks: list[HookTrace]) -> ExplanationStep:
     is_single = phase in ("(access_checker)", "(access_checker_ex)") and not decision.children
     is_single &= decision.verdict == DENIED
     if hook is not None and (phase == "(check_user_id)" or is_single):
-        lines = settings_of(hook)
+        lines = lines_of(hook)
     elif module == "provider" and hooks:
         lines += settings_of(hooks[-1], f"mod_authn_{phase}") or settings_of(hooks[-1], f"mod_authnz_{phase}")
     children = tuple(_decision(child, hooks) for child in decision.children)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Set
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Final
 
 from whimbrel.base.errors import SourceLocation
 from whimbrel.base.programs import without_programs
@@ -32,6 +32,8 @@ from whimbrel.verify.probe import Probe
 if TYPE_CHECKING:
     from whimbrel.verify.side import Side
 
+MAPPING: Final = "mapping"
+"""The role of a rule of rewriting that was applied."""
 _OF_USER = ("(check_user_id)", "(auth_checker)")
 """Ends of the names of steps about the user."""
 _APPLYING = ("applies", "matches")
@@ -66,7 +68,7 @@ def deciding_lines(side: Side, probe: Probe) -> tuple[DecidingLine, ...]:
     for step in side.runtime.steps:
         if step.applied and step.place is not None:
             text = f"RewriteRule {step.pattern}"
-            lines[DecidingLine(step.place.path, step.place.line, text, "mapping")] = None
+            lines[DecidingLine(step.place.path, step.place.line, text, MAPPING)] = None
     return tuple(lines)
 
 

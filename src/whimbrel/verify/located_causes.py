@@ -24,6 +24,8 @@ from whimbrel.verify.probe_engine import AccessCheck, refuses
 from whimbrel.verify.side import Side
 from whimbrel.verify.text_differences import MAX_LINES
 from whimbrel.verify.type_reasons import TypeReasons
+from whimbrel.verify.unsafe_urls import REASON as UNSAFE_URL
+from whimbrel.verify.unsafe_urls import unsafe_url_cause
 
 NOT_FOUND: Final = "the lines that decide it were not found"
 UNCHECKED: Final = (
@@ -109,6 +111,9 @@ class LocatedCauses:
         default = default_reason(self.causes, answers, plans)
         if default:
             return default, LocatedCause(self.causes.refused_cause(answers) or Cause((), ()), default)
+        unsafe = unsafe_url_cause(self.lines, probe, answers) if self.is_of_versions else None
+        if unsafe is not None:
+            return ("unsafe URL", unsafe), LocatedCause(unsafe, UNSAFE_URL)
         host_cause = self.host_cause(*answers)
         if host_cause is not None:
             return ("root", host_cause.roots) if host_cause.roots else ("host", host_cause), LocatedCause(

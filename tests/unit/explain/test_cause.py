@@ -101,6 +101,39 @@ def test_a_required_user_without_a_type_of_authentication_is_the_cause_of_500(tm
     )
 
 
+USER_FILE = 'AuthUserFile "@ROOT@/users"\n'
+
+
+@pytest.mark.parametrize(
+    ("lines", "deciding", "sentence"),
+    [
+        ('AuthName x\nAuthUserFile "@ROOT@/none"\n', ["AuthUserFile"], "Could not open password file: "),
+        (USER_FILE, ["AuthType"], "need AuthName: /index.html"),
+        ("AuthName x\n", ["AuthType"], "AuthUserFile not specified in the configuration"),
+        (
+            f"AuthName x\n{USER_FILE}AuthBasicAuthoritative Off\n",
+            ["AuthBasicAuthoritative", "AuthType"],
+            "no provider has this user, and AuthBasicAuthoritative Off leaves the answer to others; ",
+        ),
+    ],
+)
+def test_an_authentication_that_fails_is_the_cause_of_500_and_no_require_line(
+    lines: str, deciding: list[str], sentence: str, tmp_path: Path
+) -> None:
+    """mod_authn_core.c, authenticate_no_user; mod_auth_basic.c, authenticate_basic_user."""
+    text = (
+        "Listen 80\nServerName q\nDocumentRoot @ROOT@/htdocs\nTypesConfig @ROOT@/mime.types\n"
+        f"<Directory @ROOT@/htdocs>\nAuthType Basic\n{lines}Require valid-user\n</Directory>\n"
+    )
+    side = side_of(tmp_path, text)
+    (tmp_path / "users").write_text("alice:x\n")
+    probe = Probe("/index.html", host="q", fields=(("Authorization", "Basic bm91c2VyOng="),))
+    found = explain_probe(side, probe)
+    cause = cause_of(found)
+    assert (found.status, [line.partition(" ")[0] for line in texts(cause)]) == (500, deciding)
+    assert cause.sentence.startswith(sentence)
+
+
 def group_side(root: Path, more: str = "") -> Side:
     """Return a site of 2.2 whose documents are for the group staff, with alice in it and bob not."""
     text = (

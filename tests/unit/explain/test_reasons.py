@@ -8,6 +8,8 @@ import pytest
 from tests.unit.explain.explained_site import CONF, explained, side_of, step, texts
 
 from whimbrel.explain.cause import cause_of
+from whimbrel.explain.explanation import explain_probe
+from whimbrel.verify.probe import Probe, TlsFacts
 
 NESTED = """
 <Directory "@ROOT@/htdocs">
@@ -69,3 +71,19 @@ def test_the_error_document_of_the_inner_section(tmp_path: Path) -> None:
     found = explained(side_of(tmp_path, CONF + more), "/private/none")
     assert found.status == 404
     assert texts(step(found, "response")) == ['ErrorDocument 404 "inner"']
+
+
+@pytest.mark.parametrize(
+    ("is_tls", "deciding"), [(False, ["SSLRequireSSL"]), (True, ['SSLRequire %{REMOTE_ADDR} == "10.0.0.1"'])]
+)
+def test_the_ssl_line_that_refused_is_named_alone(tmp_path: Path, is_tls: bool, deciding: list[str]) -> None:
+    """SSLRequireSSL holds for a connection with TLS (mod_ssl, SSLRequireSSL); SSLMutex decides nothing."""
+    more = (
+        "LoadModule ssl_module modules/mod_ssl.so\nSSLRandomSeed startup builtin\n<Location /index.html>\n"
+        'SSLRequireSSL\nSSLRequire %{REMOTE_ADDR} == "10.0.0.1"\n</Location>\n'
+    )
+    side = side_of(tmp_path, CONF + more)
+    probe = Probe("/index.html", host="q", tls=TlsFacts() if is_tls else None)
+    found = explain_probe(side, probe)
+    cause = cause_of(found)
+    assert (found.status, [line.text for line in cause.lines]) == (403, deciding)

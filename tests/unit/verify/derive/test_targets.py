@@ -106,7 +106,9 @@ def test_a_line_is_reached(conf: str, target: str, tmp_path: Path) -> None:
     assert target in {probe.target for probe in probes(tmp_path, conf)}
 
 
-@pytest.mark.parametrize("rule", ["^/p/([0-9]+)$ /n/$1", "^/p/(.*)$ /n", "!^/p/(.*)$ /n", "^/p/(.*)/(x)$ /n/$2"])
+@pytest.mark.parametrize(
+    "rule", ["^/p/([0-9]+)$ /n/$1", "^/p/(.*)$ /n", "!^/p/(.*)$ /n", "^/p/(.*)/(x)$ /n/$2"]
+)
 def test_no_question_mark_where_none_enters_the_new_path(rule: str, tmp_path: Path) -> None:
     found = probes(tmp_path, f"RewriteEngine On\nRewriteRule {rule}")
     assert not any("%3f" in probe.target.lower() for probe in found)
