@@ -33,8 +33,8 @@ READ: Final = frozenset(("before", "after", "defines", "envvars", "builtin"))
 """The parameters that `verify` and `ctl` have too, beside those that name the server."""
 NAMED: Final = frozenset(("conf", "root", "file", "envvars"))
 """The parameters that `--undo` needs."""
-_COMPARED: Final = frozenset(("old", "new", "old_dialect", "new_dialect", "backups"))
-"""The parameters that name the sides of a comparison."""
+_COMPARED: Final = frozenset(("old", "new", "old_dialect", "new_dialect", "backups", "with_httpd"))
+"""The parameters that name the sides of a comparison, and the real server that is asked as well."""
 _LOADS_BELOW: Final = compile(rb'(?im)^[ \t]*LoadModule[ \t]+\S+[ \t]+"?modules/')
 _MODULES: Final = (
     *("/usr/lib/apache2/modules", "/usr/lib64/httpd/modules", "/usr/lib/httpd/modules"),
@@ -359,6 +359,7 @@ def _request_words(result: VerifyResult) -> list[str]:
     examples = [
         example.probe
         for group in result.causes_to_review
+        if group.kind != "httpd"  # `explain` does not ask the real server
         for example in sorted(group.examples, key=lambda one: not one.opens)
     ]
     for probe in (*examples, *(one.probe for one in result.not_decided if one.probe is not None)):

@@ -25,6 +25,7 @@ from whimbrel.base.loopback import LOOPBACK, free_port
 from whimbrel.base.programs import programs_permitted, require_programs
 from whimbrel.config.load import catalogue_of
 from whimbrel.directives.node import Node
+from whimbrel.engine.deps.copied_files import path_number
 from whimbrel.verify.answer import Answer
 from whimbrel.verify.causes import Cause
 from whimbrel.verify.config_lines import SideLines
@@ -64,7 +65,9 @@ def compare_with_httpd(program: str, side: Side, result: VerifyResult) -> None:
             raise NoServer(f"it would read this machine, and not the image {side.options.image}")
         with running(program, side) as ports:
             _compare_all(side, result, ports)
-    except (NoServer, OSError) as problem:
+    except NoServer as problem:
+        result.not_decided.append(NotDecided(f"{program} got no request: {problem}"))
+    except OSError as problem:
         result.not_decided.append(NotDecided(f"{program}: {problem}"))
 
 
@@ -86,7 +89,7 @@ def _compare_all(side: Side, result: VerifyResult, ports: dict[int, int]) -> Non
         if theirs is None:
             unanswered.append(probe)
             continue
-        difference = compare(ours, theirs)
+        difference = compare(_with_inode(ours, side), theirs)
         if difference is None:
             continue
         key = str(difference.names) + (str(difference) if difference.names[0] == "status" else "")
@@ -144,6 +147,23 @@ def send(probe: Probe, port: int, ours: Answer, now: float) -> Answer | None:
         body=ours.body if is_worded else digest,
         length=ours.length if is_worded else len(body),
     )
+
+
+def _with_inode(ours: Answer, side: Side) -> Answer:
+    """Return *ours* with the inode of its file in the ETag, where FileETag wants one.
+
+    Sides are compared with a number that depends on the path alone, because copies have other inodes.
+    """
+    number = f"{path_number(ours.file):x}"
+    try:
+        inode = f"{os.stat(to_bytes(side.loaded.disk.on_disk(ours.file))).st_ino:x}"
+    except (OSError, ValueError):
+        return ours
+    fields = (
+        (name, re.sub(rf'^((?:W/)?"){number}(?=[-"])', rf"\g<1>{inode}", value) if name == "ETag" else value)
+        for name, value in ours.fields
+    )
+    return replace(ours, fields=tuple(fields))
 
 
 def _as_of(now: float, name: str, value: str, response: HTTPResponse) -> str:
@@ -272,21 +292,39 @@ def _text(nodes: Sequence[Node], ports: dict[int, int], indent: str) -> Iterator
 
 
 def _load_lines(program: str, side: Side) -> Iterator[str]:
-    """Yield the LoadModule lines of the modules that *program* has not compiled in; raises NoServer."""
+    """Yield the LoadModule lines of the modules that *program* has not compiled in; raises NoServer.
+
+    Libraries that are not httpd's own have any name: the text has it.
+    """
     with programs_permitted():
         require_programs()
         try:
             listed = subprocess.run([program, "-l"], capture_output=True, timeout=_TIMEOUT, check=False)
         except subprocess.TimeoutExpired:
             raise NoServer(f"no list of modules within {_TIMEOUT:.0f} seconds") from None
+    libraries = _foreign_libraries(side)
     built_in = set(re.findall(r"\b\w+\.c\b", listed.stdout.decode("latin-1")))
     for name, module in side.loaded.loaded_by_directive:
         if module.source in built_in:
             continue
         row = catalogue_of(side.dialect).module(name)
-        file = f"{row.file}.so" if row is not None else module.source
-        places = [os.path.join(side.loaded.root, place, file) for place in _DIRECTORIES]
+        file = libraries.get(name) or (f"{row.file}.so" if row is not None else module.source)
+        files = dict.fromkeys((file, os.path.basename(file)))
+        places = [
+            os.path.join(side.loaded.root, place, file) for file in files for place in ("", *_DIRECTORIES)
+        ]
         found = next((place for place in places if os.path.isfile(place)), None)
         if found is None:
-            raise NoServer(f"there is no {file} for it")
+            raise NoServer(f"it does not start without {name}, and no {os.path.basename(file)} was found")
         yield f"LoadModule {name} {found}"
+
+
+def _foreign_libraries(side: Side) -> dict[str, str]:
+    """Return the files of modules that are not httpd's own, as the text has them, by the modules' names."""
+    catalogue = catalogue_of(side.dialect)
+    found = {}
+    for path in side.loaded.foreign_libraries.values():
+        row = catalogue.module_of_file(os.path.basename(path).removesuffix(".so"))
+        if row is not None:
+            found[row.identifier] = path
+    return found

@@ -1,4 +1,4 @@
-"""URLs that mod_rewrite of 2.4.60 refuses because a question mark of the request enters the new path (R01)."""
+"""URLs that mod_rewrite of 2.4.60 refuses: a question mark of the request enters the new path (R01)."""
 
 from __future__ import annotations
 

@@ -450,3 +450,7 @@ def test_the_page_of_a_comparison_does_not_name_itself_next(site: Path) -> None:
     words = ["verify", "--backups", "-d", str(site)]
     assert "--format html &gt; differences.html" not in run([*words, "--format", "html"], site)[1]
     assert "--format html > differences.html" in run(words, site)[1]
+    program = str(site / "no httpd")
+    status, output = run([*words, "--with-httpd", program], site)
+    named = line_of(output, "Next")
+    assert status == 1 and named[named.index("--with-httpd") + 1] == program

@@ -22,7 +22,15 @@ from whimbrel.verify.config_lines import SideLines
 from whimbrel.verify.difference import Difference
 from whimbrel.verify.loading import load_side
 from whimbrel.verify.probe import Probe, ProbeUser, TlsFacts
-from whimbrel.verify.real_server import _sendable, _text, _with_port, compare_with_httpd, send
+from whimbrel.verify.real_server import (
+    _load_lines,
+    _sendable,
+    _text,
+    _with_inode,
+    _with_port,
+    compare_with_httpd,
+    send,
+)
 from whimbrel.verify.verification import DifferenceGroup, Example, VerifyResult
 
 TEXT = "LoadModule mpm_event_module m/mod_mpm_event.so\nListen 8080\nServerName a.example\n"
@@ -67,8 +75,42 @@ def test_httpd_has_a_process_group_of_its_own(tmp_path: Path) -> None:
     side = load_side(LoadOptions(server_root=str(tmp_path), file="httpd.conf"), "2.4")
     result = VerifyResult(("old", "new"))
     compare_with_httpd(str(tmp_path / "httpd"), side, result)
-    assert [item.reason for item in result.not_decided] == [f"{tmp_path}/httpd: ended with status 1"]
+    assert [item.reason for item in result.not_decided] == [
+        f"{tmp_path}/httpd got no request: ended with status 1"
+    ]
     assert int((tmp_path / "group").read_text()) != os.getpgrp()
+
+
+@pytest.mark.parametrize("library", ["modules/libphp8.2.so", "php/libphp.so"])
+def test_a_library_that_is_not_of_httpd_has_the_file_of_the_text(library: str, tmp_path: Path) -> None:
+    text = f"{TEXT}LoadModule php_module {library}\n"
+    laid(tmp_path, {"httpd.conf": text, "htdocs/a": "", "httpd": PROGRAM, library: ""})
+    (tmp_path / "httpd").chmod(0o755)
+    side = load_side(LoadOptions(server_root=str(tmp_path), file="httpd.conf"), "2.4")
+    lines = list(_load_lines(str(tmp_path / "httpd"), side))
+    assert f"LoadModule php_module {tmp_path}/{library}" in lines
+
+
+def test_a_server_without_a_library_got_no_request(tmp_path: Path) -> None:
+    laid(tmp_path, {"httpd.conf": f"{TEXT}LoadModule php_module lib/libphp9.so\n", "httpd": PROGRAM})
+    (tmp_path / "httpd").chmod(0o755)
+    side = load_side(LoadOptions(server_root=str(tmp_path), file="httpd.conf"), "2.4")
+    result = VerifyResult(("old", "new"))
+    compare_with_httpd(str(tmp_path / "httpd"), side, result)
+    (found,) = result.not_decided
+    assert found.reason == (
+        f"{tmp_path}/httpd got no request: it does not start without php_module, and no libphp9.so was found"
+    )
+
+
+def test_an_inode_is_that_of_the_file(tmp_path: Path) -> None:
+    """FileETag INode: httpd writes st_ino in hexadecimal (http_core, ap_make_etag)."""
+    make_root(tmp_path)
+    one = side(tmp_path, "old", "FileETag INode MTime Size", "2.4")
+    answer = one.answer(Probe("/index.html", host="localhost", port=8080))
+    inode = (tmp_path / "htdocs/index.html").stat().st_ino
+    (tag,) = _with_inode(answer, one).field("ETag")
+    assert tag.startswith(f'"{inode:x}-5-')
 
 
 def test_expiry_is_compared_at_the_time_of_the_probes() -> None:

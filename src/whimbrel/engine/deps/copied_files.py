@@ -18,6 +18,11 @@ from whimbrel.engine.deps.files import (
 )
 
 
+def path_number(path: str) -> int:
+    """Return the number that a file of a text has in the place of its inode."""
+    return zlib.crc32(to_bytes(path.rstrip("/")))
+
+
 class CopiedDependencies(Dependencies):
     """Dependencies whose paths are those of the text: files are looked up at their places in the copy."""
 
@@ -47,7 +52,7 @@ class CopiedDependencies(Dependencies):
         if times is not None:
             time = times.time_of(self.on_disk(path), info)
             named = {**named, "st_mtime": time / 1e9, "st_mtime_ns": time}
-        number = zlib.crc32(to_bytes(path.rstrip("/"))) if self._copied.is_text else info.st_ino
+        number = path_number(path) if self._copied.is_text else info.st_ino
         return os.stat_result((values[0], number, *values[2:]), named)
 
     def _status(self, path: str, *, follow: bool) -> os.stat_result | None:

@@ -18,7 +18,7 @@ from whimbrel.upgrade.source.config_tree import ConfigTree
 from whimbrel.upgrade.source.htaccess import accepts_directive
 
 GONE: Final = {
-    "authn_default_module": "mod_authn_core ends requests of users whom no other module decides about, with 500 and not 401",
+    "authn_default_module": "mod_authn_core answers 500, not 401, where no other module decides about a user",
     "authz_default_module": "mod_authz_core denies requests that no line grants",
     "authn_alias_module": "mod_authn_core has AuthnProviderAlias",
     "mem_cache_module": "mod_cache_socache caches responses in shared memory",
