@@ -123,6 +123,7 @@ def explain_request(
     if choice.is_default and is_logged and not diff and is_of_22(new):
         new = load_side(options, V22.name)  # a log has the answers of the server that wrote it
     other = load_side(other_options, other_dialect) if diff else new
+    is_of_24 = new.dialect.name != V22.name and has_lines_of_24(new)
     new, upgraded = _as_upgraded(new, options)
     other, other_upgraded = _as_upgraded(other, other_options) if diff else (new, upgraded)
     probe, logged = _probe(new if new.is_loaded else other, request)
@@ -153,7 +154,14 @@ def explain_request(
             named = choice.named
             is_of_machine = not (named.paths or named.root or named.file)
             _print_one(
-                explanation, scope, new.options, output, notices, logged.code, is_of_machine=is_of_machine
+                explanation,
+                scope,
+                new.options,
+                output,
+                notices,
+                logged.code,
+                is_of_machine=is_of_machine,
+                is_of_24=is_of_24,
             )
         if explanation.errors:
             return EXIT_FINDINGS
@@ -283,10 +291,11 @@ def _print_one(
     code: str,
     *,
     is_of_machine: bool,
+    is_of_24: bool,
 ) -> None:
     """Print the explanation below *notices*, and the meaning of the message with *code* that asked for it.
 
-    *is_of_machine*: no configuration was named.
+    *is_of_machine*: no configuration was named. *is_of_24*: no 2.2 loads the text that is on disk.
     """
     from whimbrel.explain.text import OutputStyle, TextRow, notice_lines, short_lines
     from whimbrel.upgrade.documents.explain import meaning_of
@@ -295,7 +304,8 @@ def _print_one(
     place = os.path.join(root, options.file)
     configuration = f"{place} (of this machine: -d names another)" if is_of_machine else place
     overlays = (options.overlay,)
-    style = OutputStyle(root, terminal_width(), is_colored(ColorMode.auto), configuration, overlays)
+    colored = is_colored(ColorMode.auto)
+    style = OutputStyle(root, terminal_width(), colored, configuration, overlays, is_of_24)
     first = [line for notice in notices for line in notice_lines(notice, style)]
     if not output.is_verbose:
         meaning = meaning_of(code)

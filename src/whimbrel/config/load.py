@@ -149,7 +149,8 @@ def load_module(configuration: Configuration, name: str, path: str, place: Sourc
     row = catalogue_of(configuration.dialect).module_of_file(base) if path.endswith(".so") else None
     if row is None or row.source in configuration.built_in:
         tried = absolute if old or "/" in path else path
-        wrong = f"{tried}: {no_library(absolute if tried == absolute else '') or NO_MODULE}"
+        fault = no_library(absolute if tried == absolute else "") or _why_no_module(configuration, base)
+        wrong = f"{tried}: {fault}"
         if configuration.build.name == WINDOWS:
             from whimbrel.config.windows import NOT_FOUND as wrong
         _cannot_load(configuration, name, path, f"Cannot load {shown} into server: {wrong}", place)
@@ -199,6 +200,22 @@ def _cannot_load(
 
 
 NO_MODULE = "a library that is no module of httpd's own, for which there is nothing here"
+
+
+def _why_no_module(configuration: Configuration, base: str) -> str:
+    """Return why the file *base*, without ``.so``, is no module of this version."""
+    version, other = ("2.2", "2.4") if configuration.dialect.version < (2, 4) else ("2.4", "2.2")
+    if _is_own(version, base):
+        return f"a module that httpd {version} has compiled in, and not as a file"
+    if _is_own(other, base):
+        return f"a module of httpd {other}, which {version} does not have"
+    return NO_MODULE
+
+
+def _is_own(version: str, base: str) -> bool:
+    """Return True if the file *base* is named as a module of httpd *version*."""
+    row = catalogue(version).module_of_file(base)
+    return row is not None and row.kind != "foreign"
 
 
 def no_library(path: str) -> str:

@@ -63,6 +63,7 @@ class OutputStyle:
         width: columns of the terminal.
         configuration: the main file in words, "" for none.
         overlays: of each side, the texts that it has in the place of files.
+        is_of_24: a line of the text is of 2.4 alone, so that no 2.2 loads it.
     """
 
     root: str = ""
@@ -70,6 +71,7 @@ class OutputStyle:
     is_colored: bool = False
     configuration: str = ""
     overlays: tuple[Mapping[str, bytes], ...] = ()
+    is_of_24: bool = False
 
     def sources(self, number: int = 0) -> SourceLines:
         """Return the lines of the files of side *number*."""
@@ -116,6 +118,8 @@ def short_lines(
         yield from row_lines(rows, style)
     other = "2.4" if explanation.dialect == "2.2" else "2.2"
     hint = f"-v shows every step; --diff {other} compares"
+    if style.is_of_24:
+        hint = "-v shows every step; --diff OLD@2.2 compares with the text of 2.2 in OLD"
     if explanation.errors:
         hint = f"--dialect {other} answers as {other}"
         if other == "2.2":

@@ -11,6 +11,8 @@ from whimbrel.base.dialect import V22
 from whimbrel.base.errors import StartError
 from whimbrel.config.core_config import OPT_INDEXES, OPT_SYM_LINKS, CoreDirConfig, CoreServerConfig
 from whimbrel.config.model import confs
+from whimbrel.config.options import LoadOptions
+from whimbrel.verify.loading import load_side
 
 HEAD = "apache2: Syntax error on line 1 of @/conf/httpd.conf: "
 
@@ -201,3 +203,34 @@ def test_the_core_is_searched_as_a_file(tmp_path: Path) -> None:
 def test_a_build_without_log_config_loads_it(tmp_path: Path) -> None:
     site = Site(tmp_path, "LoadModule log_config_module m/mod_log_config.so\n")
     assert site.check(before=("ServerName a",), build="upstream") == "Syntax OK"
+
+
+@pytest.mark.parametrize(
+    ("version", "line", "reason"),
+    [
+        (
+            "2.2",
+            "LoadModule mpm_prefork_module modules/mod_mpm_prefork.so",
+            "a module that httpd 2.2 has compiled in, and not as a file",
+        ),
+        (
+            "2.2",
+            "LoadModule access_compat_module modules/mod_access_compat.so",
+            "a module of httpd 2.4, which 2.2 does not have",
+        ),
+        (
+            "2.4",
+            "LoadModule authn_default_module modules/mod_authn_default.so",
+            "a module of httpd 2.2, which 2.4 does not have",
+        ),
+    ],
+)
+def test_a_module_of_the_other_version_is_named_as_such(
+    version: str, line: str, reason: str, tmp_path: Path
+) -> None:
+    library = tmp_path / line.split()[2]
+    library.parent.mkdir()
+    library.write_bytes(b"\x7fELF" + bytes(60))  # what dlopen takes
+    (tmp_path / "httpd.conf").write_text(f"{line}\nListen 8080\nServerName a.example\n")
+    side = load_side(LoadOptions(server_root=str(tmp_path), file="httpd.conf"), version)
+    assert side.errors[0].text.endswith(f": {reason}")
