@@ -151,6 +151,7 @@ class Report:
             nothing was loaded
         fault: the place at which no version of httpd starts, "" for none
         start_fault: the line at which every version of httpd ends its start, None for none
+        exempted: the findings about access whose lines a comment exempts: `entries` lacks them
     """
 
     files: list[str] = field(default_factory=list)
@@ -170,12 +171,14 @@ class Report:
     stop: str = ""
     fault: str = ""
     start_fault: StartFault | None = None
+    exempted: list[ReportEntry] = field(default_factory=list)
 
     def add(self, other: Report) -> None:
         """Add the entries of *other*, each finding once."""
         seen = set(self.entries)
         self.files += [path for path in dict.fromkeys(other.files) if path not in set(self.files)]
         self.entries += [entry for entry in other.entries if entry not in seen]
+        self.exempted += [entry for entry in other.exempted if entry not in self.exempted]
         self.lines += other.lines
         self.lone.update(other.lone)
         self.is_complete = self.is_complete and other.is_complete

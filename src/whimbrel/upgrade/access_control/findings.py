@@ -521,7 +521,7 @@ def _reason_for_compat(tree: ConfigTree, analysis: AccessAnalysis, section: Acce
         chain = analysis.obstacles[section][0]
         others = [unit for unit in chain.sections if unit.place != section.place]
     if not others:
-        return "no Require is known that decides alike"
+        return "no Require was found that decides alike"
     return f"no Require was found that decides alike together with {_places(tree, others)}"
 
 
@@ -583,17 +583,14 @@ def _message(tree: ConfigTree, analysis: AccessAnalysis, section: AccessSection)
     plan = analysis.plans[section]
     if has_directive(lines, RECORD | {"satisfy"}):
         if has_directive(plan.control, RECORD | {"satisfy"}):
-            return f"{_mixed(tree, analysis, section)}{_gone(lines)}"
+            return f"{_mixed(tree, analysis, section)}{_gone(analysis, lines)}"
         if access_compat(tree).is_loaded:
             names = _listed(_list_names(lines), "and")
-            return f"2.4 has {names} in mod_access_compat alone, which is loaded here{_gone(lines)}"
+            return f"2.4 has {names} in mod_access_compat alone, which is loaded here{_gone(analysis, lines)}"
         names = _listed(_list_names(lines), "or")
-        return f"2.4 has no {names} without mod_access_compat{_gone(lines)}"
+        return f"2.4 has no {names} without mod_access_compat{_gone(analysis, lines)}"
     if any(line.name in analysis.decisions.removed_names for line in lines):
-        return (
-            "the ...Authoritative directives are gone; Require lines are alternatives in 2.4, "
-            "whatever module owns them"
-        )
+        return _gone(analysis, lines).removeprefix("; ")
     requires = [line for line in flatten_directives(lines) if line.name == "require"]
     if len(requires) > 1:
         count = len(requires)
@@ -617,13 +614,21 @@ def _mixed(tree: ConfigTree, analysis: AccessAnalysis, section: AccessSection) -
     return f"{names} mod_access_compat: {_reason_for_compat(tree, analysis, section)}"
 
 
-def _gone(lines: Lines) -> str:
-    """Return a clause about the ...Authoritative directives among *lines*, "" for none."""
-    names = [directive_names()[name] for name in dict.fromkeys(line.name for line in lines) if name in GONE]
-    if not names:
-        return ""
-    verb = "is" if len(names) == 1 else "are"
-    return f"; {_listed(names, 'and')} {verb} gone: Require lines are alternatives, whatever module owns them"
+def _gone(analysis: AccessAnalysis, lines: Lines) -> str:
+    """Return a clause about the ...Authoritative directives among *lines* that go, "" for none."""
+    found = list(dict.fromkeys(line.name for line in lines))
+    names = [directive_names()[name] for name in found if name in GONE]
+    clause = ""
+    if names:
+        verb = "is" if len(names) == 1 else "are"
+        what = "Require lines are alternatives, whatever module owns them"
+        clause = f"; {_listed(names, 'and')} {verb} gone: {what}"
+    if "authbasicauthoritative" in analysis.decisions.removed_names.intersection(found):
+        clause += (
+            "; 2.4 has AuthBasicAuthoritative, but no mod_authn_default: with Off it answers 500 to users "
+            "that no provider knows"
+        )
+    return clause
 
 
 def _list_names(lines: Lines) -> list[str]:

@@ -126,8 +126,8 @@ def test_a_section_that_is_repeated_says_where_and_why(tmp_path: Path) -> None:
     host = lines.index("<VirtualHost *:80>") + 1
     directory = lines.index("    <Directory /srv/a>") + 1
     reason = (
-        f"`<Location /server-status>` stands in the virtual host of conf/httpd.conf:{host} too, with what "
-        f"conf/httpd.conf:{directory} requires: "
+        f"upgrade repeats `<Location /server-status>` in the virtual host of conf/httpd.conf:{host}, "
+        f"with what conf/httpd.conf:{directory} requires: "
     )
     heads = [
         line for line in str(*map(bytes.decode, diffs(result, "").values())).splitlines() if "@@" in line
