@@ -81,11 +81,11 @@ def verify_upgrade(
     result.scope = result.scope.merge(verification.scope).with_items(_unexercised(comparison))
     scopes = _scopes_of(comparison.lines[0])
     places = [frozenset(_places(group, scopes, result.files)) for group in groups]
-    asked = _places_of_access((*result.findings, *result.exempted))
+    asked = places_of_access((*result.findings, *result.exempted))
     unconfirmed = {
         place: group
         for group, own in zip(groups, places, strict=True)
-        if not _is_asked(group, asked, scopes, result.files)
+        if not is_asked(group, asked, scopes, result.files)
         for place in own
     }
     lowered = lower_unconfirmed(result.findings, unconfirmed)
@@ -205,13 +205,13 @@ def _other_differences(
     groups: list[DifferenceGroup], places: list[frozenset[tuple[str, int]]], findings: list[Finding]
 ) -> Iterator[Finding]:
     """Yield a finding for each difference of access at lines that no finding about access is about."""
-    known = _places_of_access(findings)
+    known = places_of_access(findings)
     for group, own in zip(groups, places, strict=True):
         if _is_of_access(group) and known.isdisjoint(own):
             yield _difference(group)
 
 
-def _places_of_access(findings: Iterable[Finding]) -> frozenset[tuple[str, int]]:
+def places_of_access(findings: Iterable[Finding]) -> frozenset[tuple[str, int]]:
     """Return the places of the findings about access that a person must look at."""
     return frozenset(
         (finding.place.path, finding.place.line)
@@ -220,7 +220,7 @@ def _places_of_access(findings: Iterable[Finding]) -> frozenset[tuple[str, int]]
     )
 
 
-def _is_asked(
+def is_asked(
     group: DifferenceGroup, asked: frozenset[tuple[str, int]], scopes: Scopes, changed: Container[str]
 ) -> bool:
     """Return True if a finding is *asked* about the unchanged line, or its section, by which 2.4 decides."""

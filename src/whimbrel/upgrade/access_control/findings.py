@@ -318,7 +318,8 @@ def _failing_finding(
     return Finding(
         number,
         section.place,
-        _message(tree, analysis, section) + "; no text of 2.4 was found that decides alike for every client",
+        f"{_message(tree, analysis, section)}; upgrade found no text of 2.4 that decides alike for every "
+        "client, which does not show that there is none",
         "check who is admitted where the sections apply together",
         Risk.OPENS if admits_more else Risk.CLOSES,
         Safety.REVIEW if edits else Safety.MANUAL,
@@ -521,7 +522,7 @@ def _reason_for_compat(tree: ConfigTree, analysis: AccessAnalysis, section: Acce
         chain = analysis.obstacles[section][0]
         others = [unit for unit in chain.sections if unit.place != section.place]
     if not others:
-        return "no Require was found that decides alike"
+        return "upgrade found no Require that decides alike, which does not show that there is none"
     return f"no Require was found that decides alike together with {_places(tree, others)}"
 
 
