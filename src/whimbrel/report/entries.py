@@ -49,6 +49,7 @@ def entry_of(
         if finding.waits_for is not None
         else "",
         finding.answers,
+        finding.unless,
     )
 
 

@@ -64,7 +64,7 @@ class ReportEntry:
         lines: the lines of its frame, where the edit is known as ranges
         is_lone: no Include of the server reads its file
         waits_for: the place to correct before `upgrade` makes the change, "" for none
-        decision, answers: see `Finding`
+        decision, answers, unless: see `Finding`
     """
 
     rule: str
@@ -88,6 +88,7 @@ class ReportEntry:
     is_lone: bool = False
     waits_for: str = ""
     answers: tuple[str, ...] = ()
+    unless: str = ""
 
     @property
     def effect_class(self) -> EffectClass:
@@ -99,11 +100,10 @@ class ReportEntry:
     @property
     def effect(self) -> str:
         """Return the effect on 2.4 in words, with the directory if requests below it fail."""
-        if not self.effect_class.is_per_request:
-            return self.effect_class.name
-        if not self.in_htaccess:
-            return self.effect_class.name
-        return f"500 for each request below {self.path.rpartition('/')[0] or '.'}"
+        name = self.effect_class.name
+        if self.effect_class.is_per_request and self.in_htaccess:
+            name = f"500 for each request below {self.path.rpartition('/')[0] or '.'}"
+        return f"{name} unless {self.unless}" if self.unless else name
 
     @property
     def is_note(self) -> bool:

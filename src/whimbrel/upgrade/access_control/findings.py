@@ -43,6 +43,7 @@ from whimbrel.upgrade.access_control.replacement import Lines, Replacement
 from whimbrel.upgrade.access_control.sections import AccessSection, Chain
 from whimbrel.upgrade.access_control.solver import SectionPlan
 from whimbrel.upgrade.access_control.staying_lines import (
+    LOADED,
     outer_password_finding,
     remaining,
     stays_finding,
@@ -424,6 +425,9 @@ def _solved_finding(
         filter(None, (remark_on(tree, analysis, section), *edit_reasons(tree, analysis, section)))
     )
     unchanged = of_section(tree, analysis, section)
+    lines = analysis.decisions.lines[section]
+    needs_module = is_loose(tree, section) and unchanged.risk is Risk.BREAKS
+    is_only_that = has_directive(lines, RECORD | {"satisfy"}) and not _gone(analysis, lines)
     return Finding(
         number,
         section.place,
@@ -434,6 +438,7 @@ def _solved_finding(
         edits,
         "\n".join(filter(None, (unchanged.example, evidence))),
         remark=remark,
+        unless=LOADED if needs_module and is_only_that else "",
     )
 
 

@@ -8,6 +8,7 @@ from tests.unit.upgrade.access_texts import MODULES, USER, text_after
 from tests.unit.upgrade.config_trees import config_tree, fragments
 
 from whimbrel.upgrade.access_control.admission import AS_SHOWN, UNCHANGED, reason_in
+from whimbrel.upgrade.access_control.staying_lines import LOADED
 from whimbrel.upgrade.check.fixpoint import upgrade
 from whimbrel.upgrade.rules import rules_of
 
@@ -18,7 +19,13 @@ ANY = f"{USER}Require valid-user\nOrder deny,allow\nDeny from all\nAllow from 19
 def test_a_file_without_its_server(tmp_path: Path) -> None:
     """A <Files> section of the server may decide about the same requests."""
     found = upgrade(fragments(tmp_path, {".htaccess": ANY})).findings
-    assert [one.advice for one in found if one.rule == "C17"] == [AS_SHOWN]
+    assert [(one.advice, one.unless) for one in found if one.rule == "C17"] == [(AS_SHOWN, LOADED)]
+
+
+def test_what_2_4_refuses_with_every_module_depends_on_none(tmp_path: Path) -> None:
+    text = f"AuthzUserAuthoritative On\n{ANY}"
+    found = upgrade(fragments(tmp_path, {".htaccess": text})).findings
+    assert [one.unless for one in found if one.rule == "C17"] == [""]
 
 
 def test_a_section_that_decides_otherwise_together_with_another(tmp_path: Path) -> None:
