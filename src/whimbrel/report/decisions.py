@@ -100,10 +100,18 @@ def open_question_texts(entries: Iterable[ReportEntry]) -> list[QuestionText]:
     return question_texts(open_questions(entries))
 
 
-def access_line(entries: Sequence[ReportEntry]) -> str:
+def access_line(entries: Sequence[ReportEntry], exempted: Sequence[ReportEntry] = ()) -> str:
     """Return which findings open or close access if the text stays as it is: the first place of each, and for
-    whom.
+    whom; *exempted* are those whose lines a comment exempts.
     """
+    texts = _access_texts(entries)
+    left_out = [f"left out by a comment: {text}" for text in _access_texts(exempted)]
+    if not texts:
+        texts = ["no other finding opens or closes it" if left_out else "no finding opens or closes it"]
+    return f"access: {'; '.join((*texts, *left_out))}"
+
+
+def _access_texts(entries: Sequence[ReportEntry]) -> list[str]:
     texts = []
     for risk, word in ((Risk.OPENS, "opens"), (Risk.CLOSES, "closes")):
         found = [entry for entry in entries if entry.risk is risk and not entry.is_lone]
@@ -113,7 +121,7 @@ def access_line(entries: Sequence[ReportEntry]) -> str:
             place = f"{first.place}{mark}{and_more(len(found) - 1)}"
             example = cut(first.evidence.partition("\n")[0], MAX_EXAMPLE)
             texts.append(f"{first.rule} {word} it at {place}" + (f": {example}" if example else ""))
-    return f"access: {'; '.join(texts)}" if texts else "access: no finding opens or closes it"
+    return texts
 
 
 def answer(report: Report) -> list[str]:
@@ -121,7 +129,9 @@ def answer(report: Report) -> list[str]:
     was found.
     """
     entries = report.counted
-    return [to_decide(entries), *_not_read(entries), access_line(entries)] if report.findings else []
+    if not report.findings and not report.exempted:
+        return []
+    return [to_decide(entries), *_not_read(entries), access_line(entries, report.exempted)]
 
 
 def answer_lines(report: Report) -> list[str]:

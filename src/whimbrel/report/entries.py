@@ -49,6 +49,7 @@ def entry_of(
         if finding.waits_for is not None
         else "",
         finding.answers,
+        finding.unless,
     )
 
 
@@ -74,5 +75,6 @@ def as_report(result: CheckResult, directory: str) -> Report:
         is_complete=result.is_complete,
         is_of_24=result.is_of_24,
         start_fault=result.fault,
+        exempted=[replace(entry_of(finding, directory), needs_review=False) for finding in result.exempted],
         lone={display_path(path, directory): result.files[path] for path in result.lone},
     )

@@ -64,7 +64,7 @@ class ReportEntry:
         lines: the lines of its frame, where the edit is known as ranges
         is_lone: no Include of the server reads its file
         waits_for: the place to correct before `upgrade` makes the change, "" for none
-        decision, answers: see `Finding`
+        decision, answers, unless: see `Finding`
     """
 
     rule: str
@@ -88,6 +88,7 @@ class ReportEntry:
     is_lone: bool = False
     waits_for: str = ""
     answers: tuple[str, ...] = ()
+    unless: str = ""
 
     @property
     def effect_class(self) -> EffectClass:
@@ -99,11 +100,10 @@ class ReportEntry:
     @property
     def effect(self) -> str:
         """Return the effect on 2.4 in words, with the directory if requests below it fail."""
-        if not self.effect_class.is_per_request:
-            return self.effect_class.name
-        if not self.in_htaccess:
-            return self.effect_class.name
-        return f"500 for each request below {self.path.rpartition('/')[0] or '.'}"
+        name = self.effect_class.name
+        if self.effect_class.is_per_request and self.in_htaccess:
+            name = f"500 for each request below {self.path.rpartition('/')[0] or '.'}"
+        return f"{name} unless {self.unless}" if self.unless else name
 
     @property
     def is_note(self) -> bool:
@@ -151,6 +151,7 @@ class Report:
             nothing was loaded
         fault: the place at which no version of httpd starts, "" for none
         start_fault: the line at which every version of httpd ends its start, None for none
+        exempted: the findings about access whose lines a comment exempts: `entries` lacks them
     """
 
     files: list[str] = field(default_factory=list)
@@ -170,12 +171,14 @@ class Report:
     stop: str = ""
     fault: str = ""
     start_fault: StartFault | None = None
+    exempted: list[ReportEntry] = field(default_factory=list)
 
     def add(self, other: Report) -> None:
         """Add the entries of *other*, each finding once."""
         seen = set(self.entries)
         self.files += [path for path in dict.fromkeys(other.files) if path not in set(self.files)]
         self.entries += [entry for entry in other.entries if entry not in seen]
+        self.exempted += [entry for entry in other.exempted if entry not in self.exempted]
         self.lines += other.lines
         self.lone.update(other.lone)
         self.is_complete = self.is_complete and other.is_complete

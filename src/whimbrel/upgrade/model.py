@@ -93,6 +93,8 @@ class Finding:
         new: the lines that applied edits wrote.
         decision: a question to the user, with a question mark: yes is what the result of `upgrade` does. It
             leaves a finding open whose answers are equal.
+        unless: what takes the effect away, where it is not known: ``mod_access_compat is loaded``; "" for
+            nothing.
         answers: what each answer leads to, such as ``no: whimbrel upgrade --exact``; empty for the usual ones
             (`report.questions`).
         remark: a fact that explains a startling edit with equal answers, which `upgrade` prints.
@@ -127,6 +129,7 @@ class Finding:
     is_proven: bool = False
     accepted: str = ""
     answers: tuple[str, ...] = ()
+    unless: str = ""
 
     @property
     def is_per_request(self) -> bool:

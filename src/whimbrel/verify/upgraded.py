@@ -7,7 +7,7 @@ bounded, so that an upgrade stays quick.
 
 from __future__ import annotations
 
-from collections.abc import Container, Iterator
+from collections.abc import Container, Iterable, Iterator
 from typing import Final
 
 from whimbrel.base.counts import count_noun
@@ -81,11 +81,17 @@ def verify_upgrade(
     result.scope = result.scope.merge(verification.scope).with_items(_unexercised(comparison))
     scopes = _scopes_of(comparison.lines[0])
     places = [frozenset(_places(group, scopes, result.files)) for group in groups]
-    unconfirmed = {place: group for group, own in zip(groups, places, strict=True) for place in own}
+    asked = places_of_access((*result.findings, *result.exempted))
+    unconfirmed = {
+        place: group
+        for group, own in zip(groups, places, strict=True)
+        if not is_asked(group, asked, scopes, result.files)
+        for place in own
+    }
     lowered = lower_unconfirmed(result.findings, unconfirmed)
     changed = [b for a, b in zip(result.findings, lowered, strict=True) if a is not b]
     of_versions = _of_versions(groups, places, changed, frozenset(one.rule for one in lowered))
-    result.findings = [*lowered, *_other_differences(groups, places, lowered)]
+    result.findings = [*lowered, *_other_differences(groups, places, [*lowered, *result.exempted])]
     result.access = tuple(access_differences(groups))
     return _sentence(comparison, len(changed), sum(map(_is_of_access, groups)), of_versions)
 
@@ -199,14 +205,32 @@ def _other_differences(
     groups: list[DifferenceGroup], places: list[frozenset[tuple[str, int]]], findings: list[Finding]
 ) -> Iterator[Finding]:
     """Yield a finding for each difference of access at lines that no finding about access is about."""
-    known = {
-        (finding.place.path, finding.place.line)
-        for finding in findings
-        if finding.needs_review and (finding.risk in _OF_ACCESS or finding.rule in ACCESS_RULES)
-    }
+    known = places_of_access(findings)
     for group, own in zip(groups, places, strict=True):
         if _is_of_access(group) and known.isdisjoint(own):
             yield _difference(group)
+
+
+def places_of_access(findings: Iterable[Finding]) -> frozenset[tuple[str, int]]:
+    """Return the places of the findings about access that a person must look at."""
+    return frozenset(
+        (finding.place.path, finding.place.line)
+        for finding in findings
+        if finding.needs_review and (finding.risk in _OF_ACCESS or finding.rule in ACCESS_RULES)
+    )
+
+
+def is_asked(
+    group: DifferenceGroup, asked: frozenset[tuple[str, int]], scopes: Scopes, changed: Container[str]
+) -> bool:
+    """Return True if a finding is *asked* about the unchanged line, or its section, by which 2.4 decides."""
+    for line in group.cause.new if _is_of_access(group) else ():
+        place = line.path, line.line
+        if line.role == "decides" and line.path not in changed:
+            scope = scopes.get(place)
+            if place in asked or (scope is not None and (scope.path, scope.line) in asked):
+                return True
+    return False
 
 
 def _is_of_access(group: DifferenceGroup) -> bool:
@@ -232,9 +256,11 @@ def _difference(group: DifferenceGroup) -> Finding:
 def _places(group: DifferenceGroup, scopes: Scopes, changed: Container[str]) -> Iterator[tuple[str, int]]:
     """Iterate over the old lines that *group* comes from; if it is about access, with all lines of their
     sections. New lines have the places of old ones unless their file is among the *changed*.
+
+    Other lines that apply to the request count where the cause has no line.
     """
     same_place = (line for line in group.cause.new if line.path not in changed)
-    for line in (*group.cause.old, *group.lines[0], *same_place):
+    for line in (*group.cause.old, *same_place) or group.lines[0]:
         place = line.path, line.line
         yield place
         scope = scopes.get(place)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from tests.unit.report.reports import report
 
+from whimbrel.base.lazy_dataclasses import replace
 from whimbrel.report.formats.github import summary
 from whimbrel.report.model import Report, ReportEntry, groups, new_lines, sorted_entries, title_of
 from whimbrel.upgrade.model import Risk
@@ -54,6 +55,8 @@ def test_a_htaccess_file_stops_requests_and_not_the_start() -> None:
     assert htaccess_entry(Risk.BREAKS).effect == "500 for each request below htdocs/a"
     assert htaccess_entry(Risk.BREAKS, ".htaccess").effect == "500 for each request below ."
     assert htaccess_entry(Risk.OPENS).effect == "opens access"
+    unknown = replace(htaccess_entry(Risk.BREAKS), unless="mod_a is loaded")
+    assert unknown.effect == "500 for each request below htdocs/a unless mod_a is loaded"
     shown = Report(
         entries=[htaccess_entry(Risk.BREAKS), ReportEntry("C42", "a.conf", 1, "x", "", Risk.BREAKS)]
     )

@@ -34,17 +34,20 @@ def edit_reasons(tree: ConfigTree, analysis: AccessAnalysis, section: AccessSect
 def _of_repetitions(
     tree: ConfigTree, statement: Statement, repeats: Sequence[Repetition], *, in_holder: bool
 ) -> str:
-    """Return where the section *statement* stands too, and why; *in_holder*: in the sections that hold it."""
+    """Return where the edits repeat the section *statement*, and why; *in_holder*: in the sections that hold
+    it."""
     first = repeats[0]
-    holder = _place(tree, first.holder.place)
+    path = display_path(first.holder.file.path, tree.root)
+    holder = path if first.holder.in_htaccess else _place(tree, first.holder.place)
     where = f"below itself for {first.prefix}"
     if first.server is not None:
         where = f"in the virtual host of {_place(tree, first.server.place)}"
     elif in_holder:
         where = f"in {holder}"
+    tag = f"<{statement.node.name} {statement.args.strip()}>"
     return (
-        f"`<{statement.node.name} {statement.args.strip()}>` stands {where}{and_more(len(repeats) - 1)} too, "
-        f"with what {holder} requires: of several sections 2.4 takes the Require lines of the last alone"
+        f"upgrade repeats `{tag}` {where}{and_more(len(repeats) - 1)}, with what {holder} requires: "
+        "of several sections 2.4 takes the Require lines of the last alone"
     )
 
 

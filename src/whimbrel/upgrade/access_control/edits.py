@@ -70,7 +70,7 @@ def section_edits(
         for statement in section.lines
         if statement.name.removeprefix("<") in CONTROL | removed_names
     ]
-    control = list(_with_head(current, _in_order(current, replacement.control)))
+    control = list(_in_order(current, tuple(_with_head(current, replacement.control))))
     wanted = [*_hoisted(current, unchanged_lines, replacement.control), *control]
     repeats = tuple(repeated(section, repeat, also_22=also_22) for repeat in replacement.repeats)
     if also_22:
@@ -101,9 +101,12 @@ def _with_head(current: Iterable[Statement], control: Lines) -> Iterator[AccessL
     """Yield the lines, with HEAD in the methods if the text had it; for httpd GET includes it."""
     has_head = any("HEAD" in line.args.split() for line in current if line.is_section)
     for line in control:
-        is_limit = has_head and line.name in ("limit", "limitexcept")
-        words = ["GET HEAD" if is_limit and word == "GET" else word for word in line.args.split()]
-        yield replace(line, args=" ".join(words)) if is_limit else line
+        words = line.args.split()
+        if has_head and line.name in ("limit", "limitexcept") and "HEAD" not in words:
+            words = ["GET HEAD" if word == "GET" else word for word in words]
+            yield replace(line, args=" ".join(words))
+        else:
+            yield line
 
 
 def _hoisted(current: Sequence[Statement], unchanged_lines: Lines, control: Lines) -> list[AccessLine]:

@@ -6,12 +6,18 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from typing import Final
 
-from whimbrel.access.decision import AccessVerdict
 from whimbrel.base.errors import SourceLocation
 from whimbrel.base.lazy_dataclasses import replace
 from whimbrel.catalogue import catalogue
 from whimbrel.catalogue.load import directive_names
 from whimbrel.upgrade.access_control import native, refused_htaccess
+from whimbrel.upgrade.access_control.admission import (
+    UNCHANGED,
+    admitted,
+    open_requests,
+    opens,
+    pending_requests,
+)
 from whimbrel.upgrade.access_control.analysis import (
     UPGRADED,
     AccessAnalysis,
@@ -35,8 +41,9 @@ from whimbrel.upgrade.access_control.guards import is_guard
 from whimbrel.upgrade.access_control.native import ERROR_500
 from whimbrel.upgrade.access_control.replacement import Lines, Replacement
 from whimbrel.upgrade.access_control.sections import AccessSection, Chain
-from whimbrel.upgrade.access_control.solver import FailingChain, SectionPlan
+from whimbrel.upgrade.access_control.solver import SectionPlan
 from whimbrel.upgrade.access_control.staying_lines import (
+    LOADED,
     outer_password_finding,
     remaining,
     stays_finding,
@@ -50,9 +57,6 @@ from whimbrel.upgrade.model import FileEdit, Finding, Risk, Safety, Style
 from whimbrel.upgrade.source.access_compat import access_compat, needs_access_compat
 from whimbrel.upgrade.source.config_tree import ConfigTree
 from whimbrel.upgrade.source.walk import walk
-
-UNCHANGED: Final = "nobody gains or loses access"
-"""What is true of a section if every chain that ends with it was compared exactly."""
 
 _NEW_LINE: Final = "\n"
 _ANSWERS: Final = ("yes: upgrade writes it", "no: write the lines that are meant in the new text")
@@ -290,7 +294,7 @@ def section_finding(
         and section.file.path in refused_files(tree)
     ):
         return None  # X22 reports the whole file
-    if plan.failing or (_pending_requests(plan) and not section.is_page):
+    if plan.failing or (pending_requests(plan) and not section.is_page):
         return _failing_finding(tree, analysis, section, number, edits)
     if not edits:
         return _compat_note(tree, analysis, section, number) or _unmet_note(tree, analysis, section, number)
@@ -306,18 +310,19 @@ def _failing_finding(
 ) -> Finding:
     """Return the finding about a section for which no text decides as 2.2 did."""
     plan = analysis.plans[section]
-    wrong = plan.failing or sorted(_pending_requests(plan), key=lambda one: not _opens(one))
+    wrong = plan.failing or sorted(pending_requests(plan), key=lambda one: not opens(one))
     before = "" if plan.failing else IF_EVER
     evidence = "\n".join(
         before + _evidence(chain, str(example) if example else "") for chain, example in wrong[:3]
     ) + _example_origin(analysis, section)
-    opens = any(map(_opens, wrong))
+    admits_more = any(map(opens, wrong))
     return Finding(
         number,
         section.place,
-        _message(tree, analysis, section) + "; no text of 2.4 was found that decides alike for every client",
+        f"{_message(tree, analysis, section)}; upgrade found no text of 2.4 that decides alike for every "
+        "client, which does not show that there is none",
         "check who is admitted where the sections apply together",
-        Risk.OPENS if opens else Risk.CLOSES,
+        Risk.OPENS if admits_more else Risk.CLOSES,
         Safety.REVIEW if edits else Safety.MANUAL,
         edits,
         evidence,
@@ -326,31 +331,9 @@ def _failing_finding(
     )
 
 
-def _opens(request: FailingChain) -> bool:
-    """Return True if 2.4 admits the example client of the request, which 2.2 refuses."""
-    example = request[1]
-    return example is not None and example.after is AccessVerdict.GRANTED
-
-
-def _open_requests(plan: SectionPlan) -> list[FailingChain]:
-    """Return the requests without a file that the new text decides otherwise than 2.2, with a client."""
-    return [
-        (chain, example) for chain, example in plan.possible if example is not None and not chain.is_prefix
-    ]
-
-
-def _pending_requests(plan: SectionPlan) -> list[FailingChain]:
-    """Return those of `_open_requests` that ask for a decision: all if 2.4 admits more, else those that are
-    not about single files, each in a directory that lacks it."""
-    requests = _open_requests(plan)
-    if any(map(_opens, requests)):
-        return requests
-    return [one for one in requests if not any(section.names_files for section in one[0].sections)]
-
-
 def _evidence_of_others(analysis: AccessAnalysis, section: AccessSection) -> str:
     """Return two requests without a file that 2.4 decides otherwise, "" for none."""
-    others = _open_requests(analysis.plans[section])[:2]
+    others = open_requests(analysis.plans[section])[:2]
     lines = [IF_EVER + _evidence(chain, str(example)) for chain, example in others]
     return "\n".join(lines) + _example_origin(analysis, section) * bool(others)
 
@@ -383,7 +366,7 @@ def _solved_finding(
 ) -> Finding:
     """Return the finding about a section whose new text decides as 2.2 did."""
     plan = analysis.plans[section]
-    others = _open_requests(plan)
+    others = open_requests(plan)
     evidence = _evidence_of_others(analysis, section)
     served = analysis.served_by_22(section) if is_guard(section) else None
     if served is not None:
@@ -442,16 +425,20 @@ def _solved_finding(
         filter(None, (remark_on(tree, analysis, section), *edit_reasons(tree, analysis, section)))
     )
     unchanged = of_section(tree, analysis, section)
+    lines = analysis.decisions.lines[section]
+    needs_module = is_loose(tree, section) and unchanged.risk is Risk.BREAKS
+    is_only_that = has_directive(lines, RECORD | {"satisfy"}) and not _gone(analysis, lines)
     return Finding(
         number,
         section.place,
         _message(tree, analysis, section) + note + (f"; {remark}" if remark else ""),
-        _advice(section, plan, _admitted(section, has_others=bool(others))),
+        _advice(section, plan, admitted(tree, analysis, section, has_others=bool(others))),
         unchanged.risk,
         Safety.SAFE,
         edits,
         "\n".join(filter(None, (unchanged.example, evidence))),
         remark=remark,
+        unless=LOADED if needs_module and is_only_that else "",
     )
 
 
@@ -540,7 +527,7 @@ def _reason_for_compat(tree: ConfigTree, analysis: AccessAnalysis, section: Acce
         chain = analysis.obstacles[section][0]
         others = [unit for unit in chain.sections if unit.place != section.place]
     if not others:
-        return "no Require is known that decides alike"
+        return "upgrade found no Require that decides alike, which does not show that there is none"
     return f"no Require was found that decides alike together with {_places(tree, others)}"
 
 
@@ -602,17 +589,14 @@ def _message(tree: ConfigTree, analysis: AccessAnalysis, section: AccessSection)
     plan = analysis.plans[section]
     if has_directive(lines, RECORD | {"satisfy"}):
         if has_directive(plan.control, RECORD | {"satisfy"}):
-            return f"{_mixed(tree, analysis, section)}{_gone(lines)}"
+            return f"{_mixed(tree, analysis, section)}{_gone(analysis, lines)}"
         if access_compat(tree).is_loaded:
             names = _listed(_list_names(lines), "and")
-            return f"2.4 has {names} in mod_access_compat alone, which is loaded here{_gone(lines)}"
+            return f"2.4 has {names} in mod_access_compat alone, which is loaded here{_gone(analysis, lines)}"
         names = _listed(_list_names(lines), "or")
-        return f"2.4 has no {names} without mod_access_compat{_gone(lines)}"
+        return f"2.4 has no {names} without mod_access_compat{_gone(analysis, lines)}"
     if any(line.name in analysis.decisions.removed_names for line in lines):
-        return (
-            "the ...Authoritative directives are gone; Require lines are alternatives in 2.4, "
-            "whatever module owns them"
-        )
+        return _gone(analysis, lines).removeprefix("; ")
     requires = [line for line in flatten_directives(lines) if line.name == "require"]
     if len(requires) > 1:
         count = len(requires)
@@ -636,13 +620,21 @@ def _mixed(tree: ConfigTree, analysis: AccessAnalysis, section: AccessSection) -
     return f"{names} mod_access_compat: {_reason_for_compat(tree, analysis, section)}"
 
 
-def _gone(lines: Lines) -> str:
-    """Return a clause about the ...Authoritative directives among *lines*, "" for none."""
-    names = [directive_names()[name] for name in dict.fromkeys(line.name for line in lines) if name in GONE]
-    if not names:
-        return ""
-    verb = "is" if len(names) == 1 else "are"
-    return f"; {_listed(names, 'and')} {verb} gone: Require lines are alternatives, whatever module owns them"
+def _gone(analysis: AccessAnalysis, lines: Lines) -> str:
+    """Return a clause about the ...Authoritative directives among *lines* that go, "" for none."""
+    found = list(dict.fromkeys(line.name for line in lines))
+    names = [directive_names()[name] for name in found if name in GONE]
+    clause = ""
+    if names:
+        verb = "is" if len(names) == 1 else "are"
+        what = "Require lines are alternatives, whatever module owns them"
+        clause = f"; {_listed(names, 'and')} {verb} gone: {what}"
+    if "authbasicauthoritative" in analysis.decisions.removed_names.intersection(found):
+        clause += (
+            "; 2.4 has AuthBasicAuthoritative, but no mod_authn_default: with Off it answers 500 to users "
+            "that no provider knows"
+        )
+    return clause
 
 
 def _list_names(lines: Lines) -> list[str]:
@@ -655,19 +647,13 @@ def _listed(names: list[str], word: str) -> str:
     return f" {word} ".join(filter(None, (", ".join(names[:-1]), names[-1])))
 
 
-def _admitted(section: AccessSection, *, has_others: bool) -> str:
-    if not has_others:
-        return UNCHANGED
-    if section.is_page:
-        return "the page itself is admitted as before"
-    return "all requests but those for the files below are decided as before"
-
-
-def _advice(section: AccessSection, plan: SectionPlan, admitted: str) -> str:
+def _advice(section: AccessSection, plan: SectionPlan, sentence: str) -> str:
     """Return who gains or loses access by a text that decides as 2.2 did, and why a <Limit> may go."""
-    for tag, line in idle_limits(section.access_lines, plan.control) if admitted == UNCHANGED else ():
+    for tag, line in (
+        idle_limits(section.access_lines, plan.control) if sentence.startswith(UNCHANGED) else ()
+    ):
         if line.place is not None and has_directive(line.children, ("allow", "deny")):
-            return f"{admitted}: {tag} at line {line.place.line} never decided: the lines around it do"
+            return f"{sentence}: {tag} at line {line.place.line} never decided: the lines around it do"
     if any(ERROR_500.text == directive.args for directive in flatten_directives(plan.control)):
-        return f"{admitted}; users that no module decides about get 500, as from 2.2"
-    return admitted
+        return f"{sentence}; users that no module decides about get 500, as from 2.2"
+    return sentence

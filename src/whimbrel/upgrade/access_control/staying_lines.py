@@ -26,6 +26,8 @@ OUTER_PASSWORD: Final = (
 )
 BOTH_VERSIONS: Final = "they stay beside lines of 2.4, and the file alone does not tell which are meant"
 OTHER_SECTION: Final = "they stay: no rule changes access in this kind of section"
+LOADED: Final = "mod_access_compat is loaded"
+"""What a file without its server does not tell."""
 MAIN_FILE: Final = "give the main file with -f"
 
 
@@ -65,7 +67,7 @@ def remaining(tree: ConfigTree, analysis: AccessAnalysis) -> Iterator[tuple[Acce
 
 def stays_finding(place: SourceLocation, reason: str, advice: str) -> Finding:
     """Return the finding about a section that keeps these lines."""
-    return Finding("C17", place, f"{EFFECT}; {reason}", advice, Risk.BREAKS)
+    return Finding("C17", place, f"{EFFECT}; {reason}", advice, Risk.BREAKS, unless=LOADED)
 
 
 def outer_password_finding(analysis: AccessAnalysis, unit: AccessSection) -> Finding:

@@ -80,6 +80,7 @@ class CheckResult:
             refuses this copy for another reason.
         is_of_24: the text loads modules that only 2.4 has.
         fault: the line at which every version of httpd ends its start, None for none.
+        exempted: the findings about access whose lines a comment exempts.
     """
 
     files: dict[str, int]
@@ -91,6 +92,7 @@ class CheckResult:
     is_complete: bool = True
     is_of_24: bool = False
     fault: StartFault | None = None
+    exempted: tuple[Finding, ...] = ()
 
 
 def check(
@@ -144,7 +146,16 @@ def judge(tree: ConfigTree, wanted: Selection, sources: Sources | None = None) -
     is_of_24 = was_24_config(tree)
     fault = start_fault(result, sources.options) if sources is not None else None
     return CheckResult(
-        files, findings, texts, described(tree), result.scope, lone, is_complete, is_of_24, fault
+        files,
+        findings,
+        texts,
+        described(tree),
+        result.scope,
+        lone,
+        is_complete,
+        is_of_24,
+        fault,
+        tuple(one for one in result.exempted if wanted.selects(one.rule)),
     )
 
 

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from typing import Final
 
 from whimbrel.base.terminal_text import shown
-from whimbrel.upgrade.access_control.findings import UNCHANGED
+from whimbrel.upgrade.access_control.admission import reason_in
 from whimbrel.upgrade.check.fixpoint import UpgradeResult
 from whimbrel.upgrade.edits.diff import Heading, display_path, unified_diff
 from whimbrel.upgrade.model import Finding
@@ -64,7 +64,7 @@ def _changed(finding: Finding) -> Iterator[tuple[str, int, int]]:
 
 def _reason(finding: Finding) -> str:
     """Return why the edits of *finding* are other than its rule makes them expect, "" for nothing."""
-    return finding.remark or finding.advice.partition(f"{UNCHANGED}: ")[2]
+    return finding.remark or reason_in(finding.advice)
 
 
 def _heading(ranges: RuleLines, words: Iterable[Mapping[str, str]]) -> Heading:

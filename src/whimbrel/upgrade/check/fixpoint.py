@@ -90,6 +90,7 @@ class UpgradeResult:
         access: requests that one version admits and the other refuses, if the answers were compared.
         loaded: the server of the new texts as 2.4 has loaded it, None if it was not loaded, or refused.
         upgraded: the configuration tree after the last edits, None where nothing was edited.
+        exempted: the findings about access whose lines a comment exempts.
     """
 
     tree: ConfigTree
@@ -102,6 +103,7 @@ class UpgradeResult:
     access: tuple[AccessDifference, ...] = ()
     loaded: Configuration | None = None
     upgraded: ConfigTree | None = None
+    exempted: tuple[Finding, ...] = ()
 
     def new_document(self, path: str) -> Document:
         """Return the syntax tree of the new text of a file that was read."""
@@ -170,6 +172,7 @@ class _Fixpoint:
         self._line_starts: dict[str, list[int]] = {}  # by path, of the current tree
         self._positions: dict[str, OriginalPositions] = {}  # the same
         self.accepted: dict[SourceLocation, UnknownItem] = {}
+        self.exempted: dict[str, list[Finding]] = {}  # about access, by the first rule of their order
         # by order: the configuration tree without edits of that order, and its notes
         self._stable: dict[int, tuple[ConfigTree, list[Finding]]] = {}
 
@@ -206,6 +209,7 @@ class _Fixpoint:
         self.result.findings = self._sorted(findings)
         self.result.upgraded = self.current
         self.result.scope = self.original.scope().with_items(self.accepted.values())
+        self.result.exempted = tuple(self._sorted([one for found in self.exempted.values() for one in found]))
         return self.result
 
     def _run_order(self, rules: list[Rule]) -> tuple[list[Finding], bool]:
@@ -233,16 +237,21 @@ class _Fixpoint:
         findings = resolve_conflicts(findings, self.current.files)
         foreign = {path for path, file in self.current.files.items() if file.foreign}
         open_findings: list[Finding] = []
+        exempted: list[Finding] = []
         for finding in findings:
             if finding.place.path in foreign:
                 continue
             if not is_suppressed(finding, self.current):
                 open_findings.append(finding)
-            elif finding.accepted:
+                continue
+            if finding.risk in (Risk.OPENS, Risk.CLOSES):
+                exempted.append(self._original(finding))
+            if finding.accepted:
                 place = self._original(finding).place
                 self.accepted[place] = UnknownItem(
                     UnknownKind.ASSUMED, place, f"ignore[{finding.rule}]: {finding.accepted}", NOT_SHOWN
                 )
+        self.exempted[rules[0].number] = exempted
         return open_findings
 
     def _choose(self, proposals: list[Finding]) -> tuple[list[_Chosen], EditSelection]:

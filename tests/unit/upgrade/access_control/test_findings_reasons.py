@@ -126,10 +126,23 @@ def test_a_section_that_is_repeated_says_where_and_why(tmp_path: Path) -> None:
     host = lines.index("<VirtualHost *:80>") + 1
     directory = lines.index("    <Directory /srv/a>") + 1
     reason = (
-        f"`<Location /server-status>` stands in the virtual host of conf/httpd.conf:{host} too, with what "
-        f"conf/httpd.conf:{directory} requires: "
+        f"upgrade repeats `<Location /server-status>` in the virtual host of conf/httpd.conf:{host}, "
+        f"with what conf/httpd.conf:{directory} requires: "
     )
     heads = [
         line for line in str(*map(bytes.decode, diffs(result, "").values())).splitlines() if "@@" in line
     ]
     assert any(reason in line for line in heads), heads
+
+
+def test_a_directive_that_2_4_has_is_not_called_gone(tmp_path: Path) -> None:
+    """With mod_authn_default AuthBasicAuthoritative Off left the answer to it; 2.4 has no such module."""
+    user = "AuthType Basic\n    AuthName a\n    AuthUserFile users\n    Require valid-user"
+    text = (
+        f"{MODULES}LoadModule authn_default_module modules/mod_authn_default.so\nListen 80\n"
+        f"<Location /a>\n    AuthBasicAuthoritative Off\n    {user}\n</Location>\n"
+    )
+    result = upgrade(config_tree(tmp_path, {"conf/httpd.conf": text}))
+    (found,) = [one for one in result.findings if one.rule == "C16" and "AuthBasic" in one.message]
+    assert found.message.startswith("2.4 has AuthBasicAuthoritative, but no mod_authn_default")
+    assert " gone" not in found.message

@@ -16,6 +16,18 @@ from whimbrel.upgrade.source.config_tree import ConfigTree, Role
 
 SITES: Final = re.compile(r"/sites-(?:enabled|available)/[^/]+\Z")
 
+_DEBIAN: Final = "Debian's own apache2.conf of 2.4 reads sites-enabled/*.conf only"
+_OF_SERVER: Final = (
+    f"this text reads the file, and 2.4 reads it too; {_DEBIAN}",
+    "do nothing while this apache2.conf stays; before Debian's takes its place, rename the files as "
+    "`whimbrel explain X15` shows",
+)
+_ALONE: Final = (
+    f"no main file was read, so what includes the file is not known; {_DEBIAN}",
+    "rename the file as `whimbrel explain X15` shows before Debian's apache2.conf reads the site",
+)
+"""Message and advice: about a file of a server that was read, and about a file alone."""
+
 
 def check(tree: ConfigTree) -> Iterator[Finding]:
     """Yield every included site file with another name."""
@@ -25,17 +37,9 @@ def check(tree: ConfigTree) -> Iterator[Finding]:
             and not path.endswith((".conf", "~", ".dpkg-old", ".dpkg-dist", ".bak"))
             and file.role is not Role.HTACCESS
         ):
-            yield Finding(
-                "X15",
-                SourceLocation(path, 1),
-                (
-                    "this text reads the file, and 2.4 reads it too; Debian's own apache2.conf of 2.4 reads "
-                    "sites-enabled/*.conf only"
-                ),
-                "do nothing while this apache2.conf stays; before Debian's takes its place, rename the "
-                "files as `whimbrel explain X15` shows",
-                Risk.COSMETIC,
-            )
+            is_alone = file.role is Role.FRAGMENT
+            message, advice = _ALONE if is_alone else _OF_SERVER
+            yield Finding("X15", SourceLocation(path, 1), message, advice, Risk.COSMETIC)
 
 
 RULE = Rule("X15", "site-files", "Debian: site files end in .conf", check)

@@ -9,6 +9,7 @@ import subprocess
 from pathlib import Path
 
 import pytest
+from tests.unit.upgrade.config_trees import fragments
 
 from whimbrel.base.dialect import V24
 from whimbrel.config.options import LoadOptions
@@ -57,3 +58,9 @@ def test_the_commands_rename_sites_that_are_read_before_and_after(tmp_path: Path
         assert problem is None and configuration is not None
         ports = [node.args for node in configuration.tree if node.name == "Listen"]
         assert ports == [f"127.0.0.1:80{number}0" for number in (0, 3, 2, 1)]
+
+
+def test_a_site_alone_is_read_by_nothing_that_is_known(tmp_path: Path) -> None:
+    (found,) = x15_site_files.check(fragments(tmp_path, {"sites-available/a": "Listen 80\n"}))
+    assert "no main file was read" in found.message
+    assert "this apache2.conf" not in found.message + found.advice

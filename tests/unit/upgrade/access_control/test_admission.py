@@ -1,0 +1,57 @@
+"""The sentence about who gains or loses access says no more than what was looked at."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from tests.unit.upgrade.access_texts import MODULES, USER, text_after
+from tests.unit.upgrade.config_trees import config_tree, fragments
+
+from whimbrel.upgrade.access_control.admission import AS_SHOWN, UNCHANGED, reason_in
+from whimbrel.upgrade.access_control.staying_lines import LOADED
+from whimbrel.upgrade.check.fixpoint import upgrade
+from whimbrel.upgrade.rules import rules_of
+
+GUARD = '<Files ~ "^\\.ht">\nOrder allow,deny\nDeny from all\nSatisfy all\n</Files>\n'
+ANY = f"{USER}Require valid-user\nOrder deny,allow\nDeny from all\nAllow from 192.168.\nSatisfy any\n"
+
+
+def test_a_file_without_its_server(tmp_path: Path) -> None:
+    """A <Files> section of the server may decide about the same requests."""
+    found = upgrade(fragments(tmp_path, {".htaccess": ANY})).findings
+    assert [(one.advice, one.unless) for one in found if one.rule == "C17"] == [(AS_SHOWN, LOADED)]
+
+
+def test_what_2_4_refuses_with_every_module_depends_on_none(tmp_path: Path) -> None:
+    text = f"AuthzUserAuthoritative On\n{ANY}"
+    found = upgrade(fragments(tmp_path, {".htaccess": text})).findings
+    assert [one.unless for one in found if one.rule == "C17"] == [""]
+
+
+def test_a_section_that_decides_otherwise_together_with_another(tmp_path: Path) -> None:
+    """Below both sections 2.2 admits 192.168.0.0/16 and every user; no text for the <Location> was found."""
+    head = f"{MODULES}{GUARD}<Location /server-status>\nOrder deny,allow\nDeny from all\n"
+    host = f"<Directory ROOT/htdocs>\nAllowOverride AuthConfig\n{ANY}</Directory>\n</VirtualHost>\n"
+    text = (
+        f"{head}Allow from 127.0.0.1\n</Location>\n<VirtualHost *:80>\nServerName x.example\n"
+        f"DocumentRoot ROOT/htdocs\n{host}"
+    )
+    files: dict[str, str | bytes] = {"conf/httpd.conf": text, "htdocs/.htaccess": "Require user a\n"}
+    found = upgrade(config_tree(tmp_path, files), rules_of("access")).findings
+    (open_one,) = [one for one in found if "May 2.4 decide so" in one.decision]
+    (outer,) = [one for one in found if one.advice.startswith(f"{UNCHANGED} by this section alone")]
+    assert f"; together with conf/httpd.conf:{open_one.place.line} 2.4" in outer.advice
+    assert outer.place.line == text.splitlines().index("<Directory ROOT/htdocs>") + 1
+
+
+def test_the_reason_behind_the_sentence() -> None:
+    assert (
+        reason_in(f"{AS_SHOWN}: <Limit GET> at line 3 never decided") == "<Limit GET> at line 3 never decided"
+    )
+    assert reason_in("write it: by hand") == reason_in(UNCHANGED) == ""
+
+
+def test_methods_keep_their_order_and_are_named_once(tmp_path: Path) -> None:
+    lists = "Order deny,allow\nDeny from all\n"
+    conf = f"<Location /n>\n<LimitExcept GET POST HEAD OPTIONS>\n{lists}</LimitExcept>\n</Location>\n"
+    assert "<LimitExcept GET POST HEAD OPTIONS>\n" in text_after(tmp_path, conf)
