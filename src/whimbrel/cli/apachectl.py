@@ -54,9 +54,8 @@ def run(program: UtilityProgram) -> int:
     added = _prepare(action, options)
     status = _run_action(action, [*added, *options], [*added, *given])
     if status and action not in ("status", "fullstatus"):
-        sys.stdout.write(
-            f"Action '{' '.join(given)}' failed.\nThe Apache error log may have more information.\n"
-        )
+        more = "The Apache error log may have more information.\n" if action != "configtest" else ""
+        sys.stdout.write(f"Action '{' '.join(given)}' failed.\n{more}")
     if action == "configtest":
         sys.stdout.flush()
         os.write(2, _following([*added, *options], is_valid=not status).encode("latin-1"))

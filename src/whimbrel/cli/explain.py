@@ -125,6 +125,7 @@ def explain(
     if access_line or error_line or (not listing and _URL.fullmatch(words)):
         from whimbrel.cli.explain_request import (
             ConfigurationChoice,
+            HostWantedError,
             OutputChoice,
             RequestChoice,
             explain_request,
@@ -158,7 +159,8 @@ def explain(
             )
         except UsageError as problem:
             typer.echo(encoded(printable_line(problem.message)), err=True)
-            code = 0 if error_line and _explain_words(error_line, as_json) else 2
+            has_page = error_line and not isinstance(problem, HostWantedError)
+            code = 0 if has_page and _explain_words(error_line, as_json) else 2
             raise typer.Exit(code) from None
         raise typer.Exit(code)
     if listing:

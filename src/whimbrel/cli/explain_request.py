@@ -47,6 +47,10 @@ MAX_HOSTS: Final = 6
 """Virtual hosts that a message names."""
 
 
+class HostWantedError(UsageError):
+    """A line of a log may be that of several virtual hosts."""
+
+
 @dataclass(frozen=True, slots=True)
 class ConfigurationChoice:
     """The configuration that is asked, and the dialect that answers; *is_default*: it was not given."""
@@ -408,6 +412,8 @@ def _probe(side: Side, request: RequestChoice) -> tuple[Probe, LoggedOutcome]:
             return probe_of(described, side.configuration, has_file_users=True), LoggedOutcome()
         logged = read_error_line(from_system(request.error_line))
         found = url_of_file(side.configuration, logged.path, described.host)
+        if not found.host and side.configuration is not None:
+            _require_one_host([host.name for host in side.configuration.virtual_hosts if host.name])
         is_tls = described.tls or found.is_tls
         origin = f"{'https' if is_tls else 'http'}://{found.host}" if found.host else ""
         described = replace(
@@ -429,13 +435,19 @@ def _host_of_format(side: Side, form: LineFormat) -> str:
     from whimbrel.replay.configured_formats import hosts_of_format
 
     hosts = hosts_of_format(side, form)
+    _require_one_host(hosts, "log in its format")
+    return "".join(hosts)
+
+
+def _require_one_host(names: Iterable[str], what: str = "may have logged it") -> None:
+    """Raise HostWantedError if *names* are several virtual hosts; *what* they do."""
+    hosts = list(dict.fromkeys(names))
     if len(hosts) > 1:
         named = ", ".join(hosts[:MAX_HOSTS]) + (", ..." if len(hosts) > MAX_HOSTS else "")
-        raise UsageError(
-            f"the line names no host, and {len(hosts)} virtual hosts log in its format ({named}); "
+        raise HostWantedError(
+            f"the line names no host, and {len(hosts)} virtual hosts {what} ({named}); "
             f"add the one that logged it: --host {hosts[0]}"
         )
-    return "".join(hosts)
 
 
 def _of_access_line(side: Side, request: RequestChoice) -> tuple[RequestDescription, LoggedOutcome]:

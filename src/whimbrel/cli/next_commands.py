@@ -298,8 +298,9 @@ def after_configtest(arguments: Arguments, *, is_valid: bool) -> str:
         envvars = ["--envvars", arguments.envvars] if arguments.envvars else []
         if _loads_elsewhere(arguments, server):  # a check has nothing to say about files that are missing
             what = "put what is named above in its place, or serve without it; the text itself loads"
+            tested = command_line("ctl", "configtest", *given, *envvars)
             served = command_line("serve", *envvars, *named, _path_of(server.root, server.file))
-            return f"{FIRST}{what}\n{_next(served)}"
+            return f"{FIRST}{what}\nOnce it is there, towards httpd 2.4: {tested}\n{_next(served)}"
         return _next(command_line("check", *given, *envvars))
     if which("apachectl") is None:  # of httpd 2.4, which is not here
         return _next(command_line("serve", *named, _path_of(server.root, server.file)))

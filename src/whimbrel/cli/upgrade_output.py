@@ -155,7 +155,7 @@ def _counts(
     counts = Counter(finding.rule for finding in applied)
     if counts:
         counted_rules = [f"{rule} {count} times" if count > 1 else rule for rule, count in counts.items()]
-        yield f"{'changed' if is_written else 'to change'}: {', '.join(counted_rules)}"
+        yield f"changes by rule: {', '.join(counted_rules)}"
     known = {finding.message for finding in result.findings if finding.rule == READ_ERROR}
     yield from text_lines(result.scope, directory, known)
     if is_written:

@@ -13,6 +13,8 @@ from whimbrel.upgrade.model import READ_ERROR, Risk
 
 NOT_DECIDED: Final = "not decided"
 NOT_READ: Final = "not read"
+NOT_STARTED: Final = "does not load"
+"""The verdict of a server whose text was read, and that no version starts: its findings count."""
 NO_START: Final = "neither 2.2 nor 2.4 starts"
 """The begin of the fault of a server that no version starts."""
 VERDICT_WORDS: Final = {

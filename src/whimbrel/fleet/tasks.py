@@ -17,7 +17,7 @@ from whimbrel.base.lazy_dataclasses import dataclass, replace
 from whimbrel.base.printable import file_problem
 from whimbrel.config.server_paths import server_in
 from whimbrel.config.servers import main_file_names, why_no_server
-from whimbrel.fleet.model import NO_START, NOT_DECIDED, NOT_READ, ServerResult, rule_counts
+from whimbrel.fleet.model import NO_START, NOT_DECIDED, NOT_READ, NOT_STARTED, ServerResult, rule_counts
 from whimbrel.fleet.servers import NO_NEW, FleetServer
 from whimbrel.report.decisions import counts_of
 from whimbrel.report.entries import entry_of
@@ -265,12 +265,13 @@ class VerifyTask:
         if server.fault != NO_NEW:
             return failed(server, server.fault)
         try:
-            why = CheckTask(self.named, Selection(), UpgradeOptions()).run(server, lambda: None).fault
+            checked = CheckTask(self.named, Selection(), UpgradeOptions()).run(server, lambda: None)
         except (UsageError, OSError, _NoServer):
             return failed(server, server.fault)
+        why = checked.fault
         if not why.startswith(f"{NO_START}: "):
             return failed(server, server.fault)
-        return failed(server, f"not upgraded: {why.removeprefix(f'{NO_START}: ')}", NOT_READ)
+        return failed(server, f"not upgraded: {why.removeprefix(f'{NO_START}: ')}", checked.verdict)
 
     def _fault(self, result: VerifyResult, old: LoadOptions) -> str:
         """Return why a side does not load, "" for nothing."""
@@ -304,7 +305,7 @@ def _no_start(fault: StartFault, directory: str) -> str:
 
 def _not_started(result: ServerResult, why: str) -> ServerResult:
     """Return the result of a server that no version starts: its text was read, and its findings count."""
-    return replace(result, verdict=NOT_READ, code=2, fault=why[:MAX_FAULT])
+    return replace(result, verdict=NOT_STARTED, code=2, fault=why[:MAX_FAULT])
 
 
 def _note(result: VerifyResult) -> str:
@@ -346,11 +347,16 @@ def _result(task: FleetTask, server: FleetServer, report_writing: ReportWriting)
 
 def failed(server: FleetServer, why: str | None, verdict: str = NOT_DECIDED) -> ServerResult:
     """Return the result of a server that has none, for the reason *why*."""
-    is_read = verdict != NOT_READ
-    code = 3 if is_read else 2
+    is_decided = verdict in (NOT_READ, NOT_STARTED)
+    code = 2 if is_decided else 3
     fault = (why or "it cannot be read").replace("\n", " ")[:MAX_FAULT]
     return ServerResult(
-        from_system(server.name), from_system(server.path), verdict, code, undecided=int(is_read), fault=fault
+        from_system(server.name),
+        from_system(server.path),
+        verdict,
+        code,
+        undecided=int(not is_decided),
+        fault=fault,
     )
 
 

@@ -13,9 +13,9 @@ from whimbrel.explain.cause import cause_of
 from whimbrel.explain.changes import changed_steps
 from whimbrel.explain.explanation import explain_probe
 from whimbrel.explain.source_lines import SourceLines
-from whimbrel.explain.step import ExplanationStep
+from whimbrel.explain.step import ExplanationStep, RequestExplanation
 from whimbrel.replay.answers import FastAnswer
-from whimbrel.replay.tally import NOT_RUN, SOURCE_SENT, CausingLine, ChangeKey
+from whimbrel.replay.tally import NOT_RUN, SOURCE_SENT, CausingLine, ChangeKey, StatusReason
 from whimbrel.upgrade.access_control.effective import DECIDING
 from whimbrel.verify.answer import DECIDES, REFUSED, Answer
 from whimbrel.verify.causes import PlanPair
@@ -34,6 +34,8 @@ MAX_LINES: Final = 4
 MAX_VALUE: Final = 60  # characters of a value
 MAX_EXPLAINED: Final = 200  # requests of a piece that are explained; later ones with a new cause are not
 UNEXPLAINED: Final = " (not explained)"
+_RULES_OF_CODES: Final = {"AH10508": "R01"}
+"""The rules of `check` about what a side refuses with a message, which is the same for all requests."""
 _OF_ACCESS: Final = frozenset((401, 403, 500))
 NO_CAUSE: Final = ("request", "response", "file")
 """Kinds of steps that show a change and do not cause it."""
@@ -163,18 +165,22 @@ class ChangeCauses:
             if self._explained >= MAX_EXPLAINED:
                 return ChangeKey(what + UNEXPLAINED, is_of_access=is_of_access)
             self._explained += 1
-            found = ChangeKey(what, *self._lines(probe, named), is_of_access=is_of_access)
+            old, new, reason = self._lines(probe, named)
+            found = ChangeKey(what, old, new, reason, is_of_access=is_of_access)
             self._known[cause] = found
         return found
 
-    def _lines(self, probe: Probe, named: Named) -> tuple[tuple[CausingLine, ...], tuple[CausingLine, ...]]:
+    def _lines(
+        self, probe: Probe, named: Named
+    ) -> tuple[tuple[CausingLine, ...], tuple[CausingLine, ...], str]:
         """Return the lines of the steps in which the explanations of both sides differ; of access, those of
-        access that differ, and what else decided, or what a side refuses.
+        access that differ, and what else decided, or what a side refuses; and the rule about a refusal.
         """
         explanations = explain_probe(self._old, probe), explain_probe(self._new, probe)
+        reason = refusal_of(explanations)
         if named is Named.STATUS:
             old, new = (_as_causing(cause_of(one).lines) for one in explanations)
-            return old, new
+            return old, new, reason
         changes = list(changed_steps(*explanations))
         sides = [change.old for change in changes], [change.new for change in changes]
         if named is Named.ACCESS:
@@ -183,8 +189,8 @@ class ChangeCauses:
             old = self._deciding(self._old, probe, [one for one in of_access[0] if one.text not in common])
             new = self._deciding(self._new, probe, [one for one in of_access[1] if one.text not in common])
             if old != new:
-                return old, new
-        return causing_lines(sides[0]), causing_lines(sides[1])
+                return old, new, reason
+        return causing_lines(sides[0]), causing_lines(sides[1]), reason
 
     @staticmethod
     def _deciding(side: Side, probe: Probe, changed: list[CausingLine]) -> tuple[CausingLine, ...]:
@@ -198,6 +204,23 @@ class ChangeCauses:
             CausingLine(path, number, sources.text(Origin(SourceLocation(path, number), "")) or text)
             for (path, number), text in texts.items()
         )
+
+
+def refusal_of(explanations: tuple[RequestExplanation, RequestExplanation]) -> str:
+    """Return the message with which one side alone refuses, and the rule of `check` about it; "" for none."""
+    messages = [[line.what for line in one.log_lines()] for one in explanations]
+    for word, own, other in (("new", messages[1], messages[0]), ("old", messages[0], messages[1])):
+        for message in own:
+            rule = _RULES_OF_CODES.get(message.partition(":")[0], "")
+            if rule and message not in other:
+                return f"the {word} side refuses it: {message} ({rule}: whimbrel explain {rule})"
+    return ""
+
+
+def status_reason(side: Side, probe: Probe) -> StatusReason:
+    """Return the lines that give *probe* its status, or a sentence."""
+    cause = cause_of(explain_probe(side, probe))
+    return StatusReason(_as_causing(cause.lines)[:MAX_LINES], cause.sentence)
 
 
 def causing_lines(steps: list[ExplanationStep | None]) -> tuple[CausingLine, ...]:

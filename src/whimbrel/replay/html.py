@@ -10,7 +10,7 @@ from whimbrel.base.counts import count_noun, word_for
 from whimbrel.replay.charts import status_chart, time_chart
 from whimbrel.replay.summary import NO_HOST, STATUS, Summary, risk_of, top
 from whimbrel.replay.tally import SOURCE_SENT, CausingLine, Change, ChangeKey
-from whimbrel.replay.text import answer, logged_as_before, taken_for
+from whimbrel.replay.text import answer, logged_as_before, reason_texts, taken_for
 from whimbrel.report.page.access_table import GAINS
 from whimbrel.report.page.items import plain
 from whimbrel.report.page.model import (
@@ -207,6 +207,7 @@ def _item(key: ChangeKey, change: Change, anchor: str, line: CausingLine | None)
         KEYS[risk],
         risk.value,
         page_text(f"{count_noun(change.requests, 'request')}: {key.what}"),
+        notes=(("why", page_text(key.reason)),) if key.reason else (),
         sides=sides if key.old or key.new else (),
         table=_for_whom(change),
     )
@@ -261,12 +262,21 @@ def _logged(summary: Summary) -> Iterator[ReportTable]:
             Cell(str(now), "number"),
             Cell(number(count), "number"),
             Cell(page_text(examples.get((logged, now), ""), MAX_CODE), "code"),
+            Cell(page_text(_because(summary, (logged, now)), MAX_CODE), "code"),
         )
         for (logged, now), count in summary.statuses[:MAX_ROWS]
     )
     if rows:
         note = f"{logged_as_before(summary)}."
-        yield ReportTable("Logged and now", ("Logged", "Now", "Requests", "Example"), rows, "logged", note)
+        yield ReportTable(
+            "Logged and now", ("Logged", "Now", "Requests", "Example", "Because"), rows, "logged", note
+        )
+
+
+def _because(summary: Summary, statuses: tuple[int, int]) -> str:
+    """Return why a request has another status than was logged, "" where that is not known."""
+    reason = summary.tally.status_reasons.get(statuses)
+    return "; ".join(reason_texts(reason, summary.roots)) if reason is not None else ""
 
 
 def _unread(summary: Summary) -> Iterator[ReportTable]:

@@ -43,6 +43,13 @@ class ChangeKey(NamedTuple):
     is_of_access: bool = False
 
 
+class StatusReason(NamedTuple):
+    """Why a request has a status that was not logged: the lines that decide it, else a sentence."""
+
+    lines: tuple[CausingLine, ...]
+    sentence: str
+
+
 @dataclass(slots=True)
 class Change:
     """One change: how often and for whom.
@@ -94,6 +101,7 @@ class Tally:
         lines: all lines; `requests` were replayed, `distinct` different ones (of each piece).
         malformed, huge, without_request: lines that were not, with examples.
         statuses: requests by (logged, old, new) status; NOT_RUN where a handler was not run.
+        status_examples, status_reasons: the first request by (logged, new) status, and why it has that.
         missing: requests whose file does not exist here, although the log has a success.
         changes: by what changes and why.
         hostless: requests of lines without a host that several virtual hosts may have logged, by the host
@@ -112,6 +120,7 @@ class Tally:
     malformed_examples: list[str] = field(default_factory=list)
     statuses: Counter[tuple[int, int, int]] = field(default_factory=Counter)
     status_examples: dict[tuple[int, int], str] = field(default_factory=dict)
+    status_reasons: dict[tuple[int, int], StatusReason] = field(default_factory=dict)
     changes: dict[ChangeKey, Change] = field(default_factory=dict)
     hours: dict[str, tuple[int, int]] = field(default_factory=dict)
     hostless: Counter[tuple[str, int]] = field(default_factory=Counter)
@@ -155,7 +164,10 @@ class Tally:
         self.hostless.update(other.hostless)
         self.taken_for.update(other.taken_for)
         for key, example in other.status_examples.items():
-            self.status_examples.setdefault(key, example)
+            if key not in self.status_examples:
+                self.status_examples[key] = example
+                if key in other.status_reasons:
+                    self.status_reasons[key] = other.status_reasons[key]
         for hour, counts in other.hours.items():
             self._add_hour(hour, counts)
         for change_key, change in other.changes.items():

@@ -4,15 +4,18 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterator
+from typing import Final
 
 from whimbrel.base.counts import count_noun, word_for
 from whimbrel.replay.causes import MAX_LINES
 from whimbrel.replay.summary import NO_HOST, STATUS, Summary, risk_of, top
-from whimbrel.replay.tally import CausingLine, Change, ChangeKey, Tally
+from whimbrel.replay.tally import CausingLine, Change, ChangeKey, StatusReason, Tally
 from whimbrel.report.knowledge import text_lines
 from whimbrel.report.questions import question_lines
 from whimbrel.report.readiness import readiness_of_replay
 from whimbrel.upgrade.model import Risk
+
+_REFUSALS: Final = frozenset(("401", "403"))
 
 
 def text_of(summary: Summary) -> str:
@@ -83,9 +86,19 @@ def _access(summary: Summary) -> str:
     gains = counts[Risk.OPENS]
     loses = counts[Risk.CLOSES]
     if not gains and not loses:
-        return "access: no logged request gains or loses it"
+        refused = sum(_refuses(key) * change.requests for key, change in summary.changes)
+        if not refused:
+            return "access: no logged request gains or loses it"
+        refusals = f"{count_noun(refused, 'request')} {word_for(refused, 'gets or loses', 'get or lose')}"
+        return f"access: access control changes no logged request; {refusals} a 401 or 403 for another reason"
     gaining = f"{count_noun(gains, 'request')} {word_for(gains, 'gains', 'gain')} it"
     return f"access: {gaining}, {loses:,} {word_for(loses, 'loses', 'lose')} it"
+
+
+def _refuses(key: ChangeKey) -> bool:
+    """Return True if one side alone answers 401 or 403."""
+    found = STATUS.search(key.what)
+    return found is not None and bool(_REFUSALS.intersection(found.groups()))
 
 
 def taken_for(tally: Tally) -> Iterator[str]:
@@ -139,6 +152,11 @@ def place(line: CausingLine, roots: tuple[str, ...] = ()) -> str:
     return f"{where}: {line.text}" if line.text else where
 
 
+def reason_texts(reason: StatusReason, roots: tuple[str, ...] = ()) -> list[str]:
+    """Return the lines of *reason* as texts, or its sentence; nothing where neither is known."""
+    return [place(line, roots) for line in reason.lines] or [text for text in (reason.sentence,) if text]
+
+
 def names_of(names: Counter[str]) -> str:
     """Return the most frequent names with their numbers."""
     shown = top(names)
@@ -157,6 +175,9 @@ def _log(summary: Summary) -> Iterator[str]:
         requests = count_noun(number, "request")
         who = f"both versions answer {now}" if summary.is_of_both(logged, now) else f"now {now}"
         yield f"    {requests}: logged {logged}, {who}" + (f": {example}" if example else "")
+        reason = summary.tally.status_reasons.get((logged, now))
+        if reason is not None:
+            yield from (f"        because: {text}" for text in reason_texts(reason, summary.roots))
 
 
 def _percent(part: int, total: int) -> str:

@@ -18,11 +18,11 @@ from whimbrel.config.options import LoadOptions
 from whimbrel.engine.specialized.split_path import LineParts, logged_parts
 from whimbrel.explain.request_description import CLIENT, host_table, place_of
 from whimbrel.replay.answers import EVERY_CLIENT, MAX_TAILS, FastAnswer, SideAnswers, Tail
-from whimbrel.replay.causes import ChangeCauses
+from whimbrel.replay.causes import ChangeCauses, status_reason
 from whimbrel.replay.configured_formats import HOSTS, LoggingHost, hosts_of_format, logging_host
 from whimbrel.replay.log_files import MAX_LINE, LogPiece
 from whimbrel.replay.log_format import LineFormat, LoggedRequest, best_format
-from whimbrel.replay.tally import MAX_EXAMPLES, ChangeKey, Tally
+from whimbrel.replay.tally import MAX_EXAMPLES, NOT_RUN, ChangeKey, Tally
 from whimbrel.verify.loading import load_side
 from whimbrel.verify.probe import Probe, ProbeUser, TlsFacts
 from whimbrel.verify.side import Side
@@ -30,6 +30,7 @@ from whimbrel.verify.side import Side
 MAX_KNOWN: Final = 200_000  # distinct requests whose answers are remembered, each some 500 bytes
 MAX_PAIRS: Final = 1024  # pairs of responses that many requests get
 MAX_PAIR_BYTES: Final = 32 * 1024  # of a pair that is remembered
+MAX_REASONS: Final = 40  # reasons of statuses that were not logged, each an explanation
 MAX_TAIL_BYTES: Final = 2048  # of a tail that is remembered
 PLAIN_LINE: Final = re.compile(rb"(?:GET|HEAD) [!-\[\]-~]+ HTTP/1\.[01]").fullmatch
 _BYTE: Final = "(?:25[0-5]|2[0-4][0-9]|1[0-9][0-9]|[1-9]?[0-9])"
@@ -253,7 +254,10 @@ class Replayer:
         if request.status != outcome.new:
             example = (request.status, outcome.new)
             if example not in tally.status_examples:
-                tally.status_examples[example] = str(self._probe(request))
+                probe = self._probe(request)
+                tally.status_examples[example] = str(probe)
+                if outcome.new != NOT_RUN and len(tally.status_reasons) < MAX_REASONS:
+                    tally.status_reasons[example] = status_reason(self.new, probe)
         if outcome.change is None:
             return
         change = tally.change(outcome.change)

@@ -18,6 +18,8 @@ from whimbrel.upgrade.model import READ_ERROR, AccessDifference, Risk
 
 MAX_EXAMPLE: Final = 200
 """Characters of the client and the request that gain or lose access."""
+MAX_ACCESS: Final = 3
+"""Findings that the line about access names for each of its risks."""
 
 
 class FindingCounts(NamedTuple):
@@ -101,8 +103,9 @@ def open_question_texts(entries: Iterable[ReportEntry]) -> list[QuestionText]:
 
 
 def access_line(entries: Sequence[ReportEntry], exempted: Sequence[ReportEntry] = ()) -> str:
-    """Return which findings open or close access if the text stays as it is: the first place of each, and for
-    whom; *exempted* are those whose lines a comment exempts.
+    """Return which findings open or close access if the text stays as it is, those to decide first: up to
+    `MAX_ACCESS` of each risk with what is left to do, and for whom; *exempted* are those whose lines a comment
+    exempts.
     """
     texts = _access_texts(entries)
     left_out = [f"left out by a comment: {text}" for text in _access_texts(exempted)]
@@ -115,12 +118,14 @@ def _access_texts(entries: Sequence[ReportEntry]) -> list[str]:
     texts = []
     for risk, word in ((Risk.OPENS, "opens"), (Risk.CLOSES, "closes")):
         found = [entry for entry in entries if entry.risk is risk and not entry.is_lone]
-        if found:
-            first = found[0]
-            mark = f", {first.mark}" if first.mark else ""
-            place = f"{first.place}{mark}{and_more(len(found) - 1)}"
-            example = cut(first.evidence.partition("\n")[0], MAX_EXAMPLE)
-            texts.append(f"{first.rule} {word} it at {place}" + (f": {example}" if example else ""))
+        found.sort(key=lambda entry: (not is_to_decide(entry), not entry.evidence))
+        for entry in found[:MAX_ACCESS]:
+            mark = f" ({entry.mark})" if entry.mark else ""
+            example = cut(entry.evidence.partition("\n")[0], MAX_EXAMPLE)
+            texts.append(f"{entry.rule} {word} it at {entry.place}{mark}{example and f': {example}'}")
+        if len(found) > MAX_ACCESS:
+            more = count_noun(len(found) - MAX_ACCESS, "more finding")
+            texts.append(f"{more} {word_for(len(found) - MAX_ACCESS, word, word.removesuffix('s'))} it")
     return texts
 
 

@@ -1,4 +1,5 @@
-"""The questions that findings leave to a person: one line each, with what each answer leads to.
+"""The questions that findings leave to a person: one line each, with what each answer leads to. Questions of
+a rule that differ in one quoted text are one.
 
 Yes is what the result of `upgrade` does; a finding without edits keeps its text. The comment that records
 such an answer stands above the line, and the finding does not appear again.
@@ -6,10 +7,11 @@ such an answer stands above the line, and the finding does not appear again.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Iterator, Sequence
 from typing import Final, NamedTuple
 
-from whimbrel.base.counts import count_noun
+from whimbrel.base.counts import and_more, count_noun
 from whimbrel.base.terminal_text import cut
 from whimbrel.report.model import ReportEntry
 from whimbrel.upgrade.model import DIFFERENCE, LOAD_ERROR, NO_FIXPOINT, READ_ERROR, Risk
@@ -19,6 +21,9 @@ MAX_QUESTIONS: Final = 8
 """Questions that an answer names; the findings below have all."""
 MAX_WRITTEN: Final = 60
 """Characters of a line that an answer quotes."""
+MAX_ALIKE: Final = 3
+"""Places and quoted texts that a question about several names."""
+_QUOTED: Final = re.compile(r"(`[^`]*`)")
 _NO_RULES: Final = frozenset((READ_ERROR, LOAD_ERROR, DIFFERENCE, NO_FIXPOINT))
 """What no comment can exempt: no rule has it."""
 _POSSIBLE: Final = "possible: "
@@ -34,7 +39,7 @@ class Question(NamedTuple):
 
     Attributes:
         places: of the findings, in the order of the text.
-        text: the question; of a line with which 2.4 does not start, what is wrong with it.
+        text: the question, with the fact behind it; of a line with which 2.4 does not start, what is wrong.
         answers: what each answer leads to, with the answer and a colon in front.
     """
 
@@ -45,20 +50,49 @@ class Question(NamedTuple):
 
     @property
     def place(self) -> str:
-        """Return both of two places; of more the first, and the number of the others."""
-        more = len(self.places) - 1
-        if more == 1:
-            return " and ".join(self.places)
-        return f"{self.places[0]} and {more:,} more" if more else self.places[0]
+        """Return up to `MAX_ALIKE` places; of more the first, and the number of the others."""
+        if len(self.places) > MAX_ALIKE:
+            return f"{self.places[0]}{and_more(len(self.places) - 1)}"
+        return _joined(self.places, "and")
 
 
 def questions(entries: Iterable[ReportEntry]) -> list[Question]:
-    """Return the questions of *entries*, the worst risk first, equal ones once."""
+    """Return the questions of *entries*, the worst risk first; equal ones, and those that differ in one
+    quoted text, once.
+    """
     places: dict[tuple[str, str, tuple[str, ...]], dict[str, None]] = {}
     for entry in sorted(entries, key=lambda entry: entry.risk.rank):
         key = entry.rule, _text(entry), entry.answers or tuple(_answers(entry))
         places.setdefault(key, {})[entry.place] = None
-    return [Question(rule, tuple(found), text, answers) for (rule, text, answers), found in places.items()]
+    alike: dict[tuple[str, tuple[str, ...], tuple[str, ...]], list[Question]] = {}
+    for (rule, text, answers), found in places.items():
+        frame = tuple(_QUOTED.split(text)[::2])
+        alike.setdefault((rule, answers, frame), []).append(Question(rule, tuple(found), text, answers))
+    return [question for group in alike.values() for question in _grouped(group)]
+
+
+def _grouped(group: list[Question]) -> list[Question]:
+    """Return *group*, questions that differ in quoted texts, as one if they differ in one of them."""
+    rows = [_QUOTED.split(one.text) for one in group]
+    differing = [at for at, parts in enumerate(zip(*rows, strict=True)) if len(set(parts)) > 1]
+    if len(differing) != 1:
+        return group
+    (at,) = differing
+    quoted = [row[at] for row in rows]
+    shown = (
+        quoted
+        if len(quoted) <= MAX_ALIKE
+        else [*quoted[: MAX_ALIKE - 1], f"{len(quoted) - MAX_ALIKE + 1:,} more"]
+    )
+    text = "".join((*rows[0][:at], _joined(shown, "or"), *rows[0][at + 1 :]))
+    places = dict.fromkeys(place for one in group for place in one.places)
+    return [group[0]._replace(places=tuple(places), text=text)]
+
+
+def _joined(names: Sequence[str], word: str) -> str:
+    """Return *names* with commas, and *word* before the last one."""
+    *first, last = names
+    return f"{', '.join(first)} {word} {last}" if first else last
 
 
 def question_texts(found: Sequence[Question]) -> list[QuestionText]:
@@ -92,9 +126,9 @@ def _text(entry: ReportEntry) -> str:
     if entry.risk is Risk.BREAKS and not entry.is_fixable:
         return entry.message
     if entry.message.startswith(_POSSIBLE):
-        return f"Does it hold here: {entry.message.removeprefix(_POSSIBLE)}?"
+        return f"Does it hold here? {entry.message.removeprefix(_POSSIBLE)}"
     what = "what upgrade writes right" if entry.is_fixable else "this wanted"
-    return f"Is {what}: {entry.message}?"
+    return f"Is {what}? {entry.message}"
 
 
 def _answers(entry: ReportEntry) -> Iterator[str]:

@@ -239,6 +239,14 @@ def test_a_line_without_a_host_asks_for_it(tmp_path: Path) -> None:
     assert "(b.example, c.example)" in asked.output and "--host b.example" in asked.output
     assert "GET http://c.example/old/x " in run(line, *here, "--host", "c.example").stdout
     assert "GET http://a.example/old/x " in run(f"a.example {line}", *here).stdout
+    # a line of the error log never has the host of a URL
+    error = "[client 10.1.1.1] AH01618: user who not found: /old/x"
+    asked = run("--error-log-line", error, *here)
+    assert asked.exit_code == 2 and "3 virtual hosts may have logged it" in asked.output
+    assert "(a.example, b.example, c.example)" in asked.output and "--host a.example" in asked.output
+    assert (
+        "GET http://c.example/old/x " in run("--error-log-line", error, "--host", "c.example", *here).stdout
+    )
 
 
 def test_a_line_without_a_host_is_of_the_only_host_that_logs_in_its_format(tmp_path: Path) -> None:

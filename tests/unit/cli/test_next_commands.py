@@ -277,6 +277,11 @@ def test_a_file_that_is_missing_is_no_matter_of_a_check(site: Path) -> None:
     assert status == 1, output
     assert line_of(output, "Next") == ["serve", str(site)]
     assert "First: put what is named above in its place, or serve without it" in output
+    assert (
+        f"Once it is there, towards httpd 2.4: whimbrel ctl configtest -d {shlex.quote(str(site))}\n"
+        in output
+    )
+    assert "may have more information" not in output  # a test writes no log
     (site / "none").mkdir()
     assert run(["ctl", "configtest", "-d", str(site)], site)[0] == 0
 

@@ -313,7 +313,8 @@ def test_equal_findings_and_decisions_stand_once(site: Path) -> None:
     assert err.startswith(f"{ready}, {why}")
     assert err.count(ready) == 2  # above the findings, and below
     assert (
-        "  R01 unsafe-urls  conf/httpd.conf:3 and 2 more  May URLs of `^/(.*)$` get 403 where a quest" in err
+        "  R01 unsafe-urls  conf/httpd.conf:3, conf/httpd.conf:4 and conf/httpd.conf:5  May URLs of `^/(.*)$`"
+        in err
     )
     assert (
         "      yes: # whimbrel: ignore[R01] above the line records it; no, they are in use: add Unsafe" in err

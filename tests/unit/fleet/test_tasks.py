@@ -211,7 +211,7 @@ def test_an_old_side_of_24_is_no_failure(tree: Path) -> None:
 
 
 @pytest.mark.parametrize("task", [CHECK, UPGRADE])
-def test_a_server_that_no_version_starts_is_not_read(tree: Path, task: FleetTask) -> None:
+def test_a_server_with_a_damaged_tag_is_not_read(tree: Path, task: FleetTask) -> None:
     """Its findings are consequences of one damaged tag, and nothing of it is written."""
     main = next(tree.rglob("*.conf"))
     text = main.read_text()
@@ -223,18 +223,25 @@ def test_a_server_that_no_version_starts_is_not_read(tree: Path, task: FleetTask
 
 @pytest.mark.parametrize("task", [CHECK, UPGRADE], ids=["check", "upgrade"])
 @pytest.mark.parametrize(
-    ("name", "added", "why"),
+    ("name", "added", "why", "verdict"),
     [
-        ("conf.d/00-host.conf", "<VirtualHost *:81>\n", "<VirtualHost> is not closed"),
-        ("conf/httpd.conf", "Include conf/none.conf\n", "conf/none.conf cannot be read: No such file"),
-        ("conf/httpd.conf", "Bogus on\n", "Invalid command 'Bogus'"),
+        ("conf.d/00-host.conf", "<VirtualHost *:81>\n", "<VirtualHost> is not closed", "not read"),
+        (
+            "conf/httpd.conf",
+            "Include conf/none.conf\n",
+            "conf/none.conf cannot be read: No such file",
+            "does not load",
+        ),
+        ("conf/httpd.conf", "Bogus on\n", "Invalid command 'Bogus'", "does not load"),
     ],
     ids=["unclosed", "missing", "unknown"],
 )
 def test_a_server_that_no_upgrade_starts_comes_first(
-    tree: Path, task: FleetTask, name: str, added: str, why: str
+    tree: Path, task: FleetTask, name: str, added: str, why: str, verdict: str
 ) -> None:
-    """A line that rules mend stops 2.4 before the fault does; both versions stop at the fault."""
+    """A line that rules mend stops 2.4 before the fault does; both versions stop at the fault. Where the text
+    was read, its findings count, and the server is not called *not read*.
+    """
     healthy = run(task, tree)
     main = tree / "conf/httpd.conf"
     main.write_text(f"LoadModule authn_default_module modules/mod_authn_default.so\n{main.read_text()}")
@@ -242,7 +249,8 @@ def test_a_server_that_no_upgrade_starts_comes_first(
     (tree / name).write_text(f"{text}{added}")
     result = run(task, tree)
     place = f"{name}:{text.count(chr(10)) + 1}"
-    assert (result.verdict, result.code) == ("not read", 2)
+    assert (result.verdict, result.code) == (verdict, 2)
+    assert bool(result.rules) == (verdict != "not read")
     assert result.fault.startswith(f"neither 2.2 nor 2.4 starts: {place}: {why}")
     assert healthy.code == 1
     assert result.work() < healthy.work()

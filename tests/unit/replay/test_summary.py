@@ -41,6 +41,12 @@ def test_what_access_control_did_not_decide_gains_and_loses_nothing() -> None:
     tally.change(ChangeKey("status 403 -> 200", is_of_access=True)).requests = 1
     text = text_of(Summary("old", "new", ("log",), tally))
     assert "3 requests: 3 change their status, 0 otherwise\naccess: 1 request gains it, 0 lose it\n" in text
+    del tally.changes[ChangeKey("status 403 -> 200", is_of_access=True)]
+    refused = "2 requests get or lose a 401 or 403 for another reason"
+    text = text_of(Summary("old", "new", ("log",), tally))
+    assert f"\naccess: access control changes no logged request; {refused}\n" in text
+    tally.changes = {ChangeKey("status 301 -> 302"): Change(2)}
+    assert "no logged request gains or loses it" in text_of(Summary("old", "new", ("log",), tally))
 
 
 def test_json() -> None:

@@ -22,7 +22,8 @@ from whimbrel.replay.causes import ChangeCauses, causing_lines
 from whimbrel.replay.log_files import LogPiece, pieces_of
 from whimbrel.replay.log_format import DEFAULT_FORMATS
 from whimbrel.replay.summary import Summary, risk_of
-from whimbrel.replay.tally import NOT_RUN, SOURCE_SENT, ChangeKey, Tally
+from whimbrel.replay.tally import NOT_RUN, SOURCE_SENT, ChangeKey, StatusReason, Tally
+from whimbrel.replay.text import text_of
 from whimbrel.replay.work import LoadFailure, Replayer, ReplayWork, SideOptions
 from whimbrel.report.readiness import readiness_of_replay
 from whimbrel.upgrade.knowledge.scope import UnknownItem, UnknownKind
@@ -424,6 +425,27 @@ def test_a_refusal_of_a_rule_has_the_line_of_the_rule(tmp_path: Path) -> None:
     key = changed(tmp_path, ("2.2", text), ("2.4", text), "/went/x%3fy")
     assert key.what.startswith("status 301 -> 403")
     assert lines_of(key) == ([MOVED], [MOVED]) and not key.is_of_access
+    # httpd's message (mod_rewrite.c, AH10508), and the rule that asks about such URLs
+    assert key.reason.startswith("the new side refuses it: AH10508: ") and "(R01: " in key.reason
+
+
+def test_a_status_that_was_not_logged_has_the_line_that_decides_it(tmp_path: Path) -> None:
+    """It is that of the example, the one of the first piece."""
+    text = '<Directory "@/htdocs">\nRequire all denied\n</Directory>\n'
+    replayer = plain_replayer(tmp_path, ("2.4", text), ("2.4", text))
+    tally = replayed(replayer, line("/a.txt"), line("/b.txt"))
+    (reason,) = tally.status_reasons.values()
+    assert [one.text for one in reason.lines] == ["Require all denied"]
+    merged = Tally()
+    merged.add(tally)
+    other = Tally(status_examples={(200, 403): "x"}, status_reasons={(200, 403): StatusReason((), "y")})
+    merged.add(other)
+    assert merged.status_reasons == tally.status_reasons
+    page = text_of(Summary("old", "new", ("log",), tally, roots=(str(tmp_path),)))
+    assert ": GET http://" in page and "\n        because: new.conf:" in page
+    assert "because: y\n" in text_of(
+        Summary("old", "new", ("log",), Tally(statuses=tally.statuses, status_reasons=other.status_reasons))
+    )
 
 
 def test_a_forbidding_rule_is_no_access_control(tmp_path: Path) -> None:

@@ -14,6 +14,9 @@ import pytest
 from typer.testing import CliRunner
 
 from whimbrel.cli import check, replay, upgrade, verify
+from whimbrel.report.decisions import access_line
+from whimbrel.report.model import ReportEntry
+from whimbrel.upgrade.model import Risk
 
 TEXT = """\
 ServerRoot "{root}"
@@ -267,3 +270,15 @@ def test_texts_in_the_place_of_links_are_said_first(site: Path) -> None:
     first = f"First: {remedy}: text in the place of a link: enabled/a.conf and 1 more"
     assert first in run(upgrade.app, site, "--no-verify").splitlines()
     assert run(verify.app, site).splitlines()[-1].startswith("Next: whimbrel check ")
+
+
+def test_access_names_what_is_to_decide_first_with_clients_and_counts_the_rest() -> None:
+    written = ReportEntry("R12", "a", 5, "m", "", Risk.OPENS, is_fixable=True)
+    asked = ReportEntry("C20", "b", 2, "m", "", Risk.OPENS, needs_review=True, evidence="GET / as anna")
+    closed = [ReportEntry("C17", "c", line, "m", "", Risk.CLOSES, is_fixable=True) for line in range(1, 5)]
+    assert access_line([written, asked, *closed]) == (
+        "access: C20 opens it at b:2 (needs review): GET / as anna; R12 opens it at a:5 (fixed by upgrade); "
+        "C17 closes it at c:1 (fixed by upgrade); C17 closes it at c:2 (fixed by upgrade); "
+        "C17 closes it at c:3 (fixed by upgrade); 1 more finding closes it"
+    )
+    assert access_line([]) == "access: no finding opens or closes it"

@@ -19,11 +19,11 @@ def entry(rule: str = "R02", line: int = 2, **parts: object) -> ReportEntry:
 @pytest.mark.parametrize(
     ("one", "text", "answers"),
     [
-        (entry(), "Is this wanted: 2.4 does a?", (f"yes: {COMMENT} records it", "no: write b")),
+        (entry(), "Is this wanted? 2.4 does a", (f"yes: {COMMENT} records it", "no: write b")),
         # what edits write is the question, and a comment keeps them out
         (
             entry(is_fixable=True, new=("b",)),
-            "Is what upgrade writes right: 2.4 does a?",
+            "Is what upgrade writes right? 2.4 does a",
             ("yes: upgrade writes `b`", f"no: {COMMENT} keeps it as it is"),
         ),
         (
@@ -35,18 +35,18 @@ def entry(rule: str = "R02", line: int = 2, **parts: object) -> ReportEntry:
         (entry(risk=Risk.BREAKS), "2.4 does a", ("do: write b",)),
         (
             entry(risk=Risk.BREAKS, is_fixable=True, new=("b",)),
-            "Is what upgrade writes right: 2.4 does a?",
+            "Is what upgrade writes right? 2.4 does a",
             ("yes: upgrade writes `b`", "no: correct the new text by hand"),
         ),
         # other files decide
         (
             entry(message="possible: 2.4 does a"),
-            "Does it hold here: 2.4 does a?",
+            "Does it hold here? 2.4 does a",
             (f"no: {COMMENT} records it", "yes: write b"),
         ),
         # no comment exempts what has no rule, or no line
-        (entry(DIFFERENCE), "Is this wanted: 2.4 does a?", ("yes: nothing records it", "no: write b")),
-        (entry(line=0), "Is this wanted: 2.4 does a?", ("yes: nothing records it", "no: write b")),
+        (entry(DIFFERENCE), "Is this wanted? 2.4 does a", ("yes: nothing records it", "no: write b")),
+        (entry(line=0), "Is this wanted? 2.4 does a", ("yes: nothing records it", "no: write b")),
         # a rule that knows better
         (entry(decision="A or b?", answers=("A: x", "b: y")), "A or b?", ("A: x", "b: y")),
     ],
@@ -62,12 +62,30 @@ def test_equal_questions_stand_once_and_the_worst_risk_comes_first() -> None:
     found = questions([*many, opens])
     assert [(one.rule, one.place) for one in found] == [("X20", "a:9"), ("R02", "a:1 and 4 more")]
     assert questions(many[:2])[0].place == "a:1 and a:2"
+    assert questions(many[:3])[0].place == "a:1, a:2 and a:3"
+
+
+def test_questions_of_a_rule_that_differ_in_one_quoted_text_are_one() -> None:
+    asked = [entry("R01", line, decision=f"May URLs of `{line}` get `403`?") for line in range(1, 6)]
+    (three,) = questions(asked[:3])
+    assert three.text == "May URLs of `1`, `2` or `3` get `403`?"
+    assert three.places == ("a:1", "a:2", "a:3")
+    assert questions(asked)[0].text == "May URLs of `1`, `2` or 3 more get `403`?"
+    # another rule, other answers, other words, and two quoted texts that differ are other questions
+    others = [
+        entry("R02", 9, decision="May URLs of `9` get `403`?"),
+        entry("R01", 9, decision="May URLs of `9` get `403`?", answers=("yes",)),
+        entry("R01", 9, decision="May URLs of `9` get a `403`?"),
+    ]
+    assert [len(one.places) for one in questions([*asked[:2], *others])] == [2, 1, 1, 1]
+    two = [asked[0], entry("R01", 9, decision="May URLs of `9` get `404`?")]
+    assert [one.text for one in questions(two)] == [two[0].decision, two[1].decision]
 
 
 def test_many_questions_are_counted() -> None:
     found = questions(entry(line=line, message=f"m{line}") for line in range(1, MAX_QUESTIONS + 4))
     lines = list(question_lines(question_texts(found), "to decide"))
-    assert lines[:2] == ["to decide", "  R02 redirect-queries  a:1  Is this wanted: m1?"]
+    assert lines[:2] == ["to decide", "  R02 redirect-queries  a:1  Is this wanted? m1"]
     assert lines[-1] == "  3 more questions: at the findings with `needs review` or `decision`"
     assert len(lines) == 1 + 2 * MAX_QUESTIONS + 1
     assert list(question_lines([], "to decide")) == []

@@ -95,15 +95,16 @@ def _table(report: FleetReport, style: FrameStyle) -> Iterator[str]:
         color = RISK_COLORS[next(iter(server.by_risk()), Risk.COSMETIC)] if server.code == 1 else ""
         verdict = style.paint(padded(server.verdict, verdict_width), color)
         begin = f"{padded(name, name_width)}  {verdict}"
-        if not server.fault:
+        has_counts = bool(server.rules) or not server.fault
+        if has_counts:
             cells = {**_counts(server), TIME: f"{duration(server.seconds)}"}
             row = [f"{cells[head]:>{_width(head)}}" for head in heads if head != TIME or not server.same_as]
             same = [f"= {shown(server.same_as, MAX_NAME)}"] if server.same_as else []
             yield "  ".join([begin, *row, *same])
-        # why a server has no result stands in the place of its counts, what limits a result below them
-        used = name_width + verdict_width + 4 if server.fault else 4
+        # why a server has no result stands in the place of its counts, and below them where it has some
+        used = 4 if has_counts else name_width + verdict_width + 4
         pieces = wrapped(shown(server.fault or server.note, MAX_FAULT), max(style.width - used, MIN_FAULT))
-        if server.fault:
+        if not has_counts:
             yield f"{begin}  {pieces.pop(0)}"
         yield from (f"{' ' * used}{piece}" for piece in pieces if piece)
 

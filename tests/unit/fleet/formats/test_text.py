@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from dataclasses import replace
 
 import pytest
 from tests.unit.fleet.fleet_report import fleet_report
@@ -43,6 +44,17 @@ def test_the_columns_stand_below_each_other() -> None:
     for word in ("breaks", "500s", "changes", "not known"):
         end = head.index(word) + len(word)
         assert first[end - 1].isdigit() and first[end] == " "
+
+
+def test_why_a_server_does_not_load_stands_below_its_counts() -> None:
+    report = fleet_report()
+    report.servers[2] = replace(
+        report.servers[0], name="gamma", verdict="does not load", code=2, fault="a:1: b"
+    )
+    rows = render(report).splitlines()
+    at = next(number for number, row in enumerate(rows) if row.startswith("gamma"))
+    assert rows[at].split()[1:7] == ["does", "not", "load", "1,195", "5", "2"]
+    assert rows[at + 1] == "    a:1: b"
 
 
 def test_the_order_of_pairs_has_no_review() -> None:

@@ -63,6 +63,7 @@ def check(tree: ConfigTree) -> Iterator[Finding]:
 
 def _replacement(line: Statement, words: list[str], identifier: str, name: str) -> Finding:
     file = words[1].rpartition("/")
+    written = f"{identifier} {file[0]}{file[1]}{name}"
     return Finding(
         "C06",
         line.place,
@@ -70,7 +71,13 @@ def _replacement(line: Statement, words: list[str], identifier: str, name: str) 
         f"load {name}, which was built for 2.4 and is in the same directory; test the scripts with it",
         Risk.BREAKS,
         Safety.REVIEW,
-        (line.replace_args(f"{identifier} {file[0]}{file[1]}{name}"),),
+        (line.replace_args(written),),
+        decision=f"Do the scripts run with {name}, the PHP that 2.4 loads in the place of {words[1]}?",
+        answers=(
+            f"yes: upgrade writes `LoadModule {written}`",
+            "not known: test the scripts before 2.4 serves them; no later check or verify names this",
+            "no: correct the new text by hand",
+        ),
     )
 
 
@@ -89,7 +96,9 @@ def _finding(
         )
     known = product_of(name)
     what = f"; {known.name}: {known.successor}" if known is not None else ""
+    build = "install a build for 2.4 (API 20120211), or remove the line"
     advice = f"install a build for 2.4 (API 20120211), {_removal(tree, path)}{what}"
+    short = advice if advice == build else f"{build}; the advice of `whimbrel check` has what goes with that"
     is_open = module_file is None or not module_file.api
     return Finding(
         "C06",
@@ -98,7 +107,7 @@ def _finding(
         advice,
         Risk.BREAKS,
         decision=f"Is {path} built for 2.4?" if is_open else "",
-        answers=("yes: # whimbrel: ignore[C06] above the line", f"no: {advice}") if is_open else (),
+        answers=("yes: # whimbrel: ignore[C06] above the line", f"no: {short}") if is_open else (),
     )
 
 

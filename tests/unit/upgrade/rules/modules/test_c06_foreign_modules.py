@@ -60,6 +60,29 @@ def test_the_advice_names_what_goes_with_the_line_of_php(tmp_path: Path) -> None
         assert f"LoadModule {module}_module modules/mod_{module}.so" in advice
 
 
+def test_an_answer_is_short_and_the_advice_has_the_rest(tmp_path: Path) -> None:
+    (php,) = [
+        one
+        for one in upgrade(config_tree(tmp_path / "php", {"conf/httpd.conf": PHP})).findings
+        if one.rule == "C06"
+    ]
+    assert max(map(len, php.answers)) < 160 < len(php.advice)
+    assert "the advice of `whimbrel check` has what goes with that" in php.answers[1]
+    (other,) = [one for one in findings(tmp_path / "other", "frontpage") if one.rule == "C06"]
+    assert other.answers[1] == f"no: {other.advice}"
+
+
+def test_another_php_is_a_question_about_the_scripts(tmp_path: Path) -> None:
+    tree = config_tree(tmp_path, {"conf/httpd.conf": PHP})
+    library = tmp_path / "modules/libphp8.2.so"
+    library.parent.mkdir(exist_ok=True)
+    library.write_bytes(elf(20120211, b"AP24", symbol=b"php_module"))
+    finding = next(one for one in upgrade(tree).findings if one.rule == "C06")
+    assert finding.decision.startswith("Do the scripts run with libphp8.2.so, ")
+    assert finding.answers[0] == "yes: upgrade writes `LoadModule php_module modules/libphp8.2.so`"
+    assert finding.answers[1].startswith("not known: test the scripts before 2.4 serves them; ")
+
+
 def test_a_line_without_handlers_may_be_removed_alone(tmp_path: Path) -> None:
     (finding,) = [one for one in findings(tmp_path, "frontpage") if one.rule == "C06"]
     assert finding.advice == "install a build for 2.4 (API 20120211), or remove the line"
