@@ -104,7 +104,7 @@ def open_question_texts(entries: Iterable[ReportEntry]) -> list[QuestionText]:
 
 def access_line(entries: Sequence[ReportEntry], exempted: Sequence[ReportEntry] = ()) -> str:
     """Return which findings open or close access if the text stays as it is, those to decide first: up to
-    `MAX_ACCESS` of each risk with what is left to do, and for whom; *exempted* are those whose lines a comment
+    `MAX_ACCESS` of each risk with what is left to do, and for whom; *exempted* are those that a comment
     exempts.
     """
     texts = _access_texts(entries)
