@@ -30,6 +30,8 @@ _PERDIR: Final = 2
 _SYSTEM: Final = 4
 # Names that libphp has too, and that it ignores in a configuration of httpd: PHP reads them at its start.
 _START_ONLY: Final = frozenset(("disable_functions", "disable_classes", "expose_php"))
+# PHP refuses it in a .htaccess, and in a file of settings (OnChangeMailForceExtra); scripts cannot change it.
+_OF_SERVER_ONLY: Final = frozenset(("mail.force_extra_parameters",))
 # Settings of the FastCGI programs alone, which libphp does not have.
 _FOREIGN: Final = ("cgi.", "fastcgi.", "fpm.", "user_ini.")
 # It can be switched off for a request, and PHP refuses to switch it on again in the same process.
@@ -101,11 +103,12 @@ def select(settings: Settings, facts: PhpFacts) -> IniSet:
     """Return what libphp passes on of *settings*: names that PHP knows, at their level; BadSettings."""
     values: dict[str, str] = {}
     admin: dict[str, str] = {}
-    for name, (value, is_admin) in sorted(settings.items()):
-        if name in _START_ONLY or name.startswith(_FOREIGN) or "\0" in value:
+    for name, (value, is_admin, in_htaccess) in sorted(settings.items()):
+        is_of_server = name in _OF_SERVER_ONLY
+        if name in _START_ONLY or name.startswith(_FOREIGN) or "\0" in value or is_of_server and in_htaccess:
             continue
         if facts.access.get(name, 0) & (_SYSTEM if is_admin else _PERDIR):
-            (admin if is_admin else values)[name] = value
+            (admin if is_admin or is_of_server else values)[name] = value
     exposing = {"expose_php": settings["expose_php"]} if "expose_php" in settings else {}
     is_locked = bool(exposing) and exposing["expose_php"].is_admin
     is_exposed = is_on(exposing, "expose_php", True) if is_locked else facts.is_exposed

@@ -13,10 +13,11 @@ from whimbrel.registry.settings import setting
 
 
 class IniValue(NamedTuple):
-    """A value; *is_admin*: scripts and inner sections cannot change it."""
+    """A value; *is_admin*: scripts and inner sections cannot change it; *in_htaccess*: a .htaccess has it."""
 
     value: str
     is_admin: bool
+    in_htaccess: bool = False
 
 
 Settings = dict[str, IniValue]
@@ -46,33 +47,33 @@ class PhpServerConfig:
     ini_dir: str = setting("")
 
 
-def _set(conf: PhpDirConfig, name: str, value: str, *, is_admin: bool) -> None:
+def _set(cmd: Command, conf: PhpDirConfig, name: str, value: str, *, is_admin: bool) -> None:
     text = "" if lower(value) == "none" else value
-    conf.ini = {**own(conf, "ini", dict), name: IniValue(text, is_admin)}
+    conf.ini = {**own(conf, "ini", dict), name: IniValue(text, is_admin, cmd.in_htaccess)}
 
 
-def set_value(_cmd: Command, conf: PhpDirConfig, words: list[str]) -> None:
+def set_value(cmd: Command, conf: PhpDirConfig, words: list[str]) -> None:
     """php_value: set a value; ``none`` is the empty text."""
-    _set(conf, words[0], words[1], is_admin=False)
+    _set(cmd, conf, words[0], words[1], is_admin=False)
 
 
-def set_admin_value(_cmd: Command, conf: PhpDirConfig, words: list[str]) -> None:
+def set_admin_value(cmd: Command, conf: PhpDirConfig, words: list[str]) -> None:
     """php_admin_value: set a value that nothing else changes."""
-    _set(conf, words[0], words[1], is_admin=True)
+    _set(cmd, conf, words[0], words[1], is_admin=True)
 
 
 def _flag(word: str) -> str:
     return "1" if lower(word) == "on" or word == "1" else "0"
 
 
-def set_flag(_cmd: Command, conf: PhpDirConfig, words: list[str]) -> None:
+def set_flag(cmd: Command, conf: PhpDirConfig, words: list[str]) -> None:
     """php_flag: set a boolean value; anything but On and 1 is off."""
-    _set(conf, words[0], _flag(words[1]), is_admin=False)
+    _set(cmd, conf, words[0], _flag(words[1]), is_admin=False)
 
 
-def set_admin_flag(_cmd: Command, conf: PhpDirConfig, words: list[str]) -> None:
+def set_admin_flag(cmd: Command, conf: PhpDirConfig, words: list[str]) -> None:
     """php_admin_flag: set a boolean value that nothing else changes."""
-    _set(conf, words[0], _flag(words[1]), is_admin=True)
+    _set(cmd, conf, words[0], _flag(words[1]), is_admin=True)
 
 
 def set_ini_dir(cmd: Command, _conf: PhpServerConfig, words: list[str]) -> None:

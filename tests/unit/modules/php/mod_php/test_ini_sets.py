@@ -51,6 +51,17 @@ def test_only_names_of_the_level_of_the_directive_are_passed_on() -> None:
     )
 
 
+@pytest.mark.parametrize(
+    ("in_htaccess", "admin"), [(False, {"mail.force_extra_parameters": "-f x"}), (True, {})]
+)
+def test_a_setting_that_php_refuses_in_a_htaccess(in_htaccess: bool, admin: dict[str, str]) -> None:
+    """libphp takes it from a section of the server, at its own level (php_value of apache_config.c)."""
+    name = "mail.force_extra_parameters"
+    facts = PhpFacts("8", False, {name: 6}, {name: ""})
+    found = select({name: IniValue("-f x", False, in_htaccess)}, facts)
+    assert (found.values, found.admin) == ({}, admin)
+
+
 def test_exposure_is_that_of_php_ini_or_of_an_admin_value() -> None:
     assert select({}, PhpFacts("8", True, ACCESS, {})).is_exposed
     assert not select({"expose_php": IniValue("0", True)}, PhpFacts("8", True, ACCESS, {})).is_exposed
