@@ -459,3 +459,18 @@ def test_the_page_of_a_comparison_does_not_name_itself_next(site: Path) -> None:
     status, output = run([*words, "--with-httpd", program], site)
     named = line_of(output, "Next")
     assert status == 1 and named[named.index("--with-httpd") + 1] == program
+
+
+def test_a_file_without_a_backup_that_was_changed_later_is_no_text_of_22(site: Path) -> None:
+    main = site / "conf/httpd.conf"
+    further = site / "conf/further.conf"
+    further.write_text("Timeout 60\n")
+    main.write_text(f"{main.read_text()}Include conf/further.conf\n")
+    run(["upgrade", "--write", "-d", str(site)], site)
+    words = ["verify", "--backups", "-d", str(site)]
+    assert "was changed after the upgrade" not in run(words, site)[1]
+    further.write_text("Timeout 90\n")
+    status, output = run(words, site)
+    assert status == 3 and f"{further} was changed after the upgrade" in " ".join(output.split()), output
+    further.write_text("# whimbrel: ignore[C06]\nTimeout 60\n")
+    assert run(words, site)[0] == 0

@@ -17,7 +17,7 @@ from __future__ import annotations
 
 import hashlib
 import os
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from contextlib import suppress
 from itertools import chain, count
 from typing import Final
@@ -140,6 +140,26 @@ def saved(directory: str) -> dict[str, bytes]:
             "In the place of --backups name the text of 2.2: verify OLD NEW, or replay --old OLD"
         )
     return _Undo(journal, _no_hook).contents()
+
+
+def changed_later(directory: str, paths: Iterable[str]) -> list[str]:
+    """Return those of *paths* that were changed after the first upgrade of a tree, and have no backup: what
+    they were before it is not known.
+    """
+    entries = _load(directory).entries
+    written = {entry.target for entry in entries}
+    first = min((_times(entry.backup)[1] for entry in entries), default=0)
+    others = (path for path in dict.fromkeys(paths) if real_path(path) not in written)
+    return [path for path in others if first and _times(path)[0] > first]
+
+
+def _times(path: str) -> tuple[int, int]:
+    """Return the times of a file's contents and of its inode, in nanoseconds; 0 for a missing one."""
+    try:
+        info = os.stat(to_bytes(path))
+    except (OSError, ValueError):
+        return 0, 0
+    return info.st_mtime_ns, info.st_ctime_ns
 
 
 def _load(directory: str) -> Journal:
