@@ -46,7 +46,7 @@ MAX_HOSTS: Final = 500
 MAX_EVIDENCE: Final = 200
 """Characters of the text about a change that was not confirmed."""
 _REMOVALS: Final = RemovalBudget(requests=2000, loaded=20_000)
-"""What is asked of the configuration without one of its lines, and loaded for that."""
+"""What is review_places of the configuration without one of its lines, and loaded for that."""
 Scopes = dict[tuple[str, int], LineScope]
 _OF_ACCESS: Final = (Risk.OPENS, Risk.CLOSES)
 ACCESS_RULES: Final = frozenset(("C16", "C17", "C18", "C19", "C20", "C21", "C22", "C23"))
@@ -81,11 +81,11 @@ def verify_upgrade(
     result.scope = result.scope.merge(verification.scope).with_items(_unexercised(comparison))
     scopes = _scopes_of(comparison.lines[0])
     places = [frozenset(_places(group, scopes, result.files)) for group in groups]
-    asked = places_of_access((*result.findings, *result.exempted))
+    review_places = places_of_access((*result.findings, *result.exempted))
     unconfirmed = {
         place: group
         for group, own in zip(groups, places, strict=True)
-        if not is_asked(group, asked, scopes, result.files)
+        if not has_finding(group, review_places, scopes, result.files)
         for place in own
     }
     lowered = lower_unconfirmed(result.findings, unconfirmed)
@@ -128,7 +128,7 @@ def _not_verified(result: UpgradeResult, why: str, *, matters: bool = True) -> s
 
 
 def _unexercised(comparison: Comparison) -> Iterator[UnknownItem]:
-    """Yield what was not decided, as one item if not every request was asked.
+    """Yield what was not decided, as one item if not every request was review_places.
 
     It matters where the time ended: changes may be without a request then.
     """
@@ -136,7 +136,7 @@ def _unexercised(comparison: Comparison) -> Iterator[UnknownItem]:
         yield UnknownItem(
             UnknownKind.NOT_EXERCISED,
             None,
-            f"not every request was asked: {MAX_SECONDS:.0f} s of processor time ended",
+            f"not every request was review_places: {MAX_SECONDS:.0f} s of processor time ended",
             "changes may be without a request that confirms them",
             "compare both texts by `whimbrel verify`",
         )
@@ -220,15 +220,15 @@ def places_of_access(findings: Iterable[Finding]) -> frozenset[tuple[str, int]]:
     )
 
 
-def is_asked(
-    group: DifferenceGroup, asked: frozenset[tuple[str, int]], scopes: Scopes, changed: Container[str]
+def has_finding(
+    group: DifferenceGroup, review_places: frozenset[tuple[str, int]], scopes: Scopes, changed: Container[str]
 ) -> bool:
-    """Return True if a finding is *asked* about the unchanged line, or its section, by which 2.4 decides."""
+    """Return True if a finding is *review_places* about the unchanged line, or its section, by which 2.4 decides."""
     for line in group.cause.new if _is_of_access(group) else ():
         place = line.path, line.line
         if line.role == "decides" and line.path not in changed:
             scope = scopes.get(place)
-            if place in asked or (scope is not None and (scope.path, scope.line) in asked):
+            if place in review_places or (scope is not None and (scope.path, scope.line) in review_places):
                 return True
     return False
 
