@@ -46,7 +46,7 @@ MAX_HOSTS: Final = 500
 MAX_EVIDENCE: Final = 200
 """Characters of the text about a change that was not confirmed."""
 _REMOVALS: Final = RemovalBudget(requests=2000, loaded=20_000)
-"""What is review_places of the configuration without one of its lines, and loaded for that."""
+"""What is asked of the configuration without one of its lines, and loaded for that."""
 Scopes = dict[tuple[str, int], LineScope]
 _OF_ACCESS: Final = (Risk.OPENS, Risk.CLOSES)
 ACCESS_RULES: Final = frozenset(("C16", "C17", "C18", "C19", "C20", "C21", "C22", "C23"))
@@ -128,7 +128,7 @@ def _not_verified(result: UpgradeResult, why: str, *, matters: bool = True) -> s
 
 
 def _unexercised(comparison: Comparison) -> Iterator[UnknownItem]:
-    """Yield what was not decided, as one item if not every request was review_places.
+    """Yield what was not decided, as one item if not every request was asked.
 
     It matters where the time ended: changes may be without a request then.
     """
@@ -136,7 +136,7 @@ def _unexercised(comparison: Comparison) -> Iterator[UnknownItem]:
         yield UnknownItem(
             UnknownKind.NOT_EXERCISED,
             None,
-            f"not every request was review_places: {MAX_SECONDS:.0f} s of processor time ended",
+            f"not every request was asked: {MAX_SECONDS:.0f} s of processor time ended",
             "changes may be without a request that confirms them",
             "compare both texts by `whimbrel verify`",
         )
@@ -223,7 +223,7 @@ def places_of_access(findings: Iterable[Finding]) -> frozenset[tuple[str, int]]:
 def has_finding(
     group: DifferenceGroup, review_places: frozenset[tuple[str, int]], scopes: Scopes, changed: Container[str]
 ) -> bool:
-    """Return True if a finding is *review_places* about the unchanged line, or its section, by which 2.4 decides."""
+    """Return True if one of *review_places* is the unchanged line, or its section, by which 2.4 decides."""
     for line in group.cause.new if _is_of_access(group) else ():
         place = line.path, line.line
         if line.role == "decides" and line.path not in changed:
