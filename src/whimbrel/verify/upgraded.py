@@ -81,11 +81,11 @@ def verify_upgrade(
     result.scope = result.scope.merge(verification.scope).with_items(_unexercised(comparison))
     scopes = _scopes_of(comparison.lines[0])
     places = [frozenset(_places(group, scopes, result.files)) for group in groups]
-    asked = places_of_access((*result.findings, *result.exempted))
+    review_places = places_of_access((*result.findings, *result.exempted))
     unconfirmed = {
         place: group
         for group, own in zip(groups, places, strict=True)
-        if not is_asked(group, asked, scopes, result.files)
+        if not has_finding(group, review_places, scopes, result.files)
         for place in own
     }
     lowered = lower_unconfirmed(result.findings, unconfirmed)
@@ -220,15 +220,15 @@ def places_of_access(findings: Iterable[Finding]) -> frozenset[tuple[str, int]]:
     )
 
 
-def is_asked(
-    group: DifferenceGroup, asked: frozenset[tuple[str, int]], scopes: Scopes, changed: Container[str]
+def has_finding(
+    group: DifferenceGroup, review_places: frozenset[tuple[str, int]], scopes: Scopes, changed: Container[str]
 ) -> bool:
-    """Return True if a finding is *asked* about the unchanged line, or its section, by which 2.4 decides."""
+    """Return True if one of *review_places* is the unchanged line, or its section, by which 2.4 decides."""
     for line in group.cause.new if _is_of_access(group) else ():
         place = line.path, line.line
         if line.role == "decides" and line.path not in changed:
             scope = scopes.get(place)
-            if place in asked or (scope is not None and (scope.path, scope.line) in asked):
+            if place in review_places or (scope is not None and (scope.path, scope.line) in review_places):
                 return True
     return False
 

@@ -22,7 +22,7 @@ _OF_SERVER: Final = (
     "do nothing while this apache2.conf stays; before Debian's takes its place, rename the files as "
     "`whimbrel explain X15` shows",
 )
-_ALONE: Final = (
+_LONE: Final = (
     f"no main file was read, so what includes the file is not known; {_DEBIAN}",
     "rename the file as `whimbrel explain X15` shows before Debian's apache2.conf reads the site",
 )
@@ -37,8 +37,8 @@ def check(tree: ConfigTree) -> Iterator[Finding]:
             and not path.endswith((".conf", "~", ".dpkg-old", ".dpkg-dist", ".bak"))
             and file.role is not Role.HTACCESS
         ):
-            is_alone = file.role is Role.FRAGMENT
-            message, advice = _ALONE if is_alone else _OF_SERVER
+            is_lone = file.role is Role.FRAGMENT
+            message, advice = _LONE if is_lone else _OF_SERVER
             yield Finding("X15", SourceLocation(path, 1), message, advice, Risk.COSMETIC)
 
 

@@ -16,7 +16,7 @@ from whimbrel.verify.answer import Answer, DecidingLine
 from whimbrel.verify.causes import Cause
 from whimbrel.verify.difference import Difference, FieldDifference
 from whimbrel.verify.probe import Probe
-from whimbrel.verify.upgraded import is_asked, places_of_access
+from whimbrel.verify.upgraded import has_finding, places_of_access
 from whimbrel.verify.verification import DifferenceGroup, Example
 
 GUARD = '<Files ~ "^\\.ht">\nOrder allow,deny\nDeny from all\nSatisfy all\n</Files>\n'
@@ -77,7 +77,7 @@ def test_a_differenceis_asked_where_2_4_decides(tmp_path: Path) -> None:
 
     def is_asked_about(role: str, line: int, changed: tuple[str, ...] = ()) -> bool:
         cause = Cause((), (DecidingLine(path, line, "Require user a", role),))
-        return is_asked(DifferenceGroup("access", cause, [example], 1), places, {}, changed)
+        return has_finding(DifferenceGroup("access", cause, [example], 1), places, {}, changed)
 
     assert is_asked_about("decides", number)
     assert not is_asked_about("access", number)
