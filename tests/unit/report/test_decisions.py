@@ -133,7 +133,7 @@ def test_a_comparison_begins_with_its_verdict_and_its_page_has_the_next_command(
     main.write_text(main.read_text().replace("Require ip 10.2", "Require all granted"))
     lines = run(verify.app, site, new).splitlines()
     assert lines[0] == "old (2.2) and new (2.4): different"
-    assert lines[1] == "ready for 2.4: no: 1 cause of access that differs" and lines[1] in lines[-6:]
+    assert lines[1] == "ready for 2.4: no: 2 causes of access that differs" and lines[1] in lines[-6:]
     below = [DECIDE, *(line.replace("conf:14", "conf:16") for line in BELOW)]
     assert lines[2:5] == below == lines[-4:-1] and "to decide" not in lines[1]
     command = lines[-1].removeprefix("Next: ")
