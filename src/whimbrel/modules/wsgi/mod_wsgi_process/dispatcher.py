@@ -103,14 +103,14 @@ class Dispatcher:
             self._serving.remove(native_id)
             if not keeps:
                 self._close(channel)
-            elif channel in self._signalled:
-                self._signalled.remove(channel)
-                if channel.has_data():
-                    self._ready.append(channel)
-                else:
-                    self._idle[channel] = None
+                return
+            is_signalled = channel in self._signalled
+            self._signalled.discard(channel)
+            if is_signalled and channel.has_data():
+                self._ready.append(channel)
             else:
                 self._idle[channel] = None
+                self._listen()  # a connection that waits may take its place
 
     def must_change(self, channel: Channel) -> bool:
         """Return True if *channel* is to make room for a connection that waits, after its present request."""
@@ -165,29 +165,27 @@ class Dispatcher:
             self._is_listening = True
 
     def _accept(self) -> None:
-        """Accept the connections that wait, as many as there are threads."""
-        while True:
-            if len(self._channels) >= self._capacity and not self._idle:
-                # each connection has a request; the next one that ends makes room
-                self._epoll.unregister(self._listener)
-                self._is_listening = False
-                self._begin_pressure()
-                return
-            try:
-                connection = self._process.listener.accept()[0]
-            except OSError:
-                self._pressed_at = None
-                return
-            if len(self._channels) >= self._capacity:
-                self._give_up()
-            if self._pressed_at is not None:
-                self._pressed_at = time.monotonic()
-            connection.setblocking(True)
-            channel = Channel(connection, self._process.reports.log)
-            self._channels[connection.fileno()] = channel
-            self._idle[channel] = None
-            # by edges: a body that comes while a thread reads it wakes nobody twice
-            self._epoll.register(connection.fileno(), select.EPOLLIN | select.EPOLLET)
+        """Accept the next connection that waits, in the place of an idle one if there are enough."""
+        is_full = len(self._channels) >= self._capacity
+        if is_full and not self._idle:
+            # each connection has a request; the next one that closes or is idle makes room
+            self._epoll.unregister(self._listener)
+            self._is_listening = False
+            self._begin_pressure()
+            return
+        self._pressed_at = None
+        try:
+            connection = self._process.listener.accept()[0]
+        except OSError:
+            return  # another process has taken it
+        if is_full:
+            self._give_up()
+        connection.setblocking(True)
+        channel = Channel(connection, self._process.reports.log)
+        self._channels[connection.fileno()] = channel
+        self._ready.append(channel)  # the server opens a connection for a request
+        # by edges: a body that comes while a thread reads it wakes nobody twice
+        self._epoll.register(connection.fileno(), select.EPOLLIN | select.EPOLLET)
 
     def _begin_pressure(self) -> None:
         if self._pressed_at is None:

@@ -108,6 +108,18 @@ def test_connections_that_wait_have_their_turn(idle: RunningProcess) -> None:
     assert second.answer()[1]
 
 
+def test_an_idle_connection_without_requests_makes_room(idle: RunningProcess) -> None:
+    first = Wire(idle.path)
+    first.send(idle.script)
+    second = Wire(idle.path)
+    second.send(idle.script)
+    idle.serve_once()
+    assert first.answer()[1]
+    idle.serve_once()
+    assert second.answer()[1]
+    assert first.channel.next_record() == (CLOSING, b"")
+
+
 @pytest.mark.parametrize(
     ("query", "is_new"), [("", 0), ("keep", 1), ("environ", 1), ("write", 1), ("close", 1), ("detach", 1)]
 )
