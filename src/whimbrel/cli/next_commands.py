@@ -146,7 +146,6 @@ def after_verify(
     test = ""
     if dialects[1] != V22.name and not result.no_start and _is_in_place(new, result.files):
         test = configtest(new.server_root, new.file, words)
-    onward = _replay_of(context, both, result, dialects) or test or serving(new)
     if is_one_text and all(result.errors):  # its first line says what stops both
         return _next(command_line("check", *_named(new), *words))
     if is_one_text and (result.causes_to_review or result.errors[1]):
@@ -157,6 +156,7 @@ def after_verify(
         return _next(command_line("verify", "--backups", *words, _path_of(old.server_root, old.file)))
     if result.errors[0]:
         return _next(command_line("check", *_named(old), *words))
+    onward = _replay_of(context, both, result, dialects) or test or serving(new)
     if result.causes_to_review:
         request = _request_words(result)
         if not request or "backups" in given:
