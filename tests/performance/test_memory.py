@@ -63,7 +63,7 @@ def rules(count: int) -> str:
 
 
 @pytest.mark.parametrize(
-    ("written", "most"), [(networks, 450), (hosts, 1250), (sections, 1250), (rules, 2000)]
+    ("written", "most"), [(networks, 450), (hosts, 1250), (sections, 1250), (rules, 1700)]
 )
 def test_bytes(tmp_path: Path, written: Callable[[int], str], most: int) -> None:
     texts = written(LINES), written(2 * LINES)

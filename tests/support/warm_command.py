@@ -84,9 +84,11 @@ def run(
     umask: int = 0o022,
     environment: Mapping[str, str] | None = None,
     entry: Callable[[], None] = main,
+    awaits_output: bool = False,
 ) -> subprocess.CompletedProcess[bytes]:
     """Return exit status and output of a command; *entry* is a function of this module, as the
-    fork would import another one, and reads sys.argv.
+    fork would import another one, and reads sys.argv. *awaits_output*: the output is that of a program which
+    the command starts and does not wait for.
     """
     with tempfile.TemporaryDirectory(prefix="command-") as name:
         files = [os.path.join(name, each) for each in ("stdin", "stdout", "stderr")]
@@ -102,6 +104,9 @@ def run(
             process.kill()
             process.join()
             raise subprocess.TimeoutExpired(list(words), SECONDS)
+        end = time.monotonic() + 10
+        while awaits_output and not os.path.getsize(files[1]) and time.monotonic() < end:
+            time.sleep(0.005)
         out, err = (Path(file).read_bytes() for file in files[1:])
         return subprocess.CompletedProcess(list(words), process.exitcode, out, err)
 

@@ -133,10 +133,6 @@ class Pcre:
             return None
         return None if match is None else BytesMatch(match)
 
-    def pcre(self) -> Pcre:
-        """Return this pattern; see `_GuardedRe.pcre` of base/regex.py."""
-        return self
-
     def find_all(self, subject: str) -> Iterator[tuple[int, Match]]:
         """See `Regex.find_all`; the subject is not copied. A search that PCRE gives up finds nothing."""
         data = subject.encode("latin-1")

@@ -8,8 +8,8 @@ everything else goes to PCRE itself.
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator
-from functools import lru_cache, partial
+from collections.abc import Callable, Iterator, Mapping
+from functools import lru_cache
 
 from whimbrel.base.lazy_re import compile
 from whimbrel.base.static_typing import TYPE_CHECKING, Any, Final, Protocol, cast
@@ -38,18 +38,55 @@ class Match(Protocol):
     def end(self, number: int = 0, /) -> int: ...
 
 
+_NO_NAMES: Final[Mapping[str, int]] = {}
+
+
 class Regex:
-    """A compiled expression; `search` is ap_regexec."""
+    """A compiled expression; `search` is ap_regexec.
 
-    __slots__ = ("_compiled", "groups", "ignore_case", "names", "pattern", "search")
+    It runs under `re` for subjects of a length that is proven to end soon, and under PCRE for all others.
 
-    def __init__(self, pattern: str, ignore_case: bool, compiled: Any) -> None:
+    Attributes:
+        groups: number of groups.
+        names: numbers of the named groups.
+    """
+
+    __slots__ = (
+        "_length",
+        "_pcre",
+        "_quick",
+        "_version22",
+        "groups",
+        "ignore_case",
+        "names",
+        "pattern",
+        "search",
+    )
+
+    def __init__(self, pattern: str, *, ignore_case: bool, version22: bool) -> None:
         self.pattern = pattern
         self.ignore_case = ignore_case
-        self._compiled = compiled
-        self.search: Any = compiled.search
+        self._version22 = version22
+        self._pcre = cast(Any, None)
+        self.search: Callable[[str], Any]
+        proven = _proven(pattern, ignore_case, version22) if _plain(pattern) else None
+        if proven is None:
+            compiled = self.pcre()
+            self.search = compiled.search
+        else:
+            compiled, self._quick, self._length = proven
+            self.search = self._quick if self._length >= _MAX_SUBJECT else self._search
         self.groups: int = compiled.groups
-        self.names: dict[str, int] = dict(compiled.groupindex)
+        self.names: Mapping[str, int] = dict(compiled.groupindex) or _NO_NAMES
+
+    def _search(self, subject: str) -> Any:
+        return self._quick(subject) if len(subject) <= self._length else self.pcre().search(subject)
+
+    def pcre(self) -> Any:
+        """Return the pattern under PCRE; raise RegexError."""
+        if self._pcre is None:
+            self._pcre = _under_pcre(self.pattern, self.ignore_case, self._version22)
+        return self._pcre
 
     def find_all(self, subject: str) -> Iterator[tuple[int, Match]]:
         """Yield each match with the start of its search, which is where the match before it ends.
@@ -58,7 +95,7 @@ class Regex:
         one of nothing at the start of a subject, which would match there for ever.
         """
         if len(subject) > MAX_COPIED:
-            yield from self._compiled.pcre().find_all(subject)
+            yield from self.pcre().find_all(subject)
             return
         search = self.search
         start = 0
@@ -103,9 +140,7 @@ def compile_regex(pattern: str, *, ignore_case: bool = False, version22: bool = 
     """Compile *pattern*; raise RegexError. *version22*: `.` is no newline, `$` before a final one."""
     if version22 and _NOT_IN_22.search(pattern):
         raise RegexError("unrecognized character after (?")
-    if _plain(pattern) and (quick := _proven(pattern, ignore_case, version22)) is not None:
-        return Regex(pattern, ignore_case, quick)
-    return Regex(pattern, ignore_case, _pcre(pattern, ignore_case, version22))
+    return Regex(pattern, ignore_case=ignore_case, version22=version22)
 
 
 # PCRE stops after ten million steps, and httpd then treats the pattern as not matching.  `re` never stops, so
@@ -116,8 +151,10 @@ _MIN_LENGTH: Final = 64  # a bound on shorter subjects only would send nearly al
 _MAX_SUBJECT: Final = 8190  # the longest that a client can send where the limits are not raised
 
 
-def _proven(pattern: str, ignore_case: bool, version22: bool) -> Any:
-    """Return the pattern under `re`, with PCRE beyond the proven length; None if nothing is proven."""
+def _proven(
+    pattern: str, ignore_case: bool, version22: bool
+) -> tuple[re.Pattern[str], Callable[[str], Any], int] | None:
+    """Return the pattern under `re`, its search and the proven length; None if nothing is proven."""
     from whimbrel.base.regex_cost import search_cost  # most configurations have no patterns
 
     text, flags = _python_form(pattern, ignore_case, version22)
@@ -130,7 +167,7 @@ def _proven(pattern: str, ignore_case: bool, version22: bool) -> Any:
     if bound is None or length < _MIN_LENGTH:
         return None
     search = quick.match if bound[1] else quick.search  # `search` tries an anchored pattern at each character
-    return _GuardedRe(quick, search, length, partial(_pcre, pattern, ignore_case, version22))
+    return quick, search, length
 
 
 def _python_form(pattern: str, ignore_case: bool, version22: bool) -> tuple[str, re.RegexFlag]:
@@ -151,32 +188,6 @@ def scannable(pattern: str, *, ignore_case: bool = False, version22: bool = Fals
         return None
 
 
-class _GuardedRe:
-    """A pattern under `re` for subjects of at most *length* characters, under PCRE for longer ones."""
-
-    __slots__ = ("_length", "_make", "_quick", "_sure", "groupindex", "groups", "search")
-
-    def __init__(
-        self, quick: re.Pattern[str], search: Callable[[str], Any], length: int, make: Callable[[], Any]
-    ) -> None:
-        self.groups = quick.groups
-        self.groupindex = quick.groupindex
-        self._length = length
-        self._quick = search
-        self._make = make
-        self._sure = cast(Any, None)
-        self.search: Callable[[str], Any] = search if length >= _MAX_SUBJECT else self._search
-
-    def _search(self, subject: str) -> Any:
-        return self._quick(subject) if len(subject) <= self._length else self.pcre().search(subject)
-
-    def pcre(self) -> Any:
-        """Return the pattern under PCRE."""
-        if self._sure is None:
-            self._sure = self._make()
-        return self._sure
-
-
 _ESCAPE_CLASS_END = compile(
     r"(\\Q.*?(?:\\E|\Z)|\\.|\[\^?\]?(?:\\.?|\[:\^?\w+:\]|[^\]\\])*(?:\]|\Z))|\$", re.S
 )
@@ -187,7 +198,7 @@ def _end_only(pattern: str, end: str = r"\Z") -> str:
     return _ESCAPE_CLASS_END.sub(lambda m: m.group(1) or end, pattern)
 
 
-def _pcre(pattern: str, ignore_case: bool, version22: bool) -> Any:
+def _under_pcre(pattern: str, ignore_case: bool, version22: bool) -> Any:
     from whimbrel.base.pcre import Pcre, PcreError  # costs 12 ms: only for patterns that need it
 
     text = (pattern if version22 else _end_only(pattern, r"\z")).encode("latin-1")

@@ -64,7 +64,13 @@ def build(folder: Path, files: dict[str, Any]) -> None:
 
 
 def call(
-    folder: Path, argv: list[str], stdin: str = "", umask: int = 0o022, tz: str = "UTC"
+    folder: Path,
+    argv: list[str],
+    stdin: str = "",
+    umask: int = 0o022,
+    tz: str = "UTC",
+    *,
+    awaits_output: bool = False,
 ) -> tuple[int, str, str]:
     """Return exit status, standard output and standard error of a utility without a terminal."""
     done = warm_command.run(
@@ -74,6 +80,7 @@ def call(
         umask=umask,
         environment={**os.environ, "TZ": tz},
         entry=warm_command.utility,
+        awaits_output=awaits_output,
     )
     return done.returncode, done.stdout.decode("latin-1"), done.stderr.decode("latin-1")
 
@@ -96,7 +103,12 @@ def same(folder: Path, case: Case, usage: str) -> bool:
     """Run *case* in *folder* and assert that everything is as recorded."""
     build(folder, case.get("files", {}))
     code, out, err = call(
-        folder, case["argv"], case.get("stdin", ""), case.get("umask", 0o022), case.get("tz", "UTC")
+        folder,
+        case["argv"],
+        case.get("stdin", ""),
+        case.get("umask", 0o022),
+        case.get("tz", "UTC"),
+        awaits_output="-p" in case["argv"] and bool(case["out"]),  # of the program after a rotation
     )
     assert masked(err) == case["err"].replace("@USAGE@", usage)
     assert (code, masked(out)) == (case["rc"], case["out"])

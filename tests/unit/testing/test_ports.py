@@ -2,13 +2,22 @@
 
 from __future__ import annotations
 
-import random
 import socket
+import sys
 from pathlib import Path
 
 import pytest
 
 from whimbrel.testing import ports
+
+
+def free_after(port: int) -> int:
+    """Return the next port after *port* on which a server can listen."""
+    while True:
+        port += 1
+        with socket.socket() as probe:
+            if probe.connect_ex(("127.0.0.1", port)):
+                return port
 
 
 def test_they_are_free_different_and_no_client_gets_them() -> None:
@@ -22,8 +31,18 @@ def test_they_are_free_different_and_no_client_gets_them() -> None:
 
 
 def test_a_port_that_somebody_listens_on_is_passed_over(monkeypatch: pytest.MonkeyPatch) -> None:
-    taken, other = ports.free_ports(2)
+    taken = ports.free_port()
+    other = free_after(taken)
     drawn = [taken, other]
-    monkeypatch.setattr(random, "randrange", lambda *_bounds: drawn.pop(0))
+    monkeypatch.setattr(ports._CHANCE, "randrange", lambda *_bounds: drawn.pop(0))
     with socket.create_server(("127.0.0.1", taken)):
         assert ports.free_port() == other
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="there are no abstract names of sockets")
+def test_a_port_that_another_process_has_chosen_is_passed_over(monkeypatch: pytest.MonkeyPatch) -> None:
+    chosen = ports.free_port()
+    other = free_after(chosen)
+    drawn = [chosen, other]
+    monkeypatch.setattr(ports._CHANCE, "randrange", lambda *_bounds: drawn.pop(0))
+    assert ports.free_port() == other

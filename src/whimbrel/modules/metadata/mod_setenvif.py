@@ -219,7 +219,7 @@ def _by_pattern(names: Regex) -> Source:
 def _matcher(condition: Condition) -> Callable[[str], Any]:
     """Return a function that returns a match (for literal patterns True), or None or False."""
     if condition.regex is not None:
-        return condition.regex.search  # type: ignore[no-any-return]
+        return condition.regex.search
     text = condition.text
     if condition.ignore_case:
         return lambda value: text in value.lower()

@@ -58,6 +58,14 @@ def begun(running: RunningProcess) -> None:
     assert semaphore.acquire(timeout=10)
 
 
+def become_idle(running: RunningProcess, count: int) -> None:
+    """Wait until *count* connections are idle: a thread ends its use of one after the client has the answer."""
+    end = time.monotonic() + 10
+    while len(running.process.dispatcher._idle) != count:
+        assert time.monotonic() < end
+        time.sleep(0.001)
+
+
 def test_a_request_does_not_wait_for_one_that_waits(running: RunningProcess) -> None:
     first = Wire(running.path)
     assert running.ask(first, "a") == (b"a", True)
@@ -109,8 +117,9 @@ def test_quick_requests_need_one_thread(running: RunningProcess) -> None:
 
 def test_the_connection_that_is_idle_for_longest_is_given_up(running: RunningProcess) -> None:
     wires = [Wire(running.path) for _ in range(THREADS)]
-    for number in (1, 0, 2):
+    for count, number in enumerate((1, 0, 2), 1):
         running.ask(wires[number])
+        become_idle(running, count)
     fourth = Wire(running.path)
     assert running.ask(fourth, "d") == (b"d", True)
     assert wires[1].channel.next_record() == (CLOSING, b"")
