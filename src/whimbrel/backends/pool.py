@@ -56,7 +56,9 @@ class ConnectionPool(ConnectionOwner):
         self._waiting: deque[Completion[None]] = deque()
 
     def take_idle(self, tls: BackendTlsParameters | None = None) -> BackendConnection | None:
-        """Return the connection used last, None without one; others' *tls* or stray input close it."""
+        """Return the idle connection that was used last, None without one; those with another *tls*
+        or with input that no request has asked for are closed.
+        """
         idle = self.idle
         while idle:
             connection = idle.pop()

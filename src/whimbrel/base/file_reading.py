@@ -48,7 +48,10 @@ def open_regular(path: str | bytes, *, dir_fd: int | None = None, follow: bool =
 
 
 def read_regular(path: str | bytes, limit: int = MAX_BYTES) -> bytes:
-    """Return a regular file's content (NotRegular, EFBIG beyond *limit* bytes); raises OSError."""
+    """Return the content of a regular file, or of /dev/null; raises OSError.
+
+    It is NotRegular for a device, pipe or socket, and EFBIG for more than *limit* bytes.
+    """
     handle = open_regular(path)
     try:
         return read_handle(handle, path, limit)

@@ -137,7 +137,10 @@ def without_end(pattern: str) -> str:
 
 @lru_cache(maxsize=MAX_PATTERNS)
 def compile_regex(pattern: str, *, ignore_case: bool = False, version22: bool = False) -> Regex:
-    """Compile *pattern*; raise RegexError. *version22*: `.` is no newline, `$` before a final one."""
+    """Compile *pattern*; raise RegexError with PCRE's message.
+
+    *version22*: as in 2.2, `.` matches no newline, and `$` also matches before a final newline.
+    """
     if version22 and _NOT_IN_22.search(pattern):
         raise RegexError("unrecognized character after (?")
     return Regex(pattern, ignore_case=ignore_case, version22=version22)
@@ -176,7 +179,9 @@ def _python_form(pattern: str, ignore_case: bool, version22: bool) -> tuple[str,
 
 
 def scannable(pattern: str, *, ignore_case: bool = False, version22: bool = False) -> Scan | None:
-    """Return *pattern* for many lines at once; None with anchors, or where `re` and PCRE differ."""
+    """Return *pattern* for a search of many lines at once; None if it has anchors, may match nothing, or is
+    beyond the subset on which `re` and PCRE agree.
+    """
     if not _plain(pattern):
         return None
     from whimbrel.base.regex_cost import scan_of

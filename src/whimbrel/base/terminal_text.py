@@ -29,7 +29,9 @@ _REORDERING: Final = re.compile("[\u061c\u200b-\u200f\u2028-\u202e\u2060-\u2069\
 
 
 def shown(text: str, limit: int = MAX_TEXT) -> str:
-    """Return *text* for a line of output: *limit* characters, no control ones, none that reorder it."""
+    """Return *text*, which has one character per byte, for one line of output: at most *limit* characters,
+    no control characters, and none that reorder the line.
+    """
     begin = text if len(text) <= 4 * limit else text[: 4 * limit]
     clean = printable_line(begin)
     if not clean.isascii():

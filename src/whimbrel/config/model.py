@@ -257,7 +257,10 @@ class LogSink:
 
 @dataclass(slots=True)
 class ServerSpec:
-    """The settings of the processes: absolute paths, seconds; *user*, *group* as written, or ""."""
+    """The settings that the server processes need.
+
+    Paths are absolute; times are seconds; *user* and *group* are as written (``#33`` allowed), "" if unset.
+    """
 
     root: str
     listeners: list[Listener] = field(default_factory=list)

@@ -58,7 +58,10 @@ def command_context(
 
 
 class RecordingContext(CommandContext):
-    """A walk that records the origin of fields; each directive in a container does so for itself."""
+    """A walk through a tree that records the origin of each field that a directive changes.
+
+    Containers record nothing: each directive in them does so for itself.
+    """
 
     _touched: dict[tuple[int, type[Any]], tuple[Holder, list[Any]]] | None = None
 

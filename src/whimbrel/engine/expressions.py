@@ -126,7 +126,10 @@ class RequestView:
 
 
 def _run_sync(work: Callable[[], Coroutine[Any, Any, T]]) -> T:
-    """Return the result of *work*; the request waits for it, else it runs again on a thread."""
+    """Return the result of *work*, which rarely suspends.
+
+    If it does, the request waits for it. Where no request can wait, it runs again on a thread of its own.
+    """
     from whimbrel.base.sync_waits import await_only, may_wait  # imports greenlet; -t evaluates nothing
 
     if may_wait():

@@ -130,7 +130,10 @@ class RequestEngine(Protocol):
 
 
 def worker_object(engine: RequestEngine, key: str, make: Callable[[], C]) -> C:
-    """Return the object of `worker_state`, made at first use; all threads get one of them."""
+    """Return the object under *key* of `worker_state`; *make* returns it at the first use.
+
+    Threads that come at the same time all get the object of one of them.
+    """
     found: C | None = engine.worker_state.get(key)
     if found is None:
         found = engine.worker_state.setdefault(key, make())

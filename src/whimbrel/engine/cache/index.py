@@ -256,7 +256,10 @@ class CacheIndex:
         self._lines.clear()
 
     def lookup(self, connection: Connection, raw: bytes, limits: HeadLimits, tick: int | None) -> Hit | None:
-        """Return the valid response for a head in pieces, or None; *tick*: see `Validity.holds`."""
+        """Return the valid response for the bytes of a head, with the head in pieces; None without one.
+
+        *limits* are those for heads; *tick*: see `Validity.holds`.
+        """
         cached = self.by_head.get(raw)
         if cached is not None and cached.is_valid(connection, tick):
             return cached, cached.log.own

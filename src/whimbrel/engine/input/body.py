@@ -22,7 +22,10 @@ EARLY_BODY_NOTE: Final = "early-body"
 
 
 def too_large(limit: int, *, announced: int = 0, read: int = 0) -> BodyError:
-    """Return the refusal of a body beyond LimitRequestBody, *announced* or after *read* bytes."""
+    """Return the refusal of a body beyond LimitRequestBody: by its *announced* length, or after *read* bytes.
+
+    2.2 logs the first at level error (see `level_of`).
+    """
     if announced:
         return BodyError(
             413,

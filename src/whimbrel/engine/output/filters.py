@@ -32,7 +32,10 @@ MAX_GATHERED: Final = 256 * 1024
 
 
 async def run_output_filters(r: Request, *, after_head: bool = False) -> None:
-    """Run the filters of *r* on `r.body`; *after_head*: those behind httpd's header filter."""
+    """Run the output filters of *r* on `r.body`, in order.
+
+    *after_head* selects those behind httpd's header filter; they see a body whose framing is decided.
+    """
     for each in r.output_filters:
         if (each.type > FilterType.PROTOCOL) is after_head:
             await _run(r, each)
@@ -147,7 +150,9 @@ class GatheredSource(FlushingSource):
 
     @abstractmethod
     async def _next(self) -> bytes | None:
-        """Return the next bytes, b"" for a flush, None at the end; `_has_flush`: one follows. May raise."""
+        """Return the next bytes of the output, b"" for a flush, None at the end; set `_has_flush` if a flush
+        follows the bytes. Raise `_failure` if it is set.
+        """
 
     async def gather(self, count: int) -> list[Part]:
         """Read until *count* bytes of output, its end, or a flush are there; return the body: bytes at the

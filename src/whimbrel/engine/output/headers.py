@@ -181,7 +181,10 @@ async def _error_page(r: Request, status: int, already: int = 200) -> Request:
 
 
 async def _failed(r: Request, problem: Aborted) -> Response:
-    """Return the error page for what a filter could not make, without a body if its own fail."""
+    """Return the error page in place of a response that an output filter or its input could not make.
+
+    The page has no body if its own filters fail too.
+    """
     first = first_request(r)
     while True:
         failure = problem if isinstance(problem, FilterError) else FilterError()

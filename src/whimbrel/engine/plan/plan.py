@@ -193,7 +193,9 @@ class Plan:
         return self.server_rec.config(kind)
 
     def origin(self, record: type[Any], field: str, item: Hashable = ENTIRE) -> tuple[Origin, ...]:
-        """Return the lines that set a field or an item of it, outermost first; () for a default."""
+        """Return the lines that set a field of a merged record, or an item of it, the outermost first; () for
+        a default, and without `LoadOptions.origins`.
+        """
         return origin_of(self._holders(), OriginKey(record, field, item))
 
     def origins(self, record: type[Any]) -> tuple[Origin, ...]:

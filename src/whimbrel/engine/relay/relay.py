@@ -58,7 +58,10 @@ class RelayClient(Protocol):
     connection: Connection
 
     def gather(self, connection: DeferredWriter) -> None:
-        """Call `write_gathered` at the end of the tick: the other process is woken up once."""
+        """Call `write_gathered` of *connection* at the end of the tick.
+
+        The other process is then woken up once for many messages, and sees them together.
+        """
 
     def finish_relay(self, exchange: RelayExchange, response: bytes) -> None:
         """Send `exchange.reply` to the client; *response*: its bytes, b"" if body and date make them."""

@@ -124,7 +124,10 @@ def _only_line(head: bytes, name: bytes, value: bytes) -> bytes:
 
 
 class PathTemplate:
-    """A page that names its path: *head* after Date and *body*, with marks; made of *sample*."""
+    """A page that names its path: *head* is what follows Date in it, with marks, as *body* has.
+
+    *sample* is the response that both are made of.
+    """
 
     __slots__ = ("_body", "_head", "_sample")
 

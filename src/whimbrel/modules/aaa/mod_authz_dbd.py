@@ -36,7 +36,10 @@ class AuthzDbdDirConfig:
 
 
 def make_group(scope: Scope, _args: str, names: StringExpression) -> AuthzCheck:
-    """Require dbd-group: grant users of a group of the query; blanks separate (ap_getword_white)."""
+    """Require dbd-group: grant users of one of the groups that the query returns.
+
+    Blanks separate the names; quotes are characters of them (ap_getword_white).
+    """
     settings = scope.dir_config(AuthzDbdDirConfig)
 
     async def check(r: Request) -> int:

@@ -58,7 +58,10 @@ class SocacheKind:
 
 
 def worker_cache(r: Request, kind: tuple[str, str]) -> ObjectCache | None:
-    """Return a worker's object cache, None for no name; a tool has none: it may name any file."""
+    """Return the object cache of a name and an argument, one for each worker; None for no name.
+
+    A tool has none: the argument may name any file and any server.
+    """
     if not kind[0] or not may_start_programs():
         return None
     known: dict[tuple[str, str], ObjectCache] = r.engine.worker_state.setdefault(GROUP, {})

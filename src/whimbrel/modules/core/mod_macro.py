@@ -199,7 +199,10 @@ def _check_contents(configuration: Configuration, macro: Macro) -> None:
 
 
 def substituted(line: str, names: list[str], values: list[str], used: set[int] | None = None) -> str:
-    """Replace the names in *line*, leftmost and longest first, once; values of @ names are quoted."""
+    """Replace each name in *line*, leftmost and then longest first; values are not expanded again.
+
+    The value of a name with the prefix @ is put into quotes.
+    """
     out = ""
     at = 0
     while True:

@@ -279,7 +279,10 @@ def settings_of(configuration: Configuration, server: Server) -> Http2ServerConf
 
 
 def propose(r: Request, offers: list[str]) -> str | None:
-    """Return the protocol of an Upgrade: h2c, without body and with settings (RFC 7540, 3.2)."""
+    """Return the protocol to which an HTTP/1.1 request with an Upgrade field may switch.
+
+    It is h2c, for requests without a body and with settings (RFC 7540, 3.2).
+    """
     wanted = "h2c"
     tokens = [strip(word).lower() for word in (r.headers_in.get_list("Connection") or "").split(",")]
     length = r.headers_in.get("Content-Length")

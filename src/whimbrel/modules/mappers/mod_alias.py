@@ -62,7 +62,10 @@ class AliasServerConfig:
 
 @dataclass(slots=True)
 class AliasDirConfig:
-    """Per-directory forms without path: *alias* (file, section's path, handler), *redirect*."""
+    """Per-directory settings of the forms without URL path.
+
+    *alias* is (file path, URL path of the section, handler), *redirect* (status, URL or None).
+    """
 
     redirects: list[Mapping] = setting(make=list, merge=prepended)
     alias: tuple[StringExpression, str, str | None] | None = setting(None)

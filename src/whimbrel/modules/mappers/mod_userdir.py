@@ -20,7 +20,10 @@ if TYPE_CHECKING:
 
 @dataclass(slots=True)
 class UserDirServerConfig:
-    """Per-server settings: patterns, the mode of *enabled*, lists, which no host inherits."""
+    """Per-server settings: patterns as written, the mode of *enabled*, and lists of users.
+
+    A virtual host does not inherit lists (its own, empty ones count).
+    """
 
     patterns: str | None = setting(None)
     disabled_for_all: bool = setting(False)

@@ -48,7 +48,9 @@ class ProxyProtocolSwitch:
 
 @dataclass(slots=True)
 class RemoteIpServerConfig:
-    """Per-server settings; *proxies*: (network, is it internal), first counts; *switch*: inherited."""
+    """Per-server settings; *proxies* are (network, is it internal), the first match counts; *switch* may be
+    inherited, and is the main server's own object then.
+    """
 
     header: str | None = setting(None)
     proxies_header: str | None = setting(None)

@@ -287,7 +287,10 @@ def _nothing(_r: Request) -> str | None:
 
 
 def _classified_or_variable(name: str, sets: tuple[_Matched, ...]) -> Source:
-    """Return the reader of a field, or of the variable; the cache key has its place in *sets*."""
+    """Return the reader of a field, or of the variable if there is none.
+
+    The cache key then holds the field's membership in *sets* instead of its value.
+    """
 
     def header_or_variable(r: Request) -> str | None:
         value: str | None = r.headers_in.get_classified(name, sets)

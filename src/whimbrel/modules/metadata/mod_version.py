@@ -55,7 +55,10 @@ def holds(name: str, words: list[str], version: Version) -> bool:
 
 
 def _arranged(words: list[str]) -> tuple[str, str, str]:
-    """Return operator, version and rest: one argument is a version; a bracket may stand alone."""
+    """Return operator, version and the rest.
+
+    One argument is a version; after a quoted version the bracket is an argument of its own.
+    """
     operator, version, third = (*words, "", "")[:3] if len(words) > 1 else ("=", words[0], "")
     if not third and version == ">":
         return "=", operator, ">"

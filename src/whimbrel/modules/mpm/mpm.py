@@ -164,7 +164,10 @@ def _checked_workers(check: _Check, workers: int, threads: int, servers: int) ->
 
 
 def check_prefork(configuration: Configuration) -> None:
-    """Check as prefork_check_config; in 2.2 a later ServerLimit applies to MaxClients too."""
+    """Check the numbers as prefork_check_config does.
+
+    2.2 has warned while reading; at its second reading a later ServerLimit applies to MaxClients too.
+    """
     if not configuration.dialect.process_numbers_late:
         read: MpmConfig = configuration.main.config(MpmConfig)
         if read.server_limit and read.max_workers:

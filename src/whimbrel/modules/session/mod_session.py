@@ -182,7 +182,10 @@ def _now(r: Request) -> int:
 
 
 async def load(r: Request) -> Session | None:
-    """Return the session, empty if new or expired; None if off, or (logged) without a store."""
+    """Return the request's session, empty if the client has none or it has expired.
+
+    None if sessions are off or (logged) there is no store.
+    """
     conf = r.dir_config(SessionDirConfig)
     if not _wanted(r, conf):
         return None

@@ -96,7 +96,9 @@ def _taken(field: str, start: str) -> tuple[list[str], str]:
 
 
 def write(r: Request, cookie: CookieName, value: str, lifetime: int, *, everywhere: bool = False) -> None:
-    """Set the cookie for *lifetime* seconds (0: browser's); *everywhere*: in both tables."""
+    """Set the cookie for *lifetime* seconds (0: for the browser's session); *everywhere*: in both header
+    tables, as mod_session_dbd does.
+    """
     age = f"Max-Age={lifetime};" if lifetime else ""
     line = f"{cookie.name}={value};{age}{cookie.attributes or _DEFAULT_ATTRIBUTES}"
     code, kind = ("AH00008", "cookie2") if cookie.modern else ("AH00007", "cookie")

@@ -149,7 +149,10 @@ class BackendRelayExchange(RelayReader):
             client.finish_relay(self, response)
 
     def wait_for_rest(self, data: bytes) -> None:
-        """Wait a moment for an answer's rest: back ends write head and body microseconds apart."""
+        """Wait for a moment for the rest of an answer that begins with *data*.
+
+        Back ends write head and body apart, microseconds from each other.
+        """
         if not self.data:
             self._timer = asyncio.get_running_loop().call_later(REST_WAIT, self.set, None)
         self.data = data

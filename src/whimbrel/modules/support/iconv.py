@@ -67,7 +67,9 @@ class Iconv:
         return b"".join(out), count, reason
 
     def step(self, data: bytes, start: int, room: int) -> tuple[bytes, int, int]:
-        """Return one call's result for *data* from *start* (`convert`); E2BIG if *room* is used up."""
+        """Return what one call returns for *data* from *start*, with *room* bytes for the output: see
+        `convert`; the reason is E2BIG if the room is used up.
+        """
         if room > len(self._buffer):
             self._buffer = ctypes.create_string_buffer(room)
         if data is not self._data:

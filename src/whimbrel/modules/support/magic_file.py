@@ -42,7 +42,10 @@ _PRINT: Final = re.compile(r"%[-+ #0]*+\d*+(?:\.\d++)?[lh]*+([sdiouxXc%])")
 
 @dataclass(slots=True)
 class Rule:
-    """A line of a magic file; *kind* "" is not parsed and never matches, *relation* ``x`` always."""
+    """One line of a magic file.
+
+    *kind* is "" if it could not be parsed: such a rule never matches.  *relation* ``x`` always matches.
+    """
 
     level: int = 0
     offset: int = 0

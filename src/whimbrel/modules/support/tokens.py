@@ -7,7 +7,10 @@ from whimbrel.http.semantics.headers import Headers
 
 
 def get_token(text: str, with_blanks: bool = False) -> tuple[str, str]:
-    """Return the token up to a comma, semicolon or (not *with_blanks*) blank, and the rest."""
+    """Return the next token up to a comma, a semicolon or (unless *with_blanks*) a blank, and the rest.
+
+    Quoted parts are skipped (ap_get_token).
+    """
     text = text.lstrip(" \t\n\v\f\r")
     at = 0
     while at < len(text) and text[at] not in ";,":

@@ -238,7 +238,9 @@ def make_change(scope: Scope) -> CompiledHook | None:
 
 
 def make_reset(_scope: Scope) -> CompiledHook:
-    """Make the hook that resets the address, also where a host without such lines was chosen."""
+    """Make the hook that resets the address before the next request on the connection, also where the proxy
+    has chosen a virtual host without such lines.
+    """
 
     def reset(r: Request) -> HookStatus:
         _restore(r.connection)

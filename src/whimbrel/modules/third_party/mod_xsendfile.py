@@ -60,7 +60,9 @@ def add_path(cmd: Command, conf: XSendFileServerConfig, words: list[str]) -> Non
 
 # the file -----------------------------------------------------------------------------------------
 def merged_path(root: str, name: str, *, may_go_above: bool = False) -> str | None:
-    """Return *name*'s canonical path, None if it is not below *root* (apr_filepath_merge)."""
+    """Return the canonical path of *name*, absolute or relative to *root*; None if it is not below *root*
+    (apr_filepath_merge with APR_FILEPATH_NOTABOVEROOT).
+    """
     base = [part for part in root.split("/") if part not in ("", ".")]
     parts = [] if name.startswith("/") else list(base)
     for part in name.split("/"):
@@ -192,7 +194,9 @@ class XSendFile(OutputFilter):
 
 
 def _etag(r: Request, info: os.stat_result) -> str | None:
-    """Return the ETag; in 2.4 the file's size, but the script's time, 0 for a back end."""
+    """Return the ETag. Of 2.4 it has the size of the file, but the time of the script, 0 for a back end:
+    mod_xsendfile replaces the former only.
+    """
     from whimbrel.modules.http.etag import make_etag  # imports what -t does not need
 
     script = r.finfo

@@ -20,7 +20,10 @@ def client_connection(transport: asyncio.BaseTransport) -> Connection:
 
 
 def addresses(transport: asyncio.BaseTransport) -> tuple[tuple[Any, ...], tuple[Any, ...]]:
-    """Return both addresses; abort a connection that was reset before: it has no peer, no data."""
+    """Return the addresses of client and server; abort a connection that was reset before it was accepted.
+
+    Such a connection has no peer and delivers no data.
+    """
     client = transport.get_extra_info("peername")
     local = transport.get_extra_info("sockname")
     if client is None or local is None:

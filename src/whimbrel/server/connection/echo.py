@@ -20,7 +20,9 @@ MAX_LINE: Final = 8192  # bytes of an incomplete line that are held
 
 
 class EchoProtocol(asyncio.Protocol, TimedConnection):
-    """Lowest layer; *make_other* takes the connection if its server does not echo."""
+    """Lowest layer of a connection; it leaves the connection to the protocol of *make_other* if the
+    connection's server does not echo.
+    """
 
     __slots__ = (
         "_client",

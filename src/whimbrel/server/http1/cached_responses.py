@@ -241,7 +241,9 @@ class CachedResponder:
             service.loop.call_soon(session.process)
 
     def _send_rest_of_file(self, hit: Hit, handle: int, fields: bytes, count: int) -> None:
-        """Send a file's rest, *count* bytes being sent; without a descriptor abort the connection."""
+        """Send a response with a file, of whose *fields* and file *count* bytes were sent; without a
+        descriptor for the rest the connection is aborted.
+        """
         session = self.session
         sender = self.sender
         session.change(BEGIN)

@@ -202,7 +202,9 @@ class Input:
         return body
 
     def _serve_reader(self) -> None:
-        """Receive the body for a handler; an ErrorDocument's is empty while 100 Continue is due."""
+        """Receive the request body, which a handler reads; one of an ErrorDocument finds it empty while the
+        client awaits 100 Continue.
+        """
         session = self.session
         if self._is_held:
             if session.head is not None and session.head.expect_continue:
@@ -230,7 +232,9 @@ class Input:
         self.release_body()
 
     def feed(self) -> None:
-        """Pass the bytes to the body, or drop them without a reader; last ones if the client closed."""
+        """Pass the buffered bytes to the body, or drop them if it has no reader.  They are the last ones if
+        the client has closed its side.
+        """
         if self.buffer and self.parser is not None and self.body is not None:
             self._feed_buffered(self.parser, self.body)
         if self.is_ended and self.parser is not None:

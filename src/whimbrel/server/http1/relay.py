@@ -42,7 +42,9 @@ class Relayer:
         return hit is not None and self._send(hit)
 
     def relay_filled(self, data: bytes) -> bool:
-        """Relay the request if one with the same relevant fields came before; False if impossible."""
+        """Send the request whose head is *data* to its back end, if one with the same relevant fields came
+        before; return False if that is not possible.
+        """
         table = self.table
         hit = table.find(self.connection, data, self.session.listener.limits)
         return hit is not None and self._send(hit)

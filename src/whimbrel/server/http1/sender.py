@@ -193,7 +193,9 @@ class Sender:
         at_once = False
 
     def open_socket(self) -> socket.socket | None:
-        """Return a copy of the socket; None if closed, hidden by a layer, or no descriptor is left."""
+        """Return a duplicate of the connection's socket; None if it is closed, if a layer hides it, or if the
+        process has no descriptor left.
+        """
         if self._out is None and not self.transport.is_closing():
             original = self.transport.get_extra_info("socket")
             if original is not None:
@@ -212,7 +214,9 @@ class Sender:
             cancel(session.task, session.service.loop)
 
     def stream(self, response: Response) -> None:
-        """Send a response whose one source awaits a back end: without a task, written on arrival."""
+        """Send a response whose one source waits for a back end alone: it needs no task, and what arrives is
+        written in the stack of its arrival.
+        """
         session = self.session
         session.deadline = FOREVER
         service = session.service

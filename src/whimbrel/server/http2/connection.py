@@ -434,7 +434,10 @@ class Http2Connection(asyncio.Protocol, TimedConnection):
         self.flush()
 
     def _adapt_pending(self) -> None:
-        """Adapt the limit of running handlers when one ends: a client that does not read gets few."""
+        """Adapt the limit of running handlers when one has ended.
+
+        Responses are in memory before the client takes them, so a client that does not read gets few.
+        """
         self.pending -= 1
         self.max_pending = (
             FIRST_PENDING if self.held else min(2 * self.max_pending, self.settings.max_streams)

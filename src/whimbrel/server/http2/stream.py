@@ -157,7 +157,10 @@ def stream_connection(outer: Connection, number: int, tag: str, push: str, recei
 
 
 class StreamBody(RequestBody):
-    """A stream's body; reading opens the window, so the client is at most one window ahead."""
+    """Request body of a stream; reading it opens the window, so a client is at most one window ahead.
+
+    `received` counts what was read, as httpd's logs do.
+    """
 
     __slots__ = ("_session", "_stream", "wanted")
 

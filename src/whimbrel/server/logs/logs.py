@@ -58,7 +58,10 @@ class LogFile:
         return sum(map(len, self._lines))
 
     def flush(self, *, everything: bool = True) -> None:
-        """Write the due lines, never raise; `blocked` ones stay until *everything* or too many."""
+        """Write the lines that are due; never raise.
+
+        Lines that cannot be written stay (`blocked`) until a call with *everything*, or until too much waits.
+        """
         if not self._lines or (
             not everything
             and (self._size < ATOMIC if self.hold else self.blocked and self._size < MAX_WAITING)

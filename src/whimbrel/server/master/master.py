@@ -225,7 +225,10 @@ class Master:
         return single_process.serve(self.generation) if self.options.single else self._main_loop()
 
     def _pid_file(self, *, warns: bool) -> bytes | None:
-        """Prepare the PidFile; None (logged) on failure. *warns*: a file is another server's."""
+        """Prepare the PidFile; return None after a failure, which is logged.
+
+        *warns*: this is the start, at which a file is that of another server.
+        """
         generation = self.generation
         path = generation.spec.pid_file
         self._pid_path = path

@@ -24,7 +24,10 @@ Key = tuple[str, int]
 def bind_all(
     listeners: Iterable[Listener], cached: Mapping[Key, _socket.socket], backlog: int, dialect: Dialect
 ) -> dict[Key, _socket.socket]:
-    """Return *listeners*' sockets, *cached* ones reused; StartError, after closing the new ones."""
+    """Return the sockets for *listeners*, reusing those of *cached*.
+
+    Raises StartError with httpd's messages after it has closed the sockets that it bound.
+    """
     out: dict[Key, _socket.socket] = {}
     try:
         for listener in listeners:

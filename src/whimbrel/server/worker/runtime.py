@@ -97,7 +97,10 @@ class ServerRuntime:
     async def in_script_thread(
         self, work: Callable[[], T], abandon: Callable[[], object], *, is_input: bool = False
     ) -> T:
-        """See Runtime.in_script_thread; *work* without a thread is not begun after a cancellation."""
+        """See Runtime.in_script_thread.
+
+        A cancellation is raised after the end of *work*. Work that has no thread yet is not begun.
+        """
         threads = self._scripts.get(is_input)
         if threads is None:
             from whimbrel.server.worker.daemon_threads import DaemonThreads  # few servers have scripts

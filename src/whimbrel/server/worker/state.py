@@ -282,7 +282,10 @@ class WorkerState:
         return monotonic() < self._round_end
 
     def postpone(self, connection: Postponed) -> None:
-        """Resume *connection* in a later tick: one at least, others for `round` seconds."""
+        """Resume *connection* in a later tick, after the others that wait.
+
+        Each tick resumes one connection at least, and others for `round` seconds.
+        """
         self._postponed.append(connection)
         if len(self._postponed) == 1:
             self.loop.call_soon(self._resume)

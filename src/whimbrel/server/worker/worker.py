@@ -318,7 +318,10 @@ class Worker:
             self._report(problem)
 
     def _report(self, problem: BaseException) -> None:
-        """Log an internal error with traceback, the machine's with its place; not an aborted body."""
+        """Log an internal error with its traceback, and a failure of the machine with its place.
+
+        The reason of an aborted body is logged already.
+        """
         if isinstance(problem, Aborted):
             return
         if cause := cause_of(problem):

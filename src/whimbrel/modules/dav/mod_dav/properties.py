@@ -301,7 +301,9 @@ class Describer:
         return declared, good + bad
 
     def _pattern(self, absent: tuple[int, ...]) -> tuple[str, str]:
-        """Return declarations and propstat of the missing properties with these indexes."""
+        """Return the declarations and the propstat of missing properties of resources that lack the named
+        properties with these indexes and have no dead ones.
+        """
         prefixes = Prefixes()
         declared = ""
         missing = []

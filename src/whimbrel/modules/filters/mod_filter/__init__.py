@@ -52,7 +52,10 @@ def declare(_cmd: Command, conf: FilterDirConfig, words: list[str]) -> None:
 
 
 def _add_rule(conf: FilterDirConfig, name: str, rule: FilterRule, *, kind: int) -> None:
-    """Add a provider before the earlier ones; an undeclared filter is declared as *kind*."""
+    """Add a provider before the earlier ones, in whose place it is tested first.
+
+    A filter that this section has not declared is declared with the type *kind*.
+    """
     smart = own_filters(conf).get(name) or SmartFilter(name, kind)
     own_filters(conf)[name] = replace(smart, rules=(rule, *smart.rules))
 

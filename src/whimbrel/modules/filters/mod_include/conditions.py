@@ -90,7 +90,10 @@ async def _decide(page: Page, element: Element, unknown: str, empty: str) -> Non
 
 
 def failed(page: Page) -> None:
-    """Append the error message; in 2.4 only an #elif can become active after an invalid condition."""
+    """Append the error message for an invalid condition.
+
+    2.2 continues as before; in 2.4 only an #elif can become active then, and an #else does nothing.
+    """
     page.fail()
     if not page.old:
         page.printing = False

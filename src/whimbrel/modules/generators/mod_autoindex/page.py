@@ -79,7 +79,10 @@ def size_text(size: int) -> str:
 
 
 def shortened(text: str, width: int, options: IndexOption, given: bool) -> str:
-    """Cut a description at *width* characters, without tags, entities as one, and room to spare."""
+    """Cut a description at *width* characters; tags do not count, entities count as one.
+
+    The width grows by the room of columns that are not shown.
+    """
     left = width
     if not given:
         left += (

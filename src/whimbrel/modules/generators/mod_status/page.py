@@ -28,7 +28,10 @@ from whimbrel.modules.generators.mod_status.state import (
 
 
 class Names:
-    """Properties of the server for all responses; `cached`: a text of the last second, its facts."""
+    """Properties of the server that are the same for all responses to one request.
+
+    `cached` is a text of the last second, with the facts that it was built of.
+    """
 
     __slots__ = ("_facts", "_text", "address", "product", "server", "signature")
 

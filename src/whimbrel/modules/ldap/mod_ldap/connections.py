@@ -187,7 +187,10 @@ class LdapConnection:
             call(handle.start_tls_s)
 
     def operate(self, what: str, operation: Callable[[Any], T]) -> T:
-        """Return *operation* on the connection, or a new one if lost; raises Failed, named by *what*."""
+        """Return *operation* of the open connection, again on a new one where it is lost; raises Failed.
+
+        *what* begins the reason: ``ldap_compare_s()``.
+        """
         target = self.target
         attempt = 0
         while True:

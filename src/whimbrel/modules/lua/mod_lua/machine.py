@@ -216,7 +216,10 @@ class Machine:
             raise LoadProblem(text_of(problem), has_run=True)
 
     def function(self, function: LuaFunction) -> Any:
-        """Return a global function or None; of an inline section without name what its text returned."""
+        """Return the global function, None if there is none.
+
+        Of an inline section without a name it is what the text returned or failed with: httpd calls that.
+        """
         if not function.name:
             self._variables.r = self._request
             return self._left

@@ -64,7 +64,10 @@ def script_of(r: Request, function: LuaFunction) -> LuaFunction:
 
 
 class Lease:
-    """A machine for one phase, filter or handler; `release` returns it. LoadProblem in `load`."""
+    """A machine for the calls of one phase, filter or handler; `release` returns it to its scope.
+
+    Raises LoadProblem, in `load`, if the script cannot be loaded.
+    """
 
     def __init__(self, r: Request, function: LuaFunction) -> None:
         conf: LuaDirConfig = r.dir_config(LuaDirConfig)

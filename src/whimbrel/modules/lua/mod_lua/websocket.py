@@ -31,7 +31,10 @@ PONG = 10
 
 
 class SocketProtocol(asyncio.Protocol):
-    """The client's connection after the upgrade, read by a script's thread within *timeout* seconds."""
+    """The client's connection after the upgrade, read by the thread of a script.
+
+    A client has *timeout* seconds for the bytes that the script waits for.
+    """
 
     def __init__(
         self,

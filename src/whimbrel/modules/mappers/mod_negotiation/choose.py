@@ -59,7 +59,10 @@ class Variant:
 
 
 class Negotiation:
-    """The variants and the client's preferences; *size_of*: a variant's file; *exact*: with case."""
+    """One negotiation: the variants and the client's preferences.
+
+    *size_of* returns the size of a variant's file; *exact*: *priority* is compared with case.
+    """
 
     def __init__(
         self,

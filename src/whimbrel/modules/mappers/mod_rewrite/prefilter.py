@@ -98,7 +98,10 @@ def literal_inside(pattern: str) -> str:
 
 
 class Prefilter:
-    """Rules that may match, by position: by *prefixes* or *insides* that they need, "" for always."""
+    """The rules that may match a text, by their positions.
+
+    *prefixes* are required prefixes, *insides* required substrings, "" for rules that must always be tried.
+    """
 
     __slots__ = ("_all", "_always", "_by_size", "_needles")
 

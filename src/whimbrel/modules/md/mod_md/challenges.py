@@ -159,7 +159,10 @@ def _digest(authorization: str) -> str:
 
 
 def tls_answer(store: FileStore, domains: list[ManagedDomain], name: str) -> tuple[bytes, bytes] | None:
-    """Return certificate and key in PEM for tls-alpn-01, or None. Raises OSError or ValueError."""
+    """Return certificate and key in PEM that answer tls-alpn-01 for *name*, None without a challenge.
+
+    Raises OSError or ValueError.
+    """
     suffixes = dict.fromkeys(spec.suffix for domain in domains for spec in domain.keys)
     for suffix in suffixes:
         try:

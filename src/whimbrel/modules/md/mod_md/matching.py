@@ -32,7 +32,10 @@ def has_name(server: Server, name: str, *, aliases: bool = True) -> bool:
 
 
 def check_overlaps(domains: list[ManagedDomain], log: Log, *, has_wildcards: bool) -> None:
-    """Check all lines together; raises Conflict. *has_wildcards*: those before cover later names."""
+    """Check what only all lines together show; raises Conflict.
+
+    With *has_wildcards* those of earlier domains cover names of later ones.
+    """
     for index, domain in enumerate(domains):
         for earlier in range(index):
             known = domains[earlier]

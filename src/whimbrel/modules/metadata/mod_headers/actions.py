@@ -22,7 +22,9 @@ def _text(line: Line, r: Request) -> str:
 
 
 def _is_type(line: Line) -> bool:
-    """Return True if *line* is about the response's type, which may name a handler (CVE-2024-43204)."""
+    """Return True if *line* is about the type of the response: no request field is, as the type may name a
+    handler (CVE-2024-43204).
+    """
     return line.sets_type and line.header.lower() == "content-type"
 
 
@@ -80,7 +82,9 @@ def _merge(line: Line, headers: Headers, r: Request) -> None:
 
 
 def _edited(line: Line, value: str, r: Request) -> str:
-    """Return *value* with the first match replaced, all for ``edit*``; items come before groups."""
+    """Return *value* with the first match replaced, for ``edit*`` every one; items of the replacement are
+    expanded before its groups.
+    """
     out = []
     rest = value
     template = Substitution(_text(line, r), ampersand=line.ampersand)

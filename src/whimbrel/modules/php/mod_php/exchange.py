@@ -176,7 +176,10 @@ class PhpRequest(FastcgiRequest):
         return PhpHead(self.r, self.messages.module, self.hidden)
 
     def respond(self) -> None:
-        """Make the output the body, bytes if httpd would have all of it before it sends the head."""
+        """Make the output the body: bytes if httpd would have all of it before it sends the head.
+
+        Then the response has a Content-Length, and a Range is answered.
+        """
         reader = cast("PhpReader", self.connection.reader)
         if self._is_unopened and self.r.status == 500:
             self.abort()

@@ -172,7 +172,10 @@ class PhpHandler:
             yield "PHP_ADMIN_VALUE", settings.parameter
 
     async def _prepare_settings(self, r: Request, manager: ProcessManager) -> _Settings:
-        """Return what PHP needs, its file made. BadSettings, BackendError, OSError, TimeoutError."""
+        """Return what PHP needs for the settings, whose file exists afterwards.
+
+        Raises BadSettings, BackendError, OSError or TimeoutError.
+        """
         settings = self._chosen
         if settings is None:
             known = await facts(r.engine, manager)

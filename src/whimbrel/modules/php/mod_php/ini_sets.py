@@ -95,7 +95,10 @@ class IniSet(NamedTuple):
     base: dict[str, str]
 
     def parameter(self, more: dict[str, str]) -> str:
-        """Return PHP_ADMIN_VALUE with *more*'s names: a refused value leaves php.ini's."""
+        """Return PHP_ADMIN_VALUE with the names of *more* too.
+
+        Where PHP refuses a value, php-fpm keeps the one before: that of php.ini, not of another directory.
+        """
         return ini_lines(self.base) + ini_lines({**self.admin, **more})
 
 

@@ -45,7 +45,10 @@ async def connect(engine: RequestEngine, manager: ProcessManager, program: Progr
 
 
 async def facts(engine: RequestEngine, manager: ProcessManager) -> PhpFacts:
-    """Return the machine's PHP. BackendError, BadSettings, TimeoutError or OSError."""
+    """Return the properties of the machine's PHP, which its first request in this worker finds out.
+
+    Raises BackendError, BadSettings, TimeoutError or OSError.
+    """
     found: PhpFacts | None = engine.worker_state.get(_FACTS)
     if found is None:
         pool: PhpPool = manager.context

@@ -57,7 +57,10 @@ def names_balancer(url: str) -> bool:
 
 
 def obtain_balancer(cmd: Command, conf: ProxyServerConfig, url: str, alias: str = "") -> ProxyBalancer:
-    """Return or define the balancer of *url*; *alias*: ProxyPass's path. Raises ConfigError."""
+    """Return the balancer that *url* names; define it if there is none.
+
+    *alias*: the URL path of ProxyPass. Raises ConfigError with httpd's message.
+    """
     balancers = [] if conf.balancers is UNSET else conf.balancers
     balancer = find_balancer(balancers, url)
     if balancer is None:
@@ -153,7 +156,9 @@ def obtain_member(
 def configure_worker(
     cmd: Command, worker: ProxyWorker, parameters: list[Parameter], is_shared: bool, codes: tuple[str, str]
 ) -> None:
-    """Set *parameters*; 2.4 ignores a shared worker's, with warnings of *codes*."""
+    """Set *parameters*; 2.4 ignores those of a shared worker with a warning, of which *codes* has the
+    numbers: of sharing, and of a parameter.
+    """
     for key, value in parameters:
         if is_shared and not cmd.dialect.proxy_22:
             cmd.warn(

@@ -222,7 +222,9 @@ class ProxyHandler:
         return _finished(call, balancers, status)
 
     def _choose(self, call: ProxyCall, status: HookStatus) -> HookStatus:
-        """Set the worker of *call* unless a balancer has chosen with *status* (ap_proxy_pre_request)."""
+        """Set the worker of *call*, unless a balancer has chosen a member with *status*: the server's, or an
+        implicit one (ap_proxy_pre_request).
+        """
         r = call.r
         is_forward = call.r.proxy == FORWARD_PROXY
         if status != DECLINED:
@@ -381,7 +383,9 @@ def _scheme_of(handler: str) -> str:
 
 
 async def _script_not_run(r: Request, name: str | None) -> HookStatus:
-    """Answer *r*, a FastCGI application's script *name*; PHP-FPM has 404 for a missing one."""
+    """Answer *r*, the script *name* of a FastCGI application, in the place of that: PHP-FPM answers 404 for a
+    script that is not there.
+    """
     r.filename = name
     r.proxy = 0
     del r.notes[FROM_HANDLER]

@@ -62,7 +62,10 @@ class ProgramScheme:
 
 
 class ExchangeBody(BackendBody):
-    """The rest of an answer's body: *length* bytes, or the response is aborted; None for any."""
+    """The body of an answer that is not complete with its head.
+
+    A client is sent *length* bytes, or the response is aborted; None for a body of any length.
+    """
 
     __slots__ = ("_draining", "_exchange", "_left")
 

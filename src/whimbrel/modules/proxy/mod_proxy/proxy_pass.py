@@ -141,7 +141,10 @@ def _rest_of(path: str, segments: list[tuple[int, int]], covered: int) -> int:
 
 
 def _segments(path: str) -> tuple[list[tuple[int, int]] | None, bool]:
-    """Return the names' bounds in *path*, None if ``..`` leaves the root; and if a slash is last."""
+    """Return begin and end of the segments' names in *path*, and True if a slash follows the last one.
+
+    The list is None if ``..`` leaves the root.
+    """
     segments: list[tuple[int, int]] = []
     at = 1
     is_directory = True

@@ -37,7 +37,10 @@ _log = module_log(_MODULE)
 
 # Forward requests -------------------------------------------------------------------------------
 def make_detect(scope: Scope) -> CompiledHook:
-    """Make the hook that finds forward requests (proxy_detect), and refuses unknown schemes."""
+    """Make the hook that recognizes forward requests (proxy_detect).
+
+    It also refuses the schemes that no server has, which the engine leaves to it.
+    """
     is_forward = scope.server_config(ProxyServerConfig).requests
     is_strict = scope.dialect.strict_host
 

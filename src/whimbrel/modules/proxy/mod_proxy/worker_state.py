@@ -130,7 +130,9 @@ class WorkerRecord(SharedRecord):
         return True
 
     def retry_worker(self, now: float) -> bool:
-        """Clear a worker's error after long enough; return True without one (ap_proxy_retry_worker)."""
+        """Clear the error of a worker that has been left alone for long enough; return True if it has none
+        (ap_proxy_retry_worker).
+        """
         status = self.status
         if not status & _IN_ERROR:
             return True

@@ -109,7 +109,9 @@ class FcgiRelay(ProxyRelay):
 
 
 def offer_relay(exchange: ProgramExchange, sent: bytes, body: bytes, *, keeps: bool) -> None:
-    """Let the request be relayed if *sent* depends on head, client, settings, and came before."""
+    """Let the request be relayed, if the bytes *sent* depend only on its head, its client and the settings,
+    and the answer, with *body*, came before.
+    """
     call = exchange.call
     r = exchange.r
     reader = exchange.reader

@@ -38,7 +38,10 @@ _PAIR: Final = "Invalid ProxyHCTemplate parameter. Parameter must be in the form
 
 
 def read_parameter(cmd: Command, to: dict[str, str], name: str, value: str) -> None:
-    """Set a parameter in normal form; raises ConfigError as set_worker_hc_param does."""
+    """Set one parameter in normal form in *to*: intervals in milliseconds, methods in upper case.
+
+    Raises ConfigError with httpd's message (set_worker_hc_param).
+    """
     conf = cmd.server_config(HealthCheckServerConfig)
     if name == "hctemplate":
         found = None if conf.templates is UNSET else conf.templates.get(lower(value))

@@ -408,7 +408,10 @@ class Exchange:
             log_message(self.call.r, message, address)
 
     def refuse_tls(self) -> HookStatus:
-        """Return the status for a bad certificate or handshake, which httpd meets on sending."""
+        """Return the status where the back end's certificate is not acceptable, or the handshake failed.
+
+        httpd finds out when it sends the request.
+        """
         r = self.call.r
         endpoint = self.route.endpoint
         where = f"{printed(endpoint.addresses[0])} ({endpoint.name})"
@@ -473,7 +476,9 @@ class Exchange:
         return problem.status
 
     def _without_answer(self, connection: BackendConnection, problem: BackendError) -> HookStatus:
-        """No status line: close the client's connection, unless that would look like a failure."""
+        """The back end has sent no status line: close the client's connection, whose owner then tries again,
+        unless that would look like a failure of the server.
+        """
         r = self.call.r
         endpoint = self.route.endpoint
         old = self.rules.old

@@ -151,7 +151,10 @@ async def _spool(r: Request, data: bytes, extra: bytes) -> OutgoingBody:
 
 
 async def send_rest(r: Request, connection: BackendConnection, body: OutgoingBody) -> int:
-    """Send what follows *body*'s first bytes; return its size. Raises BodyError, BackendError."""
+    """Send what follows the first bytes of *body*; return the number of bytes.
+
+    Ends early if the back end answers. Raises BodyError, BackendError.
+    """
     count = 0
     await connection.drain()
     if body.file is not None:

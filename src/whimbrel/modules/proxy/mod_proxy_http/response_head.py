@@ -100,7 +100,9 @@ def _cleaned(r: Request, fields: Headers) -> Headers:
 
 
 def _without_old_warnings(fields: Headers) -> Headers:
-    """Return *fields* with warnings first, without those of other dates (ap_proxy_clean_warnings)."""
+    """Return *fields* with the warnings first, each in a field, but those whose date is not that of the
+    answer (ap_proxy_clean_warnings).
+    """
     sent = fields.get("Date")
     date = None if sent is None else parse_http(sent)
     out = Headers()

@@ -19,7 +19,9 @@ _WEBSOCKET: Final = "websocket"
 
 
 def may_upgrade(worker: ProxyWorker, wanted: str, url: str) -> bool:
-    """Return True if ``upgrade=`` has *wanted*, or for WebSocket (ap_proxy_worker_can_upgrade)."""
+    """Return True if *wanted* is among the worker's ``upgrade=`` protocols, or WebSocket for ws URLs
+    (ap_proxy_worker_can_upgrade).
+    """
     known, wanted = worker.parameters.upgrade, lower(wanted)
     if known:
         return known == "*" or lower(known) == wanted or has_token(known, wanted)

@@ -401,7 +401,9 @@ class MultiplexedConnection(BackendConnection):
             self._has_settings = True
 
     def _check_stream(self, kind: int, number: int) -> None:
-        """Raise BrokenProtocol for a stream without request (RFC 9113, 5.1.1) or a GOAWAY of one."""
+        """Raise BrokenProtocol for a stream that no request has begun (RFC 9113, 5.1.1), which h2 ignores,
+        and for a GOAWAY of one stream.
+        """
         is_unknown = kind in _OF_STREAMS and number and (number > self._last or not number & 1)
         if is_unknown or (kind == _GOAWAY and number):
             raise BrokenProtocol(ErrorCode.PROTOCOL_ERROR)
@@ -559,7 +561,9 @@ class MultiplexedConnection(BackendConnection):
             self._continue()
 
     def abandon(self, stream: BackendStream) -> None:
-        """End an answered stream's request, which else counts as open (RFC 9113, 8.1)."""
+        """End the request of a stream that is answered, which else would count as open; the back end may have
+        ended it itself (RFC 9113, 8.1).
+        """
         if not self.is_closed:
             self._act(lambda: self._h2.reset_stream(stream.id, CANCEL))
 

@@ -178,7 +178,10 @@ class Http2Exchange:
 
 
 def add_fields(r: Request, fields: Headers) -> None:
-    """Add an answer's *fields* (h2_proxy_stream_add_header_out), no Location or cookie mapped."""
+    """Add *fields* of an answer to those of the response (h2_proxy_stream_add_header_out).
+
+    httpd maps no Location and no cookie back here.
+    """
     for name, value in fields.items():
         if lower(name) not in IGNORED:
             r.headers_out.add(name, value)

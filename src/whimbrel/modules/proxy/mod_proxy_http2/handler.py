@@ -109,7 +109,9 @@ async def _attempts(
     fields: Fields,
     has_body: bool,
 ) -> HookStatus:
-    """Send the request; again, without a body, if it was not processed: on a new connection."""
+    """Send the request; once more, without a body, if the back end has not processed it: on a connection that
+    no other request can break.
+    """
     r = call.r
     (backend, route, tls) = place
     endpoint = route.endpoint

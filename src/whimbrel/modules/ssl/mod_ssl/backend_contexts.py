@@ -157,7 +157,9 @@ def _lists(file: str) -> list[x509.CertificateRevocationList]:
 
 # client certificates ------------------------------------------------------------------------------
 def client_certificate(dialect: Dialect, conf: SslProxyDirConfig, lines: list[Line]) -> KeyPair | None:
-    """Return the first proxy certificate with its key, or None; StartFailure without a key."""
+    """Return the first certificate of SSLProxyMachineCertificateFile or -Path with its key (None without
+    one); raises StartFailure if one of them has no key.
+    """
     if not (conf.certificate_file or conf.certificate_path):
         return None
     files = [conf.certificate_file] if conf.certificate_file else []

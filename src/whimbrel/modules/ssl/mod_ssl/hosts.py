@@ -101,7 +101,9 @@ class Hosts:
         return are_compatible(one.tls, other.tls, policy)
 
     def may_demand_more(self, conf: SslServerConfig) -> bool:
-        """Return True if it gets requests after handshakes that suffice for others, not for it."""
+        """Return True if a server with these settings gets requests after handshakes that suffice for other
+        servers, and not for it.
+        """
         return self._handshakes.may_demand_more(conf)
 
     def _default(self, address: str, port: int) -> Server:

@@ -109,7 +109,9 @@ def private_key(data: bytes, phrase: str | None = None, *, takes_der: bool = Fal
 
 @lru_cache(maxsize=MAX_CACHED_KEYS)
 def _plain_key(text: bytes) -> PrivateKeyTypes:
-    """Return the key of a PEM text, cached: the check of an RSA key takes 50 ms each time."""
+    """Return the key of a PEM text without a phrase: the check of an RSA key takes 50 ms, and a comparison
+    loads the same configuration many times.
+    """
     return load_pem_private_key(text, None)
 
 

@@ -425,7 +425,9 @@ class OpenSslObject:
             self._resolve_later(waiter, RenegotiationFailed(*problem.args))
 
     def _resolve_later(self, waiter: asyncio.Future[None], failure: Exception | None) -> None:
-        """Resolve *waiter* after this step, in a thread by `resolve_waiter`: not before it returns."""
+        """Resolve *waiter* after this step. A step in a thread leaves that to `resolve_waiter`: the request
+        must not write before the thread has returned.
+        """
         self._ended = waiter, failure
         if get_ident() == self._loop_thread:
             waiter.get_loop().call_soon(self.resolve_waiter)

@@ -31,7 +31,10 @@ class PassPhrases:
     def obtain(
         self, dialog: PassPhraseDialog, server: str, index: int, file: str, kind: str = ""
     ) -> str | None:
-        """Return one more phrase for key *index* of *server*, or None; *kind*: the key's in 2.2."""
+        """Return another pass phrase for the key number *index* of *server* (``name:port``), or None.
+
+        *kind* is the kind of the key in 2.2.
+        """
         if not may_start_programs():
             return None  # nor does a tool wait for a terminal
         if dialog.kind == "exec":

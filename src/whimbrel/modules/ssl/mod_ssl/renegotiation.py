@@ -177,7 +177,9 @@ async def _handshake(
 
 
 def _drop_pipelined(r: Request) -> None:
-    """End the connection if a request came before the handshake: another's (CVE-2009-3555)."""
+    """End the connection after the response if a request behind it came before the handshake: it may be
+    another client's (CVE-2009-3555).
+    """
     has_pipelined = r.connection.has_pipelined
     if has_pipelined is not None and has_pipelined():
         r.close = True

@@ -112,7 +112,10 @@ CheckFn = Callable[["Request"], int] | Callable[["Request"], Awaitable[int]]
 
 @dataclass(frozen=True, slots=True)
 class AuthzCheck:
-    """A bound check; *fn*: an authz_status; *waits*: it is async; *result*: a constant one."""
+    """An authorization check bound to a merged configuration.
+
+    *fn* returns an authz_status; *waits*: it is `async def`; *result*: the status, if it is constant.
+    """
 
     fn: CheckFn
     reads: Reads = Reads.HEAD
@@ -157,7 +160,9 @@ def state_of(cmd: Command) -> CommandContext:
 
 
 def without_behaviour(cmd: Command, module: str | None) -> bool:
-    """Record that the directive needs *module*, which stops the start; False if not loaded."""
+    """Record that the directive needs *module*, which is loaded but not implemented, so that the start stops;
+    return False if it is not loaded.
+    """
     if module is None or not cmd.loaded(module):
         return False
     if not cmd.in_htaccess:

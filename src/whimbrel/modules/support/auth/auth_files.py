@@ -130,7 +130,10 @@ def getword_at(line: str, stop: str) -> tuple[str, str]:
 
 
 class Verifier:
-    """Verifier of passwords. Cache: keyed digests of verified ones, for the object's lifetime."""
+    """Verifier of passwords against stored ones.
+
+    Cache: key is a keyed digest of a verified password; an entry is valid for the lifetime of this object.
+    """
 
     def __init__(self) -> None:
         self._key = os.urandom(32)

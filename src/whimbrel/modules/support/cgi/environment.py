@@ -48,7 +48,10 @@ def add_common_vars(r: Request) -> None:
 
 
 async def add_cgi_vars(r: Request, *, is_first: bool = False) -> None:
-    """Add CGI's own variables; PATH_TRANSLATED by a sub-request. *is_first*: none were added."""
+    """Add CGI's own variables; PATH_TRANSLATED comes from a sub-request, which sees `Request.env`.
+
+    *is_first*: no variables of this request alone were added to it.
+    """
     variables = {
         "GATEWAY_INTERFACE": "CGI/1.1",
         "SERVER_PROTOCOL": r.protocol,
@@ -113,7 +116,9 @@ def environment(r: Request) -> dict[bytes, bytes]:
 
 
 def path_info_start(uri: str, path_info: str) -> int:
-    """Return where *path_info* begins in *uri*: the longest common suffix (ap_find_path_info)."""
+    """Return where in *uri* the part begins that *path_info* names: the longest common suffix, adjacent
+    slashes counting as one (ap_find_path_info).
+    """
     at = len(uri)
     rest = len(path_info)
     while at and rest and uri[at - 1] == path_info[rest - 1]:
@@ -142,7 +147,9 @@ def system_variable(r: Request, name: str) -> str | None:
 
 
 def _header_vars(r: Request) -> dict[str, str]:
-    """Return CONTENT_TYPE, CONTENT_LENGTH, HTTP_... without HTTP_PROXY; CGIPassAuth's credentials."""
+    """Return CONTENT_TYPE, CONTENT_LENGTH and HTTP_...; never HTTP_PROXY (programs read it as a proxy's
+    address), credentials only under CGIPassAuth.
+    """
     underscores = r.plan.dialect.underscore_headers
     with_credentials = r.dir_config(CoreDirConfig).cgi_pass_auth
     out = {}
@@ -260,7 +267,9 @@ def _redirect_vars(r: Request) -> dict[str, str]:
 
 
 def _request_uri(r: Request) -> str:
-    """Return the target as sent; the request's own for `CGIVar REQUEST_URI current-uri`."""
+    """Return the target as the client sent it, in absolute form if it was; under `CGIVar REQUEST_URI
+    current-uri` the request's own.
+    """
     if r.dir_config(CoreDirConfig).cgi_vars.get("REQUEST_URI") == "current-uri":
         return str(r.uri)
     first = r.the_request or ""

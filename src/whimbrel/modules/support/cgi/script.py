@@ -156,7 +156,10 @@ class Script(Source):
         return False
 
     async def take_body(self) -> None:
-        """Run `feed` while the head is read: to the body's end, or `HELD_BACK` bytes of output."""
+        """Run `feed` while the beginning of the output is read.
+
+        Returns with the end of the body, or when more than `HELD_BACK` bytes of output are buffered.
+        """
         body = self.r.body_in
         if body.ended and (not body.buffered or (body.buffered <= PIPE_BUF and not body.is_filtered)):
             await self.feed()  # a pipe takes as much as this without a reader
@@ -188,7 +191,9 @@ class Script(Source):
         return not self.ended
 
     async def line(self) -> str | None:
-        """Return the next line without its end, None where output or `MAX_LINE` bytes end first."""
+        """Return the next line of output without its line end; None where the end of output, or `MAX_LINE`
+        bytes, come before a line end.
+        """
         while (line := next_line(self.held)) is None and len(self.held) < MAX_LINE:
             if not await self._more():
                 break
@@ -229,7 +234,9 @@ class Script(Source):
         return bytes(self.held) if self.ended or self.program is None else None
 
     async def discard(self, count: int = 0) -> bytes:
-        """Read the rest for at most `timeout` seconds, so the program can finish; return *count* bytes."""
+        """Read the rest of the output for at most `timeout` seconds, so that the program can finish; return
+        its first *count* bytes.
+        """
         end = monotonic() + self.timeout
         first = bytes(self.held[:count])
         self.held.clear()

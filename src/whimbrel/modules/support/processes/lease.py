@@ -40,7 +40,10 @@ class ProcessLease(ConnectionOwner):
         self._serial = 0
 
     async def connect(self, runtime: Runtime, timeout: float) -> BackendConnection:
-        """Claim a process, return a connection within *timeout*. TimeoutError if none gets free."""
+        """Claim a process and return a connection to it; *timeout* limits the time to connect.
+
+        Raises TimeoutError if none becomes free.
+        """
         loop = asyncio.get_running_loop()
         table = self.manager.table
         key = self.program.key

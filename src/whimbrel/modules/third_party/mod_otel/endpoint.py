@@ -10,7 +10,10 @@ _URL: Final = re.compile(r"(https?://(?:[A-Za-z0-9._-]+|\[[0-9A-Fa-f:.]+\])(?::\
 
 
 def traces_url(text: str) -> str | None:
-    """Return the URL for spans: ``host:port`` or a URL, ``/v1/traces`` without a path; or None."""
+    """Return the URL to which spans are sent, for ``host:port`` or a URL; None for other texts.
+
+    A URL without a path gets that of OTLP, ``/v1/traces``.
+    """
     if _HOST.fullmatch(text):
         text = f"http://{text}"
     url = _URL.fullmatch(text)

@@ -94,7 +94,10 @@ async def connect(
     *,
     is_new: bool = False,
 ) -> BackendConnection | None:
-    """Return a connection to a process, or None (logged) in time; *is_new*: not used before."""
+    """Return a connection to a process of the groups; None, which is logged, if none takes it in time.
+
+    *is_new*: it serves no other request before.
+    """
     place = place_of(manager, daemon.name, application_group)
     path = place.path
     connections = pool_to(r.engine, path, place.capacity)

@@ -91,7 +91,9 @@ MAX_KNOWN_HEAD: Final = 2048  # bytes of the head of an output that is recognize
 
 
 def output_key(data: bytes) -> tuple[bytes, bytes, bool] | None:
-    """Return head, body, and if the connection stays, of an answer in two records; or None."""
+    """Return head, body, and whether the connection stays open, of an answer that is complete and in two
+    records; None for every other.
+    """
     size = len(data) - _AROUND
     if size < 0 or HEADER.unpack_from(data) != (1, STDOUT, 1, size, 0):
         return None
