@@ -252,7 +252,9 @@ class BackendConnection(asyncio.Protocol):
             self.close()
 
     def read_by(self, reader: AnswerReader, data: bytes, cause: str | None) -> None:
-        """Let *reader* go on for one that took *data* as it was; *cause*: see `AnswerReader.eof`."""
+        """Let *reader* read the answer in place of one that has taken *data* as it was; *cause*: see
+        `AnswerReader.eof`, None if the input has not ended.
+        """
         self.reader = reader
         self._relay = None
         if data:

@@ -17,7 +17,9 @@ MAX_HEAD: Final = 128 * 1024  # bytes that are searched for the end of a head
 
 
 def next_line(data: bytearray, max_line: int = MAX_LINE) -> str | None:
-    """Remove and return the first line of *data* without its end; None if *max_line* bytes have none."""
+    """Remove the first line from *data* and return it without its line end; None where *max_line* bytes, or
+    all of *data*, have no line end.
+    """
     end = data.find(b"\n", 0, max_line + 1)
     if end < 0 or (end == max_line and data[end - 1] != _CR):  # httpd does not count a carriage return
         return None

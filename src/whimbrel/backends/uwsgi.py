@@ -27,7 +27,10 @@ _BAD_VALUE: Final = re.compile(r"[\x00-\x08\x0a-\x1f\x7f]").search
 def request_bytes(
     variables: Iterable[tuple[str, str]], server: str, *, modifier1: int = 0, modifier2: int = 0
 ) -> bytes:
-    """Return the packet with *variables*. Raises BackendError if it is too large; *server* is named."""
+    """Return the packet with *variables*; httpd's modifiers are 0.
+
+    Raises BackendError if it is too large; *server* (``127.0.0.1:3031``) is for the message.
+    """
     packet = b"".join(
         [
             _string(to_bytes(name.partition("\0")[0])) + _string(to_bytes(value.partition("\0")[0]))

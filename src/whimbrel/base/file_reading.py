@@ -60,7 +60,10 @@ def read_regular(path: str | bytes, limit: int = MAX_BYTES) -> bytes:
 
 
 def read_variables(path: str | bytes, limit: int = MAX_BYTES) -> str:
-    """Return a file of variables, decoded as the environment; raises OSError. Zero bytes are left out."""
+    """Return the text of a file of variables, decoded as Python decodes the environment; raises OSError.
+
+    Zero bytes, which no variable can hold, are left out, as by sh.
+    """
     return os.fsdecode(read_regular(path, limit).replace(b"\0", b""))
 
 

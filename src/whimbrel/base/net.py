@@ -44,7 +44,9 @@ class InvalidNetwork(Exception):
 
 
 def parse_network(address: str, mask: str | None = None) -> Network:
-    """Return the network *address* with its *mask*, or leading octets (``10.1``); raises BadAddress."""
+    """Return the network *address* with its *mask* (bits or dotted), without one a single address or leading
+    octets (``10.1``); raises BadAddress.
+    """
     if ":" not in address and _DIGITS_AND_DOTS.fullmatch(address) is None:
         raise InvalidNetwork
     exact = _numeric(address)

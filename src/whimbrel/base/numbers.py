@@ -84,7 +84,9 @@ def decimal(digits: str) -> int:
 
 
 def strtol(text: str, base: int = 10) -> tuple[int, str]:
-    """Return the number at the start of *text*, in 64 bits, and the rest; *base* 0: C's prefixes."""
+    """Return the number at the start of *text*, saturated at 64 bits, 0 for none, and the rest; *base* is 8,
+    10, 16, or 0 for C's prefixes.
+    """
     if base == 0:
         digits = text.lstrip(BLANKS).lstrip("+-")[:3]
         if re.match("0[xX][0-9a-fA-F]", digits):
@@ -107,7 +109,9 @@ def strtol_exact(text: str, base: int = 10) -> int | None:
 
 
 def atof(text: str) -> float:
-    """Return the double at the start of *text*, as in C; 0.0 for none."""
+    """Return the number at the start of *text* as C reads a double: decimal or hexadecimal, with an exponent,
+    infinity or not a number; 0.0 for none.
+    """
     match = _DOUBLE.match(text)
     if match is None:
         return 0.0

@@ -12,5 +12,8 @@ SOFTWARE = f"Whimbrel/{VERSION} (Apache/2.4 compatible)"
 
 
 def server_description(dialect: str) -> str:
-    """Return name and version whatever ServerTokens: programs search for a word with ``Apache/``."""
+    """Return the server's name and version whatever ServerTokens (ap_get_server_description).
+
+    Programs search it for a word that begins with ``Apache/``.
+    """
     return f"Apache/{COMPATIBLE[dialect]} (Whimbrel/{VERSION})"

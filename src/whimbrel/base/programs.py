@@ -41,7 +41,9 @@ _NOTED: Final[ContextVar[list[str] | None]] = ContextVar("programs that were not
 
 
 class ProgramReported(Exception):
-    """A program for a request would be started; the text names it, "" for the request's file."""
+    """A program for one request would be started; raised where programs are reported. The text names what
+    would run, "" for the request's file.
+    """
 
 
 def permit_programs() -> None:

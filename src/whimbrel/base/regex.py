@@ -214,7 +214,10 @@ def _under_pcre(pattern: str, ignore_case: bool, version22: bool) -> Any:
 
 
 def _is_anchored(pattern: str) -> bool:
-    """Return True if *pattern* begins with ``^`` and has no alternative: a hint about costs."""
+    """Return True if *pattern* begins with ``^`` and has no alternative outside of groups.
+
+    True is a hint about costs: a wrong one makes a search slower.
+    """
     if not pattern.startswith("^"):
         return False
     depth = 0

@@ -266,7 +266,9 @@ class _Proof:
 
 
 def _single(body: Any) -> tuple[str, Any] | None:
-    """Return name and value of the one-character item that *body* is, which `re` repeats; or None."""
+    """Return the name and value of the item of one character that is all of *body*, which `re` repeats
+    without recursion; None where it is more.
+    """
     if len(body) != 1:
         return None
     name = str(body[0][0])

@@ -149,7 +149,10 @@ class Configuration:
         return home if home is None or self.is_mapped else self.copied.place(home)
 
     def stand_in(self, path: str, line: SourceLocation, name: str) -> str:
-        """Return *path*, or its file below `LoadOptions.stand_in_root`; the line *name* at *line* has it."""
+        """Return *path*, or the file in its place below `LoadOptions.stand_in_root` if it is missing.
+
+        The line *name* at *line* names the file.
+        """
         options = self.options
         pairs = ((options.server_root, options.stand_in_root), (options.image, options.stand_in_image))
         for own, other in pairs:
@@ -182,14 +185,18 @@ class Configuration:
         self.stand_ins.setdefault(self.copied.image + path, StandIn(other + path, line, name))
 
     def leaves_out(self, problem: ConfigError) -> bool:
-        """Return True if the line that raised *problem* is left out: a server elsewhere has what it needs."""
+        """Return True if the line that raised *problem* is left out: a server that runs elsewhere needs
+        something that is not here.
+        """
         if not (self.options.is_elsewhere and isinstance(problem, MissingResource)):
             return False
         self.missing.append(problem)
         return True
 
     def refuse_logs(self, problems: list[str]) -> None:
-        """Raise StartError with *problems* of log directories; a server that runs elsewhere has them."""
+        """Raise StartError with *problems* of the directories of logs, if there are any; a server that runs
+        elsewhere has them there.
+        """
         if self.options.is_elsewhere:
             self.missing += map(MissingResource, problems)
         elif problems:

@@ -102,7 +102,9 @@ class CopiedPaths:
         return self._at(self._without_links(text, follow=follow)[0]) if text else place
 
     def openable(self, path: str) -> str:
-        """Return the name under which this machine opens *path*: in the copy, with no link out of it."""
+        """Return the name under which this machine opens the file at *path*: as the copy has it, without
+        links where one of them would lead out of the image.
+        """
         place = self.place(path) or path
         text = self._text_at(place) if self.image else ""
         found, is_left = self._without_links(text, follow=True) if text else ("", False)

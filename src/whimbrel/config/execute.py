@@ -156,7 +156,9 @@ class CommandContext(Command):
 
     # sections ---------------------------------------------------------------------------------
     def execute_in(self, layer: Layer, path: str, allowed: int | None = None) -> None:
-        """Execute the present section's children; *path*: its argument, *allowed*: None as outside."""
+        """Execute the children of the section that is being executed; *path* is its argument, *allowed* what
+        may stand there (None: as outside).
+        """
         outer = self.layer, self.path, self.allowed
         self.layer = layer
         self.path = path
@@ -352,7 +354,10 @@ def state_of(command: Command) -> CommandContext:
 
 
 def not_allowed(name: str, section: str | None) -> str:
-    """Return the message for a directive outside its context; 2.4 names the section, if there is one."""
+    """Return the message for a directive outside its context; 2.4 names the section around it.
+
+    A directive that is executed on reading has no section yet.
+    """
     return f"{name} not allowed here" if section is None else f"{name} not allowed in {section}> context"
 
 

@@ -43,7 +43,9 @@ def note_handler(state: CommandContext, written: str, *, is_type: bool = False) 
 
 
 def lacking_module(configuration: Configuration, name: str) -> str:
-    """Return the loaded module's file for a handler *name* that has no behaviour here, or ""."""
+    """Return the file of a loaded module that implements the handler *name* and has no behaviour here; "" if
+    there is none, or another module has it.
+    """
     loaded = _loaded(configuration, name)
     return "" if not loaded or any(file in configuration.available for file in loaded) else loaded[0]
 

@@ -27,7 +27,9 @@ ALL: Final = int(Context.OR_ALL)
 
 @dataclass(frozen=True, slots=True)
 class Override:
-    """What a .htaccess file may have: class bits, the Options of ``Options=``, AllowOverrideList."""
+    """The directives that a .htaccess file may have: class bits with the Nonfatal ones, the Options of
+    ``Options=``, the names of AllowOverrideList.
+    """
 
     bits: int
     options: int

@@ -131,7 +131,10 @@ def add_module(configuration: Configuration, row: ModuleEntry) -> None:
 
 
 def load_module(configuration: Configuration, name: str, path: str, place: SourceLocation) -> None:
-    """LoadModule: raise ConfigError as mod_so or the linker; *place*: of a third-party module."""
+    """LoadModule: raise ConfigError with the messages of mod_so and of the dynamic linker.
+
+    A third-party module without behaviour is recorded: *place* is its line.
+    """
     old = not configuration.dialect.messages_24
     absolute = configuration.disk.on_disk(root_relative(configuration.root, path))
     if any(name == known for known, _module in configuration.loaded_by_directive):
@@ -219,7 +222,9 @@ def _is_own(version: str, base: str) -> bool:
 
 
 def no_library(path: str) -> str:
-    """Return the linker's message for a file that is no library, else ""; *path* "": no directory."""
+    """Return the dynamic linker's message for a file that is no library, else ""; a name without directory
+    (*path* is "") is searched elsewhere.
+    """
     try:
         head = read_start(to_bytes(path), 64)
     except IsADirectoryError:
@@ -332,14 +337,18 @@ def _executing_context(configuration: Configuration) -> CommandContext:
 
 
 def ordered(sections: Sequence[Section]) -> list[Section]:
-    """Return <Directory> sections in their order of merging: by path components, then regexes."""
+    """Return <Directory> sections in the order of merging: by number of path components, regular expressions
+    last; otherwise in file order.
+    """
     return sorted(
         sections, key=lambda section: (section.regex is not None, 0 if section.regex else section.components)
     )
 
 
 class ThirdPartyListing:
-    """Context manager of reading: an error after lines of third-party modules lists them."""
+    """Context manager of reading: an error after lines of third-party modules lists them, as httpd would have
+    stopped at the first.
+    """
 
     def __init__(self, configuration: Configuration) -> None:
         self._configuration = configuration

@@ -142,7 +142,10 @@ class LoadedModules:
             return rows
 
     def provider(self, group: str, name: str) -> Any:
-        """Return a provider or None; variables may also come from functions ("expr_variables")."""
+        """Return a provider, None without one.
+
+        Variables of expressions may also come from functions of names, the providers of "expr_variables".
+        """
         found = self._providers.get((group, name))
         if found is None and group == "expr_variable":
             for find in self.providers("expr_variables").values():

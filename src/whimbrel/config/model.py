@@ -299,7 +299,10 @@ class Included:
 
 
 class Stage(Enum):
-    """When httpd emits a start-up message: its first start runs post_config twice, a restart once."""
+    """When httpd emits a start-up message.
+
+    Its first start runs post_config twice, with standard error and the log open; a restart runs it once.
+    """
 
     READING = 1  # on the console, and in the log
     FIRST_RUN = 2  # of post_config, at the first start only: in the log

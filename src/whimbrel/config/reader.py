@@ -140,7 +140,9 @@ class Reader:
         return found
 
     def read(self, source: ConfigSource, nodes: list[Node], parent: Node | None = None) -> None:
-        """Read *source* into *nodes*, children of *parent*; a ConfigError from here is *bare*."""
+        """Read all of *source* into *nodes* (children of *parent*).  A ConfigError from here is *bare*: see
+        `messages.format_error`.
+        """
         outer, self.source = self.source, source
         try:
             left = self._block(source, nodes, parent)
@@ -254,7 +256,9 @@ class Reader:
         return self._nodes, self._parent
 
     def soak(self, container: str) -> None:
-        """Skip to the closing tag of *container*, the false case; only nesting is checked."""
+        """Skip to the closing tag of *container*: the false case.  Only nesting is checked, with the messages
+        of ap_soak_end_container.
+        """
         waiting = [container]
         for _number, line in self.source.lines:
             if line[0] != "<" and line[0] not in "\"'":

@@ -61,7 +61,9 @@ class ServiceSettings:
 def service_settings(
     server: FoundServer, environment: Mapping[str, str], envvars: str = "", *, reads_envvars: bool = True
 ) -> ServiceSettings:
-    """Return *server*'s settings that change *environment*; OSError if *envvars* cannot be read."""
+    """Return the settings of *server* that change *environment*; raises OSError if *envvars*, the file that
+    the user named, cannot be read.
+    """
     found = ServiceSettings(dict(environment))
     named = envvars or envvars_of(server)
     if named and reads_envvars:

@@ -142,7 +142,9 @@ def lines_of(configuration: Configuration) -> ThirdPartyLines:
 def add_module(
     configuration: Configuration, name: str, base: str, text: str, place: SourceLocation
 ) -> ForeignModule:
-    """Record LoadModule *name*, which counts as loaded; return its error for a server elsewhere."""
+    """Record the LoadModule line of *name* in the file *base*, which counts as loaded; return its error,
+    *text*, for a server that runs elsewhere.
+    """
     found = find_module(name) or find_module(base)
     sources = found[1].sources if found is not None else (f"mod_{name.removesuffix('_module')}.c",)
     configuration.modules.names |= {name, f"{base}.c", *sources}
@@ -192,7 +194,9 @@ def takes_consequence(configuration: Configuration, problem: ConfigError) -> boo
 
 
 def ignore_modules(configuration: Configuration, words: list[str]) -> None:
-    """WhimbrelIgnoreModule: leave out products; ConfigError if a client could enter without one."""
+    """WhimbrelIgnoreModule: leave out products by the names of their modules; raises ConfigError for those
+    without which a client could enter.
+    """
     for word in words:
         product = product_of(word)
         if product is None:

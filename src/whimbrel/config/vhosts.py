@@ -62,7 +62,9 @@ class NameChain:
             self._paths.append((server.path, server))
 
     def by_name(self, host: str) -> Server | None:
-        """Return the first server with *host* as ServerName, ServerAlias or address, or None."""
+        """Return the first server with *host* (no port) as ServerName, ServerAlias or address in
+        <VirtualHost>; None if there is none.
+        """
         host = lower(host)
         if self._wild:
             rank = self._ranks.get(host, 1 << 60)

@@ -23,7 +23,9 @@ async def abandon(connection: Connection) -> Response:
 
 
 def failed_response(connection: Connection) -> Response | None:
-    """Return the response to the present request after an internal error, for the log, or None."""
+    """Return the response to the present request after an internal error, for the log; None without a
+    request. The protocol sends a 500 of its own.
+    """
     r: Request | None = connection.request
     if r is None:
         return None

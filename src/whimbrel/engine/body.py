@@ -19,7 +19,9 @@ PIECE: Final = 60 * 1024  # bytes of a file that are read in one step; see serve
 
 @dataclass(frozen=True, slots=True)
 class FileSegment:
-    """*length* bytes of an open file from *offset*; who sends it closes *handle*; *path*: if all of it."""
+    """*length* bytes of an open file from *offset*; the caller that sends it closes *handle*.  *path*: of a
+    part that is all of the file.
+    """
 
     handle: int
     offset: int
@@ -204,7 +206,9 @@ class JoinedSource(Source):
         return None
 
     def _take(self, part: SizedPart) -> bytes | None:
-        """Return and remove the first bytes of *part*, the first one; None if the disk must be read."""
+        """Return the first bytes of *part*, the first of the parts, and remove them from it; None if the disk
+        has to be read for them.
+        """
         if isinstance(part, bytes):
             self._parts.popleft()
             return part

@@ -76,7 +76,9 @@ class Connection:
 
     @property
     def open_sources(self) -> set[Any]:
-        """The request's sources with a program or back end, closed if the client goes away; None idle."""
+        """The sources of the request with a program or a back end behind them, closed if the client goes
+        away; an idle connection has no set of them.
+        """
         if self._open_sources is None:
             self._open_sources = set()
         return self._open_sources

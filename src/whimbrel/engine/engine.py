@@ -211,7 +211,10 @@ class Engine:
                     send_error(last, status)
 
     async def _log_machine_failure(self, r: Request, problem: BaseException) -> HookStatus:
-        """Log that the machine failed *r*, release its body; return the status. Others are raised."""
+        """Log that the machine has failed *r* and release its body; return the status of the response.
+
+        Any other exception is raised again.
+        """
         cause = cause_of(problem)
         if not cause:
             raise problem
@@ -232,7 +235,9 @@ class Engine:
         return problem.status
 
     def log_timeout(self, connection: Connection, received: int) -> None:
-        """A client sent only *received* bytes of a line: no response; 2.4 logs a 408 if it was its first."""
+        """A client has sent only *received* bytes of a request line: it gets no response, and 2.4 logs a 408
+        where it was the connection's first.
+        """
         if connection.served or self.configuration.dialect.wire_22:
             return
         r = Request(self, connection, self.main, self.plans.root(self.main))

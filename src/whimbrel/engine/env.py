@@ -18,7 +18,9 @@ IdFactory = Callable[[int, str], str]  # the value of a request by its second an
 
 
 class Hidden(NamedTuple):
-    """A value behind an earlier one, *seen*: a lookup finds that, a program gets this one."""
+    """A value behind an earlier one of the same name, *seen*.  httpd's table then holds both: a lookup finds
+    the first, a program gets the last.
+    """
 
     value: str
     seen: str

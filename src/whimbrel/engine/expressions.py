@@ -198,7 +198,10 @@ def literal(text: str) -> StringExpression:
 
 
 def reads_of(names: frozenset[str]) -> Reads:
-    """Return what an expression depends on, as `Reads`; an evaluation records what it read."""
+    """Return what an expression depends on, as `Reads` of a hook.
+
+    An evaluation records what it read in the request: time, client, files.
+    """
     reads = Reads.HEAD
     if CLIENT in names:
         reads |= Reads.CLIENT

@@ -13,7 +13,10 @@ def head_limits(server: CoreServerConfig) -> HeadLimits:
 
 
 def head_rules(server: CoreServerConfig, configuration: Configuration, scheme: str = "http") -> ParserOptions:
-    """Return the parser options: HttpProtocolOptions, RegisterHttpMethod, the dialect's, *scheme*."""
+    """Return the parser options: HttpProtocolOptions, RegisterHttpMethod, and the dialect's.
+
+    *scheme* is that of the server's URLs.
+    """
     return ParserOptions(
         strict=server.strict_http,
         allow09=server.allow_http09,

@@ -420,7 +420,9 @@ class Request:
         return connection.client_ip in addresses
 
     def set_untrusted_type(self, value: str) -> None:
-        """Set a type that may come from a request or file: in 2.4 no handler (AP_REQUEST_TRUSTED_CT)."""
+        """Set the content type to a value that may come from a request or a file: 2.4 selects no handler by
+        it (AP_REQUEST_TRUSTED_CT).
+        """
         self.content_type = value
         if not self.plan.dialect.all_types_select_handlers:
             self.untrusted_type = value

@@ -164,7 +164,10 @@ class TlsHosts(Protocol):
     def session(
         self, choice: TlsChoice, tls: TlsObject, hello: ClientHello, flush: Callable[[], None]
     ) -> TlsSession:
-        """Return the facts of a session, for `Connection.tls`; *flush* sends what has been written."""
+        """Return the facts of an established session, for `Connection.tls`.
+
+        *flush* sends earlier responses, and what the library has written.
+        """
 
     def failed(
         self,

@@ -12,7 +12,9 @@ class ExprError(Exception):
 
 
 class EvalError(Exception):
-    """An expression has no value; *reason*: httpd's, after "Evaluation of expression from ... failed"."""
+    """An expression without a value for this request; *reason* is httpd's, after "Evaluation of expression
+    from FILE:LINE failed: ".
+    """
 
     def __init__(self, reason: str) -> None:
         super().__init__(reason)

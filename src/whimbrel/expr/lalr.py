@@ -21,7 +21,9 @@ _MAX_EXPECTED: Final = 4
 
 @dataclass(frozen=True, slots=True)
 class LalrState:
-    """A state: *shift* by token, *go* by rule; *reduce*: the complete rule; *expecting*: for messages."""
+    """A state: *shift* by token, *go* by rule name; *reduce* is the complete rule, or None; *expecting*: the
+    tokens that messages list.
+    """
 
     shift: dict[str, int]
     go: dict[str, int]
@@ -49,7 +51,9 @@ def _level(rule: GrammarRule) -> int | None:
 
 
 def _shiftable(token: str, complete: GrammarRule | None) -> bool:
-    """Return True if *token* is shifted, *complete* not reduced: by precedence, equals to the right."""
+    """Return True if *token* is shifted rather than *complete* reduced: the higher precedence wins, equal
+    ones are right-associative.
+    """
     level = None if complete is None else _level(complete)
     return level is None or token not in _LEVEL or _LEVEL[token] >= level
 

@@ -68,7 +68,10 @@ _ESCAPED = re.compile(r"\\(.)", re.S)
 
 
 def tokens(text: str) -> list[tuple[str, str]]:
-    """Return (kind, text) pairs, operators without text; what is not terminated makes an empty word."""
+    """Return (kind, text) pairs; an operator's text is empty.
+
+    An unterminated quote or slash makes an empty word or expression of the rest.
+    """
     out: list[tuple[str, str]] = []
     at = 0
     while True:

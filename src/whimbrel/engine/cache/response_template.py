@@ -153,7 +153,9 @@ class ResponseTemplate:
         return b"%b%d%b%b" % (self.sent_head, self.most - served, self.texts[1], self.payload)
 
     def with_content(self, texts: list[bytes], body: bytes, file: CachedFile | None) -> ResponseTemplate:
-        """Return a copy with other `texts` and body, of a plain response; without *body* it is *file*."""
+        """Return a copy with other `texts` and another body, of a response that is not chunked and has no
+        other slots; without a *body* it is *file*.
+        """
         copy: ResponseTemplate = object.__new__(ResponseTemplate)
         copy.prefix = self.prefix
         copy.most = self.most

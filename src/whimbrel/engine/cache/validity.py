@@ -47,7 +47,9 @@ class Validity:
         self.tick: int | None = None
 
     def holds(self, connection: Connection, tick: int | None) -> bool:
-        """Return True if it may answer a request on *connection*; files are checked once a *tick*."""
+        """Return True if the response may answer a request on *connection*; its files are checked once in
+        each *tick* (None: always).
+        """
         client = connection.client_ip
         if not self.min_served <= connection.served < self.max_served or (
             self.client is not None and self.client != client

@@ -88,7 +88,9 @@ def is_settled_file(info: os.stat_result) -> bool:
 
 
 def error_signature(why: int) -> StatSignature:
-    """Return the signature of a failed stat: None if nothing exists, else one for the error."""
+    """Return the signature of a failed stat: None if nothing exists there, else one for the error, which
+    leads to another response.
+    """
     return None if why in (ENOENT, ENOTDIR) else (FAILED, why, 0, 0, 0, 0)
 
 
@@ -144,7 +146,9 @@ class TickStatCache:
 
 
 def _question(*, follow: bool) -> Callable[[Dependencies, str], os.stat_result | None]:
-    """`FileView.stat` or `lstat`, with `stat_signature` written out: much of a request's cost."""
+    """`FileView.stat` or `lstat`: a function for each, with `stat_signature` written out in it, since they
+    make up much of what a request costs.
+    """
 
     def question(self: Dependencies, path: str) -> os.stat_result | None:
         name = path.encode("latin-1")

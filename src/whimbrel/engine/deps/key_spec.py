@@ -158,7 +158,10 @@ class KeySpec:
         return bits
 
     def _classify(self, field: tuple[bytes, bytes], sets: Sets) -> bytes:
-        """Return the predicates' results on a value; one that takes long to search is its own class."""
+        """Return the results of the predicates on a field's value.
+
+        A value on which a predicate would search for long stands for its own class.
+        """
         name = field[0]
         value = to_text(field[1])
         try:

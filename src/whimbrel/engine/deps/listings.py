@@ -31,7 +31,10 @@ class DirectoryListing:
         self._retry_at = 0.0
 
     def lacks(self, name: bytes, tick: int | None) -> bool:
-        """Return True if nothing has this name, by the directory, checked once a *tick*; False: stat."""
+        """Return True if nothing with this name exists; False if a stat has to decide.
+
+        The directory is checked once in each *tick* (None: always).
+        """
         known = self._dependency
         if known is None or ((tick is None or known.tick != tick) and not unchanged((known,), tick)):
             now = monotonic()

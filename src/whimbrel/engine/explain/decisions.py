@@ -47,7 +47,9 @@ class Decision:
 
 @dataclass(frozen=True, slots=True)
 class MergedSection:
-    """A section or .htaccess file that applies: *written* its first line, *place* where it is."""
+    """A section or .htaccess file that applies to a request: *written* is its opening line, *place* its
+    location (line 0 of a file).
+    """
 
     kind: str
     written: str
@@ -122,7 +124,9 @@ class Tracer:
         describe: Describe,
         parts: Parts = (),
     ) -> Any:
-        """Return *fn* as a step of its request's trace; unused *parts* are recorded as "not asked"."""
+        """Return *fn* (request first), wrapped as a step of its request's trace; those of *parts* that were
+        not evaluated are recorded as "not asked".
+        """
 
         def finish(r: Request, result: object) -> Any:
             trail = trace_of(r)

@@ -164,7 +164,9 @@ def _satisfy(r: Request, detail: str) -> str:
 
 
 def _old_lines(r: Request) -> list[Decision]:
-    """Return 2.2's Require lines, each with True if it applies to the request's method."""
+    """Return the Require lines of 2.2, each with True if it applies to the request's method; every module
+    that knows the first word evaluates it.
+    """
     return [
         Decision(
             " ".join(("Require", line.name, *line.words)),

@@ -109,7 +109,9 @@ def _thread(_m: LogRecord, argument: str) -> str:
 
 
 def error_time(now: float, options: str) -> str:
-    """%t: *options* ``u``, ``m`` add a fraction, ``c`` is ISO, ``z`` the zone, with ``%`` strftime's."""
+    """%t: of the *options* ``u`` and ``m`` add a fraction, ``c`` is the ISO form, ``z`` adds the zone; with a
+    ``%`` they are strftime's.
+    """
     moment = datetime.fromtimestamp(now).astimezone()
     if "%" in options:
         return time.strftime(options, time.localtime(now))

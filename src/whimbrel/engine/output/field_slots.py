@@ -9,7 +9,10 @@ from whimbrel.http.semantics.headers import Pair
 
 
 class ClockValue(str):
-    """Field value by the clock: *render* returns it at a time; the text is that of the response."""
+    """Field value that depends on the clock.
+
+    *render* returns the value at a time in seconds since the epoch; the text is that of the response.
+    """
 
     render: Callable[[int], str]
 

@@ -139,7 +139,10 @@ def _has_bad_field(r: Request) -> bool:
 
 
 def is_good(r: Request, pair: Pair) -> bool:
-    """Return True if a short field is in order by strict rules. Transfer-Encoding: `_is_miscoded`."""
+    """Return True if a field is in order, so short that this is cached, and judged strictly.
+
+    Transfer-Encoding is not: see `_is_miscoded`.
+    """
     good = r.engine.validated_fields
     if (
         not r.plan.server_core.strict_http
@@ -396,7 +399,9 @@ def keep_alive(
 
 
 def _announces_protocols(r: Request) -> bool:
-    """Return True if the response announces the end: not for a head after which httpd goes on."""
+    """Return True if the response announces the end of the connection: not for a head refused with a status
+    after which httpd would go on.
+    """
     head = first_request(r).head
     error = head.error if head is not None else None
     return error is None or error.status in CLOSING_STATUSES
@@ -414,7 +419,9 @@ def _is_closing_document(r: Request) -> bool:
 
 
 def _waits(r: Request) -> bool:
-    """Return True if the client waits for 100 Continue; the caller that sends it clears the mark."""
+    """Return True if the client still waits for 100 Continue before it sends its body; the caller that sends
+    that clears the head's mark.
+    """
     while r.head is None and r.prev is not None:
         r = r.prev
     return r.head is None or r.head.expect_continue

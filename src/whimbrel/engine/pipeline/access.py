@@ -51,7 +51,10 @@ async def check_access(r: Request) -> HookStatus:
 
 
 def _was_checked(r: Request, earlier: Request) -> bool:
-    """Return True if *r* has *earlier*'s settings; 2.2 merges <Location> for every request."""
+    """Return True if *r* has the settings of *earlier*.
+
+    2.2 merges <Location> sections for every request, so a request with one shares no settings.
+    """
     if r.plan.dialect.access_in_core:
         return r.plan is earlier.plan and not any(layer.kind in LOCATION_KINDS for layer in r.plan.layers)
     return shares_settings(r, earlier)

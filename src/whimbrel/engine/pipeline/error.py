@@ -108,7 +108,9 @@ def error_document(r: Request, status: int) -> str | None:
 
 
 def is_redirected(r: Request, status: int) -> bool:
-    """Return True if *status*' page is a path here: the body is left to it, which 2.2 discards."""
+    """Return True if the page for *status* is that of a path on this server: the request's body is left to
+    it, which 2.2 discards before.
+    """
     if r.plan.dialect.wire_22 or not (r.plan.core.error_documents or CUSTOM_RESPONSE in r.notes):
         return False
     document = error_document(r, status)

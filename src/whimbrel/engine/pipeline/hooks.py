@@ -13,7 +13,10 @@ async def run_phase(r: Request, phase: Phase) -> HookStatus:
 
 
 def config_error(r: Request, status: HookStatus, what: str) -> HookStatus:
-    """Log and return a phase's error (decl_die): no module decided, so the configuration is wrong."""
+    """Return the error of a phase, and log it (decl_die).
+
+    Where every module declined what must be decided, the configuration is at fault.
+    """
     if status != DECLINED:
         if r.plan.is_traced:
             r.log("trace3", f"auth phase '{what}' gave status {status}: {r.uri}")

@@ -78,7 +78,9 @@ def _refused(r: Request, error: HeadError) -> HookStatus:
 
 
 def requested_server(engine: RequestEngine, connection: Connection, head: Head) -> Server:
-    """Return the host by address, then name, then ServerPath, which the translation leaves out."""
+    """Return the virtual host by address, then by name, then (without a name) by ServerPath; the core's
+    translation leaves that out.
+    """
     hosts = engine.configuration.hosts
     if hosts is None:
         return engine.main

@@ -102,7 +102,9 @@ class CompiledPhase:
             self.run = self._run_async if any(hook.is_async for hook in hooks) else self._run_sync
 
     def _always(self, otherwise: HookStatus) -> HookStatus | None:
-        """Return the result of constant hooks, *otherwise* if none ends the phase; None if one varies."""
+        """Return the result of hooks that are all constant, *otherwise* if none of them ends the phase; None
+        if one is not constant.
+        """
         for hook in self._hooks:
             if hook.constant is None:
                 return None

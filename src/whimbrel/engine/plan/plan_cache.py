@@ -57,7 +57,10 @@ class PlanCache:
         return entry
 
     def merge_layers(self, base: Layer | None, over: Layer) -> Layer:
-        """Return *over* on *base*: sections of a walk are merged before they get into the settings."""
+        """Return *over* merged on *base* as one layer.
+
+        httpd merges the sections of one walk with each other before it merges them into the settings.
+        """
         if base is None:
             return over
         layer = self._merged_layers.get((base, over))

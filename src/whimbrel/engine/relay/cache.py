@@ -139,7 +139,10 @@ class RelayTable:
         self._seen = Doorkeeper(MAX_SEEN)
 
     def find(self, connection: Connection, raw: bytes, limits: HeadLimits) -> RelayHit | None:
-        """Return the entry of a head that is not in `by_head`, where it gets the second time."""
+        """Return the entry for a head that is not in `by_head`; it is stored there on its second occurrence.
+
+        *limits* are those of heads.
+        """
         if len(raw) > min(limits.plain, MAX_HEAD):
             return None
         shape = self._shapes.by_number.get(connection.shape)

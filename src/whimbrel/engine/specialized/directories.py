@@ -93,7 +93,10 @@ class DirectoryFunction:
 
 
 class KnownDirectory:
-    """A directory by URL path: what answers depend on; *attempts*: responses that taught nothing."""
+    """A directory by its URL path: what its answers depend on, and its functions.
+
+    *attempts* counts the responses from which nothing was learned.
+    """
 
     __slots__ = ("_classifiers", "attempts", "functions", "spec")
 
@@ -238,7 +241,9 @@ class SpecializedResponses:
         return response, spec if is_own else None, missing
 
     def _split_prefix(self, text: bytes) -> Prefix | None:
-        """Split the beginning of a request line at the deepest known directory; None without one."""
+        """Split the beginning of a request line at the deepest known directory; None without one, if it is
+        long, or if it has another form.
+        """
         match = PREFIX_FORM(text) if len(text) <= MAX_PATH - MAX_NAME else None
         if match is None:
             return None

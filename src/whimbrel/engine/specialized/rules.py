@@ -145,7 +145,9 @@ def _add_prefix(special: set[str], prefix: str, directory: str) -> None:
 
 
 def _server_paths(r: Request) -> tuple[str, ...]:
-    """Return all ServerPaths: they select a server without a host name, and are no file's name."""
+    """Return the ServerPaths of all servers: they select the server of a request without a host name, and are
+    not part of the file's name.
+    """
     notes = r.engine.plans.root(r.engine.main).notes
     if _server_paths not in notes:
         servers = r.engine.configuration.servers()

@@ -88,7 +88,9 @@ class CachedWalk:
         return not self.state.probes or probes_unchanged(r.deps, self.state.probes)
 
     def admits_file(self, r: Request, path: str, certain: bool) -> bool:
-        """Return True if nothing concerns the regular file *path* itself; *certain*: it is no link."""
+        """Return True if no section or link check concerns the regular file *path* itself; *certain*: it is
+        known not to be a link.
+        """
         if self.state.strict:
             return certain or is_file(r.deps.lstat(path))
         if path + "/" in self.beside:
@@ -154,7 +156,9 @@ def _apply(r: Request, walk: CachedWalk, path: str, info: os.stat_result | None,
 
 
 def _from_parent(r: Request, walks: dict[str, CachedWalk], path: str, end: int) -> bool:
-    """Go on from the nearest known directory above *end* where the next name is missing or a file."""
+    """Go on from the nearest directory above *end* of *path* that is known, where its next name is missing or
+    is a file: the rest is path info.
+    """
     walk: CachedWalk | None = None
     while end > 0 and walk is None:
         at = path.rindex("/", 0, end)

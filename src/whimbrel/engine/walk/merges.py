@@ -183,7 +183,10 @@ def _split(plan: Plan) -> tuple[Layers, Layers, Layers]:
 
 
 def begin_if_level(r: Request, merges: Merges) -> Merge:
-    """Begin a level of an if walk: return the merge to reuse. Sub-requests find it unfinished."""
+    """Begin one level of an if walk: return the merge that it may reuse.
+
+    Sub-requests of its conditions find the unfinished level, as in httpd.
+    """
     before = origin(r)
     known = merges_of(before).ifs if before is not None else ()
     index = len(merges.ifs)
@@ -198,7 +201,10 @@ def begin_if_level(r: Request, merges: Merges) -> Merge:
 
 
 def end_if_level(r: Request, merges: Merges, earlier: Merge, layers: Layers) -> bool:
-    """End a level of an if walk with *layers*; return True if *earlier* is reused, as httpd then ends."""
+    """End one level of an if walk that found *layers*.
+
+    Return True if it reuses *earlier*: httpd then ends the walk without the nested sections.
+    """
     if earlier.base is merges.own and earlier.layers == layers and is_per_settings(r.plan):
         merges.own = earlier.result
         return True

@@ -480,7 +480,9 @@ class ServerH2Connection(Generic[S]):
         stream.sent += self._send_block(HEADERS, END_STREAM if end else 0, stream.number, block)
 
     def promise(self, parent: int, block: bytes) -> tuple[int, int]:
-        """Promise a stream for *block* on *parent*; return its number and the frames' bytes."""
+        """Promise a stream for the request *block* on the client's stream *parent*; return its number, and
+        the bytes of the frames.
+        """
         self.promised += 2
         return self.promised, self._send_block(PUSH_PROMISE, 0, parent, self.promised.to_bytes(4) + block)
 
@@ -513,7 +515,10 @@ class ServerH2Connection(Generic[S]):
         return size <= self.window and size <= self.initial_window and size <= self.max_frame
 
     def answer(self, number: int, block: bytes, body: bytes) -> int:
-        """Send a whole response on a new stream (see `has_room`); *block* is one frame. Return bytes."""
+        """Send a whole response on a new stream, for which `has_room` was True; *block* fits into one frame.
+
+        Return the bytes of the frames.
+        """
         self.window -= len(body)
         name = number.to_bytes(4)
         if body:

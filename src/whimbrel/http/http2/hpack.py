@@ -35,7 +35,9 @@ _TOO_MANY_SIZES = re.compile(rb"(?:[\x20-\x3e]|\x3f[\x80-\xff]*+[\0-\x7f]){17}")
 
 
 def _mark(table: Any) -> tuple[Any, int, int, bool]:
-    """Return a value that changes with a dynamic table: newest entry, number, size, a due size."""
+    """Return a value that changes with every change of a dynamic table: its newest entry, number of entries,
+    size, and whether a new size is due.
+    """
     entries = table.dynamic_entries
     return (entries[0] if entries else None), len(entries), table.maxsize, table.resized
 
@@ -128,7 +130,9 @@ class FieldEncoder:
         self._written = _mark(self._hpack.header_table)
 
     def resize(self, size: int) -> None:
-        """Obey SETTINGS_HEADER_TABLE_SIZE up to `MAX_TABLE`; the next block signals it (RFC 7541, 4.2)."""
+        """Obey SETTINGS_HEADER_TABLE_SIZE up to `MAX_TABLE`; the next block signals the smallest and the last
+        size (RFC 7541, 4.2).
+        """
         size = min(size, MAX_TABLE)
         if size != self._hpack.header_table_size:
             self._hpack.header_table_size = size

@@ -324,7 +324,9 @@ def upgraded(head: Head, rules: ParserOptions) -> Head:
 
 
 def client_settings(value: str) -> bytes | None:
-    """Return SETTINGS' payload from HTTP2-Settings, or None; what is no base64 ends it."""
+    """Return the payload of a SETTINGS frame from HTTP2-Settings, None where it cannot be one; bytes that are
+    no base64 end it, as httpd reads it.
+    """
     digits = re.match(r"[-_A-Za-z0-9]*", value, re.ASCII)
     text = digits[0] if digits is not None else ""
     if len(text) % 4 == 1:
@@ -334,7 +336,10 @@ def client_settings(value: str) -> bytes | None:
 
 
 def interim_fields(status: int, fields: Iterable[Pair]) -> list[RawField]:
-    """Return an interim response's fields without malformed and connection-specific ones, joined."""
+    """Return the fields of an interim response, without those that are malformed or connection-specific.
+
+    Values of one name are joined.
+    """
     known: dict[bytes, bytes] = {b":status": b"%d" % status}
     for pair in fields:
         name = to_bytes(pair[0].lower())

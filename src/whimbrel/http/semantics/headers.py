@@ -115,7 +115,9 @@ class Headers:
         return list(self._at.values())
 
     def entries(self) -> Mapping[str, Pair]:
-        """Return the first entry of each name by lower-case name, not to be changed; others: no names."""
+        """Return the first entry of each name, by the name in lower case; not to be changed.  Further entries
+        have keys that are no names.
+        """
         return self._at
 
     @property
@@ -159,13 +161,17 @@ class Headers:
             self.add(name, value)
 
     def overlay(self, over: Headers) -> Headers:
-        """Return *over*'s entries, then this table's, unmerged: `get` finds *over*'s first."""
+        """Return a new table: the entries of *over*, then those of this table, unmerged, so `get` returns the
+        value of *over* first.
+        """
         merged = over.copy()
         merged.extend(self._at.values())
         return merged
 
     def compress(self) -> None:
-        """Join a name's values with ``, `` at its first entry: repeated headers (RFC 9110 5.3)."""
+        """Join the values of a name with ``, `` at its first entry: how httpd reads a request with repeated
+        headers (RFC 9110 5.3).
+        """
         if not self._more:
             return
         joined = Headers()

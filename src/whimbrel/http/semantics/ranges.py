@@ -61,7 +61,9 @@ def range_header(headers: Headers, *, version22: bool = False) -> str | None:
 def parse_ranges(
     value: str | None, length: int, limits: RangeLimits = DEFAULT_LIMITS, *, version22: bool = False
 ) -> Ranges:
-    """Return the parts of *length* bytes that Range requests; the caller evaluates If-Range."""
+    """Return the parts of *length* bytes that a Range field requests; the caller evaluates If-Range
+    (`conditional.range_still_fits`).
+    """
     if value is None or value[:6].lower() != "bytes=" or (version22 and limits.ranges == 0):
         return _FULL
     part = _SINGLE.fullmatch(value, 6)

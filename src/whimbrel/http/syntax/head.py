@@ -183,7 +183,9 @@ def read_complete(
 
 
 class HeadReader:
-    """Reads a head of any form, each line once; the owner extends `data` between calls of `read`."""
+    """Reads a head of any form as it arrives, each line once: `data` is the input so far, extended by the
+    owner between calls of `read`.
+    """
 
     __slots__ = ("_fields", "_head", "_limits", "_rules", "data")
 
@@ -215,7 +217,9 @@ class HeadReader:
 
 
 def head_from_parts(raw: bytes, line: str, headers: Headers, rules: ParserOptions) -> Head:
-    """Return an HTTP/2 request's head, judged like others: *line* as in HTTP/1, *headers* unique."""
+    """Return the head of a request that came in parts (HTTP/2), judged like any other: *line* as HTTP/1 would
+    have it, *headers* with every name once.
+    """
     match = _COMPOSED.fullmatch(line)
     entries = {name.lower(): (name, value) for name, value in headers.items()}
     if match is not None and not rules.registered_methods and match[1] != "CONNECT":

@@ -73,7 +73,10 @@ def _is_ipv6(text: str) -> bool:
 
 
 def _is_bad_literal(name: str, rules: ParserOptions) -> bool:
-    """Return True if *name* is no IPv6 literal: in 2.4 one ``::``, no dot beside a colon or a dot."""
+    """Return True if *name* is no IPv6 literal.
+
+    2.4 admits one ``::``, and no dot beside a colon or a dot; an absolute target is checked no further.
+    """
     if _LITERAL.fullmatch(name) is None:
         return True
     return not rules.version22 and _MISPLACED.search(name) is not None

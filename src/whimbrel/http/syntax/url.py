@@ -107,7 +107,9 @@ def normalize(
 
 
 def _without_dots(path: str, merge: bool) -> tuple[str, bool]:
-    """Remove dot segments; return the path, and True if it stayed below; *merge*: no empty ones."""
+    """Remove dot segments; return the path, and True if it never went above its beginning.  With *merge*
+    empty segments are ignored.
+    """
     root = "/" if path[:1] == "/" else ""
     segments: list[str] = []
     inside = True
@@ -125,7 +127,9 @@ def _without_dots(path: str, merge: bool) -> tuple[str, bool]:
 
 
 def getparents(path: str) -> str:
-    """Return 2.2's normal form, with empty segments; ``/..`` removes the root's slash: invalid."""
+    """Return 2.2's normal form: without dot segments, with empty segments.  ``/..`` removes the root's slash,
+    which makes the path invalid.
+    """
     if "." not in path:
         return path
     parts = path.split("/")

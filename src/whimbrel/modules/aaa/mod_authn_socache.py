@@ -104,7 +104,9 @@ def _log(r: Request, text: str, code: str) -> None:
 
 
 def storing(scope: Scope, name: str) -> CacheSink | None:
-    """Return what a provider *name* calls with user, realm and stored password, None if not cached."""
+    """Return the function that a provider *name* calls with user, realm ("" for Basic) and stored password;
+    None if nothing is cached.
+    """
     settings = scope.dir_config(AuthnCacheDirConfig)
     if name not in settings.providers:
         return None

@@ -137,7 +137,9 @@ def _set(control: CacheControl, name: str, argument: str | None) -> None:
 
 
 def _number(text: str) -> int | None:
-    """Return a number as apr_strtoff reads all of *text*, perhaps quoted (RFC 9111, 5.2), or None."""
+    """Return a number as apr_strtoff reads all of *text*, which may be quoted (RFC 9111, 5.2); None for other
+    text and beyond 64 bits.
+    """
     if len(text) > 1 and text[0] == text[-1] == '"':
         text = text[1:-1]
     value, rest = strtol(text)
@@ -160,7 +162,9 @@ def vary_members(value: str | None) -> list[str]:
 
 
 def members(text: str, separators: str = ", \t") -> Iterator[tuple[str, str | None]]:
-    """Yield name and argument of each token, which ends at a comma or blank (cache_strqtok)."""
+    """Yield name and argument of each token: httpd ends one at a comma or blank outside of quotes, and takes
+    any other text as it is (cache_strqtok).
+    """
     start = 0
     at = 0
     quoted = False

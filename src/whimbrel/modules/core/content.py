@@ -77,7 +77,9 @@ def set_handler(cmd: Command, conf: CoreDirConfig, words: list[str]) -> None:
 
 
 def add_filter_by_type(cmd: Command, conf: CoreDirConfig, words: list[str]) -> None:
-    """Set AddOutputFilterByType of 2.2: filters between ``;`` of a type, exact, no wildcards."""
+    """Set AddOutputFilterByType of 2.2: filters (separated by ``;``) of a media type, compared with case;
+    wildcards have no effect.
+    """
     names = words[0].split(";")
     if not names[0]:
         raise ConfigError("invalid filter name")

@@ -371,7 +371,10 @@ def _remember(r: Request, info: os.stat_result, data: bytes) -> None:
 
 
 def _open(r: Request) -> int | None:
-    """Return the file's descriptor; None if it cannot be opened or is a pipe; devices are empty."""
+    """Return a descriptor of the file; None if it cannot be opened, or is a pipe, which would block.
+
+    A device is as empty as its size.
+    """
     if r.finfo is None or r.filename is None or not (S_ISREG(r.finfo.st_mode) or S_ISCHR(r.finfo.st_mode)):
         return None
     try:

@@ -63,7 +63,9 @@ def _level(word: str, prefix: str) -> int:
 
 
 def _module(cmd: Command, name: str) -> tuple[str, str]:
-    """Return identifier and source of a module by ``alias_module``, ``mod_alias.c`` or ``alias``."""
+    """Return identifier and source of the loaded module called ``alias_module``, ``mod_alias.c`` or
+    ``alias``; names are case-sensitive.
+    """
     from whimbrel.catalogue.third_party import products  # few configurations have the directive
 
     known = [(row.identifier, row.source) for row in catalogue("2.4").modules]
@@ -125,7 +127,10 @@ def error_sink(configuration: Configuration, server: Server) -> LogSink:
 
 
 def check_error_logs(configuration: Configuration) -> None:
-    """Check the directories of error logs (2.4): virtual hosts first, the last one before all."""
+    """Check the directories of all error logs before the start (2.4).
+
+    Virtual hosts are checked in httpd's order, the last one first.
+    """
     if not configuration.dialect.checks_log_directories_first:
         return
     main, *hosts = configuration.servers()

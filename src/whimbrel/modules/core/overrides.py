@@ -168,7 +168,10 @@ def set_allow_override(command: Command, conf: CoreDirConfig, words: list[str]) 
 
 
 def _allowed_options(command: Command, text: str) -> int:
-    """Return the Options of ``Options=LIST``, all for none; 2.2 ends the list at an unknown one."""
+    """Return the Options of ``Options=LIST``, all of them for an empty list.
+
+    An unknown one is an error in 2.4 and ends the list in 2.2.
+    """
     words = [word for word in text.split(",") if word]
     bits = OPT_NONE if words else OPT_ALL | OPT_SYM_OWNER | OPT_MULTI
     for word in words:

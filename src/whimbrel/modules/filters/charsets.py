@@ -41,7 +41,10 @@ _SIGNATURES: Final = (
 
 
 def built_in(name: str, aliases: Mapping[str, str]) -> str:
-    """Return libxml2's name of a charset, or ""; *aliases*: xml2EncAlias by upper-case name."""
+    """Return libxml2's name of the charset *name*, "" if it has none (xmlParseCharEncoding).
+
+    *aliases* are those of xml2EncAlias by upper-case name.
+    """
     return BUILT_IN.get(upper(aliases.get(upper(name), name)), "")
 
 

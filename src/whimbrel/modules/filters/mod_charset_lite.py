@@ -252,7 +252,9 @@ XLATE_IN: Final = XlateIn()
 
 
 def _is_superseded(r: Request, conf: CharsetDirConfig) -> bool:
-    """Return True for a sub-request whose output the page's filter converts (chk_filter_chain)."""
+    """Return True for a sub-request whose output the filter of the page around it converts from another
+    character set (chk_filter_chain).
+    """
     main = r.main
     if main is None or XLATE_OUT not in main.output_filters:
         return False

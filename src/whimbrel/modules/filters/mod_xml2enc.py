@@ -225,7 +225,9 @@ def first_bucket(r: Request) -> int | None:
 
 
 def charset_of(r: Request) -> tuple[str, str] | None:
-    """Return iconv's names of the charset for the parser and of the document's; None before."""
+    """Return iconv's name of the charset that the document has for the parser, and that of the document; None
+    if the filter has not run.
+    """
     read, found, charset = r.notes.get(_NOTE, "").partition(" ")
     return (read, charset) if found else None
 

@@ -23,7 +23,10 @@ _MAX_BYTES = 1 << 30
 
 
 def read_head(r: Request, data: bytes) -> bytes:
-    """Read the fields at *data*'s beginning; return the rest. An error empties the response."""
+    """Read the fields at the beginning of *data* into the response; return the rest.
+
+    Errors are logged and cause an empty response.
+    """
     head = ScriptHead(r, "asis")
     at = 0
     while at < len(data):

@@ -44,7 +44,10 @@ def make_etag(r: Request, read: Callable[[], bytes] | None = None) -> str | None
 
 
 def _with_list(r: Request, tag: str) -> str:
-    """Return *tag* with the variant list's if negotiated; one weak part is enough (RFC 2295, 9.2)."""
+    """Return *tag* combined with the variant list's, if the response was negotiated.
+
+    One weak part makes the ETag weak (RFC 2295, section 9.2).
+    """
     variants = r.vlist_validator
     if variants is None:
         return tag

@@ -50,7 +50,10 @@ def make_options_star(_scope: Scope) -> CompiledHook:
 
 
 def make_trace(scope: Scope) -> CompiledHook:
-    """Make the TRACE handler: it returns the head, if extended the body too (ap_send_http_trace)."""
+    """Make the TRACE handler, which returns the request's head.
+
+    With TraceEnable extended it returns the body too (ap_send_http_trace).
+    """
     mode = scope.server_config(CoreServerConfig).trace_enable
     level = "error" if scope.dialect.missing_is_error else "info"
 

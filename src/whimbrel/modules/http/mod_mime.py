@@ -155,7 +155,10 @@ class Found:
 
 
 def name_parts(name: str, dots_belong: bool = True) -> list[str]:
-    """Return base name and non-empty extensions; *dots_belong*: leading dots are the base's (2.4)."""
+    """Return the base name and the non-empty extensions of a file name.
+
+    *dots_belong*: leading dots are part of the base name (2.4).
+    """
     bare = name.lstrip(".") if dots_belong else name
     first, *extensions = bare.split(".")
     return [name[: len(name) - len(bare)] + first, *(e for e in extensions if e)]

@@ -66,7 +66,10 @@ class Http2ServerConfig:
 
 @dataclass(slots=True)
 class Http2DirConfig:
-    """Per-directory settings; *push* None: no H2Push in a section; lists replace the server's."""
+    """Per-directory settings.
+
+    *push* is None where H2Push stands in no section. Resources and hints of sections replace the server's.
+    """
 
     upgrade: bool | None = setting(None)
     push: bool | None = setting(None)
@@ -254,7 +257,10 @@ def _hint(r: Request, hints: Iterable[Pair]) -> None:
 
 
 def note_tags(configuration: Configuration) -> None:
-    """Record if a line reads a stream's number: no response is cached. .htaccess: when read."""
+    """Record whether a line reads the number of a stream: such responses cannot be cached.
+
+    .htaccess files are checked when they are read.
+    """
 
     def found(nodes: Iterable[Any]) -> bool:
         return any("h2_stream" in node.args.lower() or found(node.children) for node in nodes)

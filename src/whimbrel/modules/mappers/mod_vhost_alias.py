@@ -67,7 +67,10 @@ def interpolate(text: str, name: str, port: int) -> str:
 
 
 def _chosen(parts: list[str], number: int, from_end: bool, and_on: bool, joint: str) -> str:
-    """Return part *number* (from 1) of *parts*, ``_`` if absent; *and_on*: all further ones too."""
+    """Return part *number* (from 1) of *parts*, ``_`` if it is absent.
+
+    With *and_on* also all further parts, in the direction of counting.
+    """
     if number == 0:
         return joint.join(parts)
     if number > len(parts):

@@ -53,7 +53,9 @@ def _traced(rule: Rule, check: AuthzCheck, watch: Tracer) -> AuthzCheck:
 
 
 def _wrapped(rule: Rule, inner: AuthzCheck, loud: bool, unconcerned: int) -> AuthzCheck:
-    """Return a check for the rule's methods, negated and logged; *unconcerned*: for other methods."""
+    """Return a check for the rule's methods only, negated and logged as the rule requires; *unconcerned* is
+    the result for other methods.
+    """
     fn: Any = inner.fn
 
     def concerned(r: Request) -> bool:

@@ -69,7 +69,9 @@ class Chooser:
 
 
 async def begin(r: Request, chooser: Chooser, *, is_quick: bool) -> CacheRequest | HookStatus:
-    """Return the state of a request that is served; else a status, with the filters that store."""
+    """Return the state of a request whose entry is to be served; else the status of the handler, with the
+    filters that store the response.
+    """
     early = is_quick or r.proxy == FORWARD_PROXY
     path = early_path(r) if early else r.uri
     stores = chooser.stores(r, path)

@@ -106,7 +106,9 @@ def _with_query(r: Request, conf: CacheServerConfig, path: str, query: str | Non
 
 
 def _without(query: str, identifier: str, *, partial: bool) -> str:
-    """Return *query* without a parameter; *partial*: the name's end suffices, as in 2.2."""
+    """Return *query* without one parameter; *partial*: the end of its name is enough, and a separator before
+    the last parameter stays, as in 2.2.
+    """
     if partial:
         at = query.find(identifier)
         if at < 0 or query[at + len(identifier) : at + len(identifier) + 1] != "=":

@@ -152,7 +152,9 @@ def _range_selects(value: str, r: Request, fields: Headers) -> bool:
 
 
 def accept_fields(r: Request, entry: CacheEntry, *, is_revalidated: bool = False) -> None:
-    """Set the stored fields (cache_accept_headers); *is_revalidated*: new ones replace them."""
+    """Set the stored fields on the response (cache_accept_headers); *is_revalidated*: those of the new
+    response replace stored ones.
+    """
     if r.plan.dialect.cache_22:
         _accept_fields_22(r, entry, is_revalidated=is_revalidated)
         return

@@ -141,7 +141,9 @@ def parents(path: str) -> list[str]:
 
 
 def is_foreign(path: str) -> bool:
-    """Return True if *path* exists, has content and is no lock database of this server; OSError."""
+    """Return True if the file *path* exists, is not empty and is no lock database of this server; raises
+    OSError if it cannot be read.
+    """
     try:
         head = read_start(to_bytes(path), _APPLICATION_ID_AT + 4)
     except FileNotFoundError:

@@ -170,7 +170,9 @@ class MediaTypes:
 
 @dataclass(slots=True, eq=False)
 class FormattedTexts:
-    """Texts about files as *describe* writes about a template; *types* None: no type matters."""
+    """Texts about files, from what *describe* writes about a template; *types* are None if none of the
+    properties depends on the media type.
+    """
 
     _template: PropertyTemplate | None
     _describe: Callable[[PropertySource, MediaType], Described]

@@ -82,7 +82,9 @@ class MemberTexts(Protocol):
         """Return the function for all names; None if it depends on the name."""
 
     def find(self, directory: str, name: str) -> FileText | None:
-        """Return the function for *name* in *directory* (decoded), None if it needs a `Resource`."""
+        """Return the function for *name* in *directory*, a decoded path without the slash at the end; None
+        if it needs a `Resource`.
+        """
 
 
 class PropertySource(Protocol):

@@ -64,7 +64,9 @@ class LockView:
         self._has_locks: bool | None = None
 
     def find(self, resource: PropertySource) -> list[Lock]:
-        """Return *resource*'s locks; one that does not exist has its own until then. Raises DavError."""
+        """Return the locks that hold for *resource*: one that does not exist has its own only, until it is
+        created.  Raises DavError.
+        """
         if self._store is None or not self.has_locks():
             return []
         return self._store.find(resource.key) if resource.exists else self._store.direct(resource.key)

@@ -27,7 +27,9 @@ class Uri:
 
 
 def parse_uri(text: str) -> Uri:
-    """Return the parts of *text*; UriError for a bad port, or a colon that ends no scheme."""
+    """Return the parts of *text*; raise UriError for a port that is no number, or a colon before the first
+    slash that ends no scheme.
+    """
     scheme = None
     host = None
     port = 0

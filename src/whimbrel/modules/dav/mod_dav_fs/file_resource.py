@@ -294,7 +294,9 @@ class _Level:
 def _members(
     entries: Iterable[Any], path: str, uri: str, style: FileStyle, texts: MemberTexts | None
 ) -> Iterator[FileResource | str]:
-    """Yield the files and directories of one; *path* and *uri* end with a slash; *texts* are shared."""
+    """Yield the files and directories of one directory; *path* and *uri* end with a slash.  Up to `_TEXTS`
+    texts of *texts* are one.
+    """
     try:
         states = frozenset(os.listdir(to_bytes(path) + _STATE))
     except OSError:

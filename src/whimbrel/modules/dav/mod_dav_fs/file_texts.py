@@ -122,7 +122,9 @@ class FileProperties:
 
 @lru_cache(maxsize=64)
 def _function_of(words: tuple[str, ...], is_default: bool) -> Callable[[FileStyle, Sequence[str]], FileText]:
-    """Return what makes a `FileText` around *words*; *is_default*: the ETag has size and time."""
+    """Return the function that makes a `FileText` of a style and the texts around *words*; *is_default*: the
+    ETag has size and time.
+    """
     texts = [f"text_{index}" for index in range(len(words) + 1)]
     parts = [f"{{{texts[0]}}}"]
     for word, text in zip(words, texts[1:], strict=True):

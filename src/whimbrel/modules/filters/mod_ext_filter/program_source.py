@@ -139,7 +139,10 @@ class ProgramSource(Source):
         return data or None
 
     async def _next(self) -> bytes:
-        """Return the program's next bytes, b"" at the end; the limit runs while nothing moves."""
+        """Return the next bytes of the program, b"" at the end.
+
+        The time limit runs while the program has input and neither reads nor writes.
+        """
         while True:
             moved = self._moved
             try:

@@ -105,7 +105,10 @@ class Page:
 
     # variables --------------------------------------------------------------------------------
     async def set_up(self) -> None:
-        """Create the document's variables, or share those of the page around it (2.4: and its query)."""
+        """Create the document's variables, or share those of the including document.
+
+        In 2.4 the including document then has the query of this one.
+        """
         r = self.r
         if NESTED in r.notes and r.main is not None:
             r.env, r.finfo, r.hidden_env = r.main.env, r.main.finfo, None
@@ -205,7 +208,10 @@ class Page:
         return value
 
     def substituted(self, text: str, *, leave: bool = False) -> str:
-        r"""Replace ``$NAME``, ``${NAME}`` and ``\\$``; unset ones are empty, or stay with *leave*."""
+        r"""Replace ``$NAME`` and ``${NAME}`` in *text*, and ``\$`` by ``$``.
+
+        Unset variables become empty; *leave* keeps them as written.
+        """
         if "$" not in text:
             return text
         out = []

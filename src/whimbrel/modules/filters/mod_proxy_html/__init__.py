@@ -75,7 +75,9 @@ def _not_for(r: Request, conf: ProxyHtmlDirConfig) -> str:
 
 
 def _charsets(r: Request, conf: ProxyHtmlDirConfig) -> tuple[str, Any]:
-    """Return the input charset for iconv, or "", and the output's conversion; set Content-Type."""
+    """Return iconv's name of the input charset ("" if it is unknown) and the conversion of the output, or
+    None; set the Content-Type.
+    """
     charset_of = r.engine.configuration.provider("xml2enc", "charset")
     found = charset_of(r) if charset_of is not None else None
     if charset_of is None:

@@ -38,7 +38,10 @@ def _bytewise(change: Callable[[str], str], text: str) -> str:
 
 
 class Writer:
-    """A parser target: *raw*: elements with contents as they are; *log* writes a debug line."""
+    """A parser target: collects the output.
+
+    *raw* are the elements whose contents are reported as they are; *log* writes a debug line.
+    """
 
     def __init__(self, conf: ProxyHtmlDirConfig, rewriter: Rewriter, raw: frozenset[str], log: Log) -> None:
         self._links = conf.links or {}

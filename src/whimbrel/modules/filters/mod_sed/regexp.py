@@ -279,7 +279,10 @@ def _member(code: int) -> str:
 
 
 def compile_expression(line: str, at: int, delimiter: str, room: int) -> Compiled:
-    """Compile *line* from *at* to *delimiter*; raise BadExpression. *room*: httpd's bytes for it."""
+    """Compile the expression in *line* from *at* to *delimiter*; raise BadExpression.
+
+    *room*: bytes that httpd's compiled form may take.
+    """
     first = line[at : at + 1]
     if first in (delimiter, "\n") and first:
         return Compiled(None, at + (first == delimiter))

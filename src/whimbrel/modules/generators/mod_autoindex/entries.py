@@ -27,7 +27,10 @@ RUN = 32  # entries that are sorted in one step
 
 @dataclass(slots=True)
 class Entry:
-    """A line of a listing; *size*, *modified* (microseconds) -1: unknown; *is_directory*: first."""
+    """One line of a listing.
+
+    *size* and *modified* (microseconds) are -1 if unknown or hidden; *is_directory* is set with FoldersFirst.
+    """
 
     name: str
     parent: bool = False

@@ -55,7 +55,10 @@ _VALUES = {"C": "NMSD", "O": "AD", "F": "012", "V": "01"}
 
 
 def read_query(conf: AutoindexDirConfig, args: str | None, new: bool) -> tuple[ListingStyle, str | None]:
-    """Return the listing's style by the query, and ``P=``'s pattern; an invalid part ends it."""
+    """Return the style of the listing that the query selects, and the pattern of ``P=``.
+
+    Everything after an invalid part is ignored.
+    """
     options = conf.options
     chosen = {"C": conf.key or "N", "O": conf.direction or "A"}
     pattern = None

@@ -36,7 +36,10 @@ class StatusServerConfig:
 
 
 def options(args: str | None) -> tuple[int | None, bool, bool]:
-    """Return (seconds of ``refresh``, is a table requested, ``auto``) of a query's words."""
+    """Return (seconds of ``refresh`` or None, True if a table is requested, ``auto``) of a query.
+
+    The words may occur anywhere in it.
+    """
     text = args or ""
     refresh = None
     at = text.find("refresh")

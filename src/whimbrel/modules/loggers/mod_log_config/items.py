@@ -94,7 +94,9 @@ def _clock(r: Request) -> float:
 
 
 def request_time(r: Request, argument: str) -> str | None:
-    """%t, %{format}t: sec, msec, usec, their _frac or strftime, of ``begin:`` or ``end:``."""
+    """%t, %{format}t: sec, msec, usec, msec_frac, usec_frac or a strftime format, of the beginning
+    (``begin:``) or the end (``end:``).
+    """
     if not argument:
         return log_time(r.time)
     if not r.plan.dialect.keywords_24:
@@ -146,7 +148,10 @@ def duration(r: Request, argument: str) -> str | None:
 
 # request and response -----------------------------------------------------------------------------
 def request_line(r: Request, _argument: str) -> str | None:
-    """%r, without a password in the target; a cached response never has such a target."""
+    """%r, without a password in the target.
+
+    A cached response is never made for a target with a password, so its released head is not needed.
+    """
     line = r.the_request
     if line is not None and "@" in line:
         head = first_request(r).head

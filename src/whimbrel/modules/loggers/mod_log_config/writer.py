@@ -360,7 +360,10 @@ class AccessLogger:
         return item.text(original, final)
 
     def freeze(self, r: Request, *, any_query: bool = False) -> CachedLine:
-        """Evaluate what is constant for all uses of a cached response; *any_query*: lines may differ."""
+        """Evaluate the parts that are constant for every use of a cached response.
+
+        *any_query*: the uses may have different request lines.
+        """
         original = first_request(r)
         final = last_request(r)
         texts = tuple(

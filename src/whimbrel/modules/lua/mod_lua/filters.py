@@ -68,7 +68,9 @@ class ScriptCoroutine:
                 self._call.lease.release()
 
     async def resume(self, bucket: bytes | None, *, is_first: bool = False) -> bytes:
-        """Run the function to its next yield, return that. CallFailed, first, without the function."""
+        """Run the function to its next yield and return what it yielded. Raises CallFailed in the first run,
+        if there is no such function.
+        """
         given = None if bucket is None else to_text(bucket)
         try:
             is_run, value, has_ended = await self._in_thread(partial(self._next, given, is_first=is_first))

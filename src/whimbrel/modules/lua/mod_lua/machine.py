@@ -83,7 +83,10 @@ def _no_attribute(_object: object, _name: object, _is_setting: bool) -> str:
 
 
 def new_runtime() -> Any:
-    """Return an interpreter of httpd's version, without access to Python. Raises ImportError."""
+    """Return an interpreter of the version that httpd is linked with, without access to Python.
+
+    Raises ImportError: lupa is not installed.
+    """
     from lupa.lua53 import LuaRuntime
 
     runtime = LuaRuntime(
@@ -179,7 +182,9 @@ class Machine:
         return _protected(lambda: self.api.table_set(table, key, value))
 
     def close(self) -> None:
-        """Free the interpreter: it and its functions refer to each other, so none is collected soon."""
+        """Free the interpreter: it and the functions that it calls refer to each other, and the collector of
+        such cycles runs seldom.
+        """
         is_large = self.size > LARGE
         vars(self).clear()
         if is_large:

@@ -80,7 +80,10 @@ class RequestApi:
             self._loop.call_soon_threadsafe(work)
 
     def wait(self, work: Coroutine[Any, Any, T]) -> T:
-        """Run a coroutine in the loop and return its result; in the loop's own thread it must not wait."""
+        """Run a coroutine in the event loop and return its result.
+
+        In the thread of the loop itself, as in the log phase, it must not wait.
+        """
         if self._loop is not None and threading.get_ident() != self._thread:
             return asyncio.run_coroutine_threadsafe(work, self._loop).result()
         result = run_until_suspended(work)

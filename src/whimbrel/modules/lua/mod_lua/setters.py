@@ -103,7 +103,10 @@ def set_byte_code(cmd: Command, conf: LuaDirConfig, _words: list[str]) -> None:
 
 
 def check_syntax(function: LuaFunction) -> None:
-    """Raise ConfigError for an inline section that does not compile; the library may be missing."""
+    """Raise ConfigError for an inline section that does not compile.
+
+    Without the library the text is not compiled: the start is refused later.
+    """
     if find_spec("lupa") is None:
         return
     from whimbrel.modules.lua.mod_lua.machine import compile_problem  # the library is loaded if it is needed

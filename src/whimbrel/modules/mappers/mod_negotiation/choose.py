@@ -95,7 +95,10 @@ class Negotiation:
         self.types = types
 
     def best(self, preferred_language: str | None) -> Variant | None:
-        """Return the variant to send, None for a list; *preferred_language* precedes all others."""
+        """Return the variant to send, None for a list.
+
+        *preferred_language* (the variable prefer-language) precedes all other languages.
+        """
         if not self.client.literal and any(v.languages for v in self.variants):
             self.default_language_quality = 0.0001
         chosen = self._round(preferred_language) if preferred_language else None
@@ -153,7 +156,10 @@ class Negotiation:
         self._apply_priority(variant)
 
     def _match_languages(self, variant: Variant, wanted: list[Entry]) -> None:
-        """Grade the languages: the longest range counts, the best language; ``*`` where it is better."""
+        """Grade the languages: the longest matching range counts, over several languages the best.
+
+        ``*`` applies where it is better.
+        """
         star = next((w for w in wanted if w.name == "*"), None)
         best: Entry | None = None
         fiddle = 0.0

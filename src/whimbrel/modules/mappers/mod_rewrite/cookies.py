@@ -56,7 +56,10 @@ def main_request(r: Request) -> Request:
 
 
 def send(r: Request, name: str, value: str) -> bool:
-    """Add Set-Cookie to the main request; False if it was sent: once for all redirects."""
+    """Add a Set-Cookie field to the main request; return False if this name was sent before.
+
+    Each name is sent once for all redirects of a request.
+    """
     r = main_request(r)
     first = first_request(r)
     note = f"{name}_rewrite"

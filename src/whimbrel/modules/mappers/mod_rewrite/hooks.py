@@ -57,7 +57,10 @@ _ANY_URI_HINT: Final = (
 
 # Servers ----------------------------------------------------------------------------------------
 def make_translate(scope: Scope) -> CompiledHook | None:
-    """Make the hook of a server's rules; 2.4 reads RewriteEngine of the directory, 2.2 the server's."""
+    """Make the hook of a server's rules.
+
+    2.4 reads RewriteEngine of the directory settings, which <Location> may change; 2.2 that of the server.
+    """
     server = scope.server_config(RewriteServerConfig)
     dir_config = scope.dir_config(RewriteDirConfig)
     new = not scope.dialect.rewrite_22

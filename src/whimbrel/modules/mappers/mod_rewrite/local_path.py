@@ -56,7 +56,10 @@ def _below(r: Request, path: str) -> str:
 
 
 def _exists(r: Request, run: RewriteRun) -> bool:
-    """Return True if the path's first directory exists; 2.4: and the rule or document root has it."""
+    """Return True if the first directory of the path exists.
+
+    2.4 also requires that the rule names it, or that the path lies below the document root.
+    """
     path = r.filename or ""
     first = "/" + path.lstrip("/").partition("/")[0]
     if first in ("/..", "/."):

@@ -53,7 +53,10 @@ def steps_of(r: Request) -> list[Step] | None:
 
 
 def reached_rules(servers: Iterable[Any], kind: type[Any]) -> Iterator[SourceLocation | None]:
-    """Yield the places of all rules in reached lists; *kind*: the record that caches them."""
+    """Iterate over the locations of all rules in lists that a request has reached.
+
+    *kind* is the per-server record that caches them compiled.
+    """
     for server in servers:
         for rules, _directory, _level in server.config(kind).compiled:
             for rule in rules:

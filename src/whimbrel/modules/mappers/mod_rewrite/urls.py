@@ -34,7 +34,10 @@ _FIRST_LETTERS: Final = frozenset("abfghlmnsuwABFGHLMNSUW")
 
 
 def absolute(uri: str, *, version22: bool = False) -> tuple[int, bool]:
-    """Return the length of *uri*'s scheme with slashes, and may it have a query; (0, True): none."""
+    """Return the length of the scheme of *uri*, including slashes, and True if its URLs have query strings.
+
+    (0, True) without a scheme.
+    """
     if uri[:1] not in _FIRST_LETTERS:
         return 0, True
     colon = uri.find(":", 0, 9)
