@@ -218,7 +218,7 @@ def _path_of(root: str, file: str) -> str:
 def _after_undecided(result: VerifyResult, repeated: list[str], following: str, *, is_test: bool) -> str:
     """Return what makes the facts known, or who decides about them, and the command that comes then."""
     repetition = command_line("verify", *repeated)
-    if result.has_ended:
+    if result.has_ended or result.is_cut:
         more = command_line("verify", *repeated, "--limit", str(MORE_REQUESTS))
         return _next(more) + (f"Or, as it is: {following}\n" if is_test else "")
     lines = []
@@ -234,7 +234,8 @@ def _after_undecided(result: VerifyResult, repeated: list[str], following: str, 
             "That is recorded nowhere: the next step does not ask for it."
         )
     is_one = by_hand + unknown == 1
-    lines.append(f"When {'that is' if is_one else 'all that is'} known or looked at:")
+    if lines:
+        lines.append(f"When {'that is' if is_one else 'all that is'} known or looked at:")
     return "".join(f"{line}\n" for line in lines) + _next(following)
 
 

@@ -2,7 +2,7 @@
 
 Exit codes: 0 nothing changes, but for what is cosmetic; 1 answers change, or a configuration does not load;
 2 wrong usage, or a log that cannot be read; 3 nothing changes in what is known, but something that may matter
-is not known.
+is not known or left to a person, the new server does not start here, or no request was replayed.
 """
 
 from __future__ import annotations
@@ -26,6 +26,7 @@ from whimbrel.cli.next_commands import after_replay, command_of, live_command
 from whimbrel.cli.options import (
     EXIT_FINDINGS,
     EXIT_OK,
+    EXIT_REVIEW,
     EXIT_USAGE,
     ConfigArguments,
     Defines,
@@ -50,7 +51,8 @@ EPILOG: Final = epilog(
         0: "nothing changes, but for what is cosmetic",
         1: "answers change, or a configuration does not load",
         2: "wrong usage, or a log that cannot be read",
-        3: "nothing changes in what is known, but something that may matter is not known",
+        3: "nothing changes in what is known, but something that may matter is not known or to decide, "
+        "or the new server does not start here",
     },
     (
         "whimbrel replay access_log --new /etc/httpd",
@@ -163,7 +165,7 @@ def replay(
     write_fragment_hints([old, new], "whimbrel replay LOG... --new DIRECTORY")
     if summary.errors or summary.has_changes_to_review or summary.differs_from_log:
         raise typer.Exit(EXIT_FINDINGS)
-    raise typer.Exit(summary.scope.exit_code(EXIT_OK))
+    raise typer.Exit(EXIT_OK if summary.is_known else EXIT_REVIEW)
 
 
 def _replay(
@@ -184,6 +186,7 @@ def _replay(
     from whimbrel.replay.summary import Summary
     from whimbrel.replay.tally import Tally
     from whimbrel.replay.work import LoadFailure, Replayer, ReplayWork
+    from whimbrel.verify.copied_htaccess import unwritten_sentence
 
     try:
         files = logs_of(logs, is_rotated=rotated)
@@ -223,6 +226,7 @@ def _replay(
         questions=found.questions,
         has_stop=found.has_stop,
         no_start=loaded[1].no_start,
+        unwritten=unwritten_sentence(loaded[1].loaded, loaded[1].options),
     )
 
 

@@ -153,6 +153,7 @@ class VerifyResult:
         limits: probes that were left out, and the system of a side if it is Windows, as sentences.
         scope: what was read of both sides, and what is unknown.
         no_start: what stops the start of the new side on this machine: ``FILE:LINE: reason``; "" for nothing.
+        is_stopped_alike: the old side, of the same version, does not start on this machine either.
         is_cut: not every request that can be derived was asked.
         has_ended: lines are not decided as the time, or the number of requests, ended before.
         to_decide: what findings about the new text leave to a person: ``to decide: 1 finding at 1 place``;
@@ -172,6 +173,7 @@ class VerifyResult:
     scope: KnowledgeScope = KnowledgeScope()
     files: list[str] = field(default_factory=list)
     no_start: str = ""
+    is_stopped_alike: bool = False
     is_cut: bool = False
     has_ended: bool = False
     to_decide: str = ""
@@ -183,14 +185,30 @@ class VerifyResult:
     @property
     def verdict(self) -> Verdict:
         """The result; a side that does not load makes the other one incomparable. What a rule calls cosmetic
-        is no difference to a reader of the answers.
+        is no difference to a reader of the answers. Two sides with equal answers are the same only if nothing
+        is open.
         """
         if any(self.errors):
             return Verdict.DOES_NOT_LOAD
         if self.causes_to_review:
             return Verdict.DIFFERENT
-        is_decided = not self.not_decided and self.scope.is_complete
+        is_decided = not self.not_decided and self.scope.is_complete and not self.open_reasons
         return Verdict.SAME if is_decided else Verdict.NOT_DECIDED
+
+    @property
+    def open_reasons(self) -> list[str]:
+        """Why nothing is the same yet, beside `not_decided` and `scope`: the new server does not start here,
+        its text leaves work to a person, or versions were not asked for all requests.
+        """
+        is_stopped = bool(self.no_start) and not self.is_stopped_alike
+        has_rest = self.is_cut and len(set(self.dialects)) > 1
+        reasons = (
+            self.unwritten,
+            self.to_decide,
+            f"{self.names[1]} does not start here: {self.no_start}" * is_stopped,
+            CUT * has_rest,
+        )
+        return [reason for reason in reasons if reason]
 
     @property
     def causes_to_review(self) -> list[DifferenceGroup]:

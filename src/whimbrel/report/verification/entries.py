@@ -68,6 +68,7 @@ def report_of(verification: VerifyResult) -> Report:
             )
     report.entries += [_entry(group, verification.names) for group in verification.groups]
     report.entries += [_undecided(one) for one in verification.not_decided]
+    report.entries += [_undecided(NotDecided(reason)) for reason in verification.open_reasons]
     report.entries += [_unknown(item) for item in verification.scope.deciding]
     return report
 
@@ -76,8 +77,11 @@ def summary(verification: VerifyResult) -> list[str]:
     """Return the verdict and the counts as sentences."""
     old, new = verification.names
     note = verification.cosmetic_note
-    but = f", but for {note}" if note and verification.verdict is Verdict.SAME else ""
-    lines = [f"{old} and {new}: {WORDS[verification.verdict]}{but}"]
+    verdict = verification.verdict
+    but = f", but for {note}" if note and verdict is Verdict.SAME else ""
+    if verdict is Verdict.NOT_DECIDED and not verification.not_decided and verification.scope.is_complete:
+        but = ", though no answer differs"
+    lines = [f"{old} and {new}: {WORDS[verdict]}{but}"]
     if not any(verification.errors):
         lines.append(
             f"{count_noun(verification.chains, 'chain')} of sections compared exactly, "
