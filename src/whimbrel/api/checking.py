@@ -55,13 +55,15 @@ _RELEASE: Final = re.compile(r"2\.4(?:\.(\d{1,3}))?")
 
 class OpenFindings(NamedTuple):
     """What a person must decide about a new text: a sentence, "" for nothing, and the questions with their
-    answers; whether 2.4 stops until then; and what no file shows.
+    answers; whether 2.4 stops until then; what no file shows; and the findings that a comment with their
+    rule exempts.
     """
 
     to_decide: str
     questions: tuple[QuestionText, ...]
     has_stop: bool
     unknown: tuple[UnknownItem, ...]
+    recorded: tuple[Finding, ...]
 
 
 def upgrade_options(style: str, target: str, *, also_22: bool, exact: bool) -> UpgradeOptions:
@@ -131,6 +133,7 @@ def open_findings(options: LoadOptions) -> OpenFindings:
         tuple(open_question_texts(entries)),
         has_stop(entries),
         tuple(item for item in report.scope.deciding if item.consequence == NOT_SHOWN),
+        tuple(report.recorded),
     )
 
 

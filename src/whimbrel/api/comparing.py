@@ -11,6 +11,7 @@ from whimbrel.base.dialect import V22, V24
 from whimbrel.config.options import LoadOptions
 from whimbrel.report.verification.entries import risk_of
 from whimbrel.verify.loading import as_copy, load_sides
+from whimbrel.verify.recorded_decisions import mark_decided
 from whimbrel.verify.verification import DifferenceGroup, VerifyResult
 from whimbrel.verify.verify import ReportProgress, verify
 
@@ -38,26 +39,29 @@ def compare_options(
     limit: int | None = None,
     report_progress: ReportProgress = lambda _what, _done, _all: None,
 ) -> VerifyResult:
-    """Return the comparison of two configurations under two dialects; of a text of 2.2 with one of 2.4 that
-    is not the same, also what the new one leaves to a person.
+    """Return the comparison of two configurations under two dialects; of a text of 2.2 with one of 2.4 also
+    what the new one leaves to a person.
     """
     old, new = options
     names = f"old ({dialects[0]})", f"new ({dialects[1]})"
     sides = load_sides((as_copy(old, old), as_copy(old, new)), dialects, names)
     result = verify(*sides, report_progress=report_progress, limit=limit)
-    if dialects == (V22.name, V24.name) and old is not new and not any(result.errors):
+    if dialects == (V22.name, V24.name) and not any(result.errors):
         report_progress("findings about the new text", 0, 0)
         _add_open_findings(result, new)
     return result
 
 
 def _add_open_findings(result: VerifyResult, options: LoadOptions) -> None:
-    """Put into *result* what the findings about the new text leave to a person."""
+    """Put into *result* what the findings about the new text leave to a person, and what its comments
+    decide.
+    """
     found = open_findings(options)
     result.to_decide = found.to_decide
     result.questions = found.questions
     result.has_stop = found.has_stop
     result.scope = result.scope.with_items(found.unknown)
+    mark_decided(result, found.recorded)
 
 
 def _difference(group: DifferenceGroup) -> Difference:
@@ -70,4 +74,5 @@ def _difference(group: DifferenceGroup) -> Difference:
         text_of(str(example.difference)) if example is not None else "answers differ",
         deciding_lines_of((*group.joint_cause.old, *group.lines[0])),
         deciding_lines_of((*group.joint_cause.new, *group.lines[1])),
+        tuple(map(text_of, group.decided)),
     )

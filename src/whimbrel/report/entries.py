@@ -76,5 +76,6 @@ def as_report(result: CheckResult, directory: str) -> Report:
         is_of_24=result.is_of_24,
         start_fault=result.fault,
         exempted=[replace(entry_of(finding, directory), needs_review=False) for finding in result.exempted],
+        recorded=list(result.recorded),
         lone={display_path(path, directory): result.files[path] for path in result.lone},
     )

@@ -11,7 +11,7 @@ from whimbrel.base.lazy_dataclasses import dataclass, field
 from whimbrel.upgrade.check.start_faults import StartFault
 from whimbrel.upgrade.edits.frame_lines import FrameLine
 from whimbrel.upgrade.knowledge.scope import KnowledgeScope
-from whimbrel.upgrade.model import READ_ERROR, Risk, TextFix
+from whimbrel.upgrade.model import READ_ERROR, Finding, Risk, TextFix
 
 LONE_FILES: Final = "files that no Include reads"
 
@@ -152,6 +152,7 @@ class Report:
         fault: the place at which no version of httpd starts, "" for none
         start_fault: the line at which every version of httpd ends its start, None for none
         exempted: the findings about access whose lines a comment exempts: `entries` lacks them
+        recorded: the findings whose lines a comment exempts that names their rule; `entries` lacks them too
     """
 
     files: list[str] = field(default_factory=list)
@@ -172,6 +173,7 @@ class Report:
     fault: str = ""
     start_fault: StartFault | None = None
     exempted: list[ReportEntry] = field(default_factory=list)
+    recorded: list[Finding] = field(default_factory=list)
 
     def add(self, other: Report) -> None:
         """Add the entries of *other*, each finding once."""
@@ -179,6 +181,7 @@ class Report:
         self.files += [path for path in dict.fromkeys(other.files) if path not in set(self.files)]
         self.entries += [entry for entry in other.entries if entry not in seen]
         self.exempted += [entry for entry in other.exempted if entry not in self.exempted]
+        self.recorded += other.recorded
         self.lines += other.lines
         self.lone.update(other.lone)
         self.is_complete = self.is_complete and other.is_complete

@@ -64,7 +64,7 @@ def readiness_of_comparison(verification: VerifyResult) -> str:
     verdict = "yes"
     reason = "no answer differs"
     if verification.groups:
-        reason += f", but for {verification.cosmetic_note}"
+        reason += f", but for {verification.excepted_note}"
     if new:
         verdict = "no"
         reason = f"the new configuration does not load{_place_of(new[0])}"

@@ -84,6 +84,7 @@ class DifferenceGroup:
         is_assumed: the example needs a user, or a variable, that no file of the configuration has at present.
         reason: why answers differ where no line decides it, and what is known of the change; else "".
         rule: that of `whimbrel check` which calls the change cosmetic; "" for none.
+        decided: the comments of the new text that record a decision about it: ``R01 at FILE:LINE``.
         further: for access: the lines that decided the requests behind the first one.
         is_of_versions: both texts have the lines of the cause, and the versions do not do the same with them.
     """
@@ -97,6 +98,7 @@ class DifferenceGroup:
     is_of_versions: bool = False
     reason: str = ""
     rule: str = ""
+    decided: tuple[str, ...] = ()
     further: Cause = Cause((), ())
 
     @property
@@ -185,8 +187,8 @@ class VerifyResult:
     @property
     def verdict(self) -> Verdict:
         """The result; a side that does not load makes the other one incomparable. What a rule calls cosmetic
-        is no difference to a reader of the answers. Two sides with equal answers are the same only if nothing
-        is open.
+        is no difference to a reader of the answers, and what a comment decides is none to review. Two sides
+        are the same only if nothing is open.
         """
         if any(self.errors):
             return Verdict.DOES_NOT_LOAD
@@ -212,8 +214,8 @@ class VerifyResult:
 
     @property
     def causes_to_review(self) -> list[DifferenceGroup]:
-        """The groups that no rule calls cosmetic."""
-        return [group for group in self.groups if not group.rule]
+        """The groups that no rule calls cosmetic, and that no comment of the new text decides."""
+        return [group for group in self.groups if not (group.rule or group.decided)]
 
     @property
     def cosmetic_note(self) -> str:
@@ -221,6 +223,17 @@ class VerifyResult:
         groups = [group for group in self.groups if group.rule]
         count = count_noun(sum(group.count for group in groups), "cosmetic difference")
         return f"{count} ({', '.join(sorted({group.rule for group in groups}))})" if groups else ""
+
+    @property
+    def excepted_note(self) -> str:
+        """The differences that are not to review: cosmetic ones, and those that comments decide; "" for
+        none.
+        """
+        groups = [group for group in self.groups if group.decided]
+        comments = ", ".join(dict.fromkeys(comment for group in groups for comment in group.decided))
+        count = count_noun(sum(group.count for group in groups), "difference")
+        decided = f"{count} decided in the text: {comments}" if groups else ""
+        return ", ".join(filter(None, (self.cosmetic_note, decided)))
 
     @property
     def differences(self) -> int:

@@ -53,6 +53,7 @@ def _group(group: DifferenceGroup) -> dict[str, Any]:
         "assumed": group.is_assumed,
         "reason": group.reason,
         "rule": group.rule,
+        "decided": list(group.decided),
         "cause": {"old": _lines(group.joint_cause.old), "new": _lines(group.joint_cause.new)},
         "lines": {"old": _lines(group.lines[0]), "new": _lines(group.lines[1])},
         "examples": [_example(example) for example in group.examples],

@@ -81,6 +81,7 @@ class CheckResult:
         is_of_24: the text loads modules that only 2.4 has.
         fault: the line at which every version of httpd ends its start, None for none.
         exempted: the findings about access whose lines a comment exempts.
+        recorded: the findings whose lines a comment exempts that names their rule.
     """
 
     files: dict[str, int]
@@ -93,6 +94,7 @@ class CheckResult:
     is_of_24: bool = False
     fault: StartFault | None = None
     exempted: tuple[Finding, ...] = ()
+    recorded: tuple[Finding, ...] = ()
 
 
 def check(
@@ -156,6 +158,7 @@ def judge(tree: ConfigTree, wanted: Selection, sources: Sources | None = None) -
         is_of_24,
         fault,
         tuple(one for one in result.exempted if wanted.selects(one.rule)),
+        result.recorded,
     )
 
 

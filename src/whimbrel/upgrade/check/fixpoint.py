@@ -33,7 +33,7 @@ from whimbrel.upgrade.rule import Rule
 from whimbrel.upgrade.rules import all_rules
 from whimbrel.upgrade.source.config_tree import ConfigTree, Role
 from whimbrel.upgrade.source.line_map import LineEdits, LineMap
-from whimbrel.upgrade.source.suppressions import is_suppressed
+from whimbrel.upgrade.source.suppressions import is_recorded, is_suppressed
 
 if TYPE_CHECKING:
     from whimbrel.config.configuration import Configuration
@@ -91,6 +91,7 @@ class UpgradeResult:
         loaded: the server of the new texts as 2.4 has loaded it, None if it was not loaded, or refused.
         upgraded: the configuration tree after the last edits, None where nothing was edited.
         exempted: the findings about access whose lines a comment exempts.
+        recorded: the findings whose lines a comment exempts that names their rule.
     """
 
     tree: ConfigTree
@@ -104,6 +105,7 @@ class UpgradeResult:
     loaded: Configuration | None = None
     upgraded: ConfigTree | None = None
     exempted: tuple[Finding, ...] = ()
+    recorded: tuple[Finding, ...] = ()
 
     def new_document(self, path: str) -> Document:
         """Return the syntax tree of the new text of a file that was read."""
@@ -173,6 +175,7 @@ class _Fixpoint:
         self._positions: dict[str, OriginalPositions] = {}  # the same
         self.accepted: dict[SourceLocation, UnknownItem] = {}
         self.exempted: dict[str, list[Finding]] = {}  # about access, by the first rule of their order
+        self.recorded: dict[str, list[Finding]] = {}  # the same, with a comment that names their rule
         # by order: the configuration tree without edits of that order, and its notes
         self._stable: dict[int, tuple[ConfigTree, list[Finding]]] = {}
 
@@ -210,6 +213,7 @@ class _Fixpoint:
         self.result.upgraded = self.current
         self.result.scope = self.original.scope().with_items(self.accepted.values())
         self.result.exempted = tuple(self._sorted([one for found in self.exempted.values() for one in found]))
+        self.result.recorded = tuple(self._sorted([one for found in self.recorded.values() for one in found]))
         return self.result
 
     def _run_order(self, rules: list[Rule]) -> tuple[list[Finding], bool]:
@@ -238,6 +242,7 @@ class _Fixpoint:
         foreign = {path for path, file in self.current.files.items() if file.foreign}
         open_findings: list[Finding] = []
         exempted: list[Finding] = []
+        recorded: list[Finding] = []
         for finding in findings:
             if finding.place.path in foreign:
                 continue
@@ -246,12 +251,15 @@ class _Fixpoint:
                 continue
             if finding.risk in (Risk.OPENS, Risk.CLOSES):
                 exempted.append(self._original(finding))
+            if is_recorded(finding, self.current):
+                recorded.append(self._original(finding))
             if finding.accepted:
                 place = self._original(finding).place
                 self.accepted[place] = UnknownItem(
                     UnknownKind.ASSUMED, place, f"ignore[{finding.rule}]: {finding.accepted}", NOT_SHOWN
                 )
         self.exempted[rules[0].number] = exempted
+        self.recorded[rules[0].number] = recorded
         return open_findings
 
     def _choose(self, proposals: list[Finding]) -> tuple[list[_Chosen], EditSelection]:
