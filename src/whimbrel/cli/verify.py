@@ -55,10 +55,9 @@ from whimbrel.config.servers import why_no_server
 from whimbrel.utilities.usage_error import UsageError
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Callable
 
     from whimbrel.config.options import LoadOptions
-    from whimbrel.upgrade.knowledge.scope import UnknownItem
     from whimbrel.verify.side import Side
     from whimbrel.verify.verification import VerifyResult
 
@@ -167,6 +166,7 @@ def verify(
     """Compare the answers of two configurations: access control exactly, everything else by requests."""
     from whimbrel.upgrade.apply.journal import WriteError
     from whimbrel.upgrade.apply.transaction import saved
+    from whimbrel.verify.changed_after_upgrade import changed_after_upgrade
 
     try:
         refuse(context, is_fleet=fleet, single=SINGLE)
@@ -188,7 +188,8 @@ def verify(
             first = replace(first, overlay={**first.overlay, **saved(directory)})
         result = _run(first, second, dialects, with_httpd, limit)
         if backups:
-            result.scope = result.scope.with_items(_changed_by_hand(directory, result))
+            read = (*result.scope.files_read, *result.files)
+            result.scope = result.scope.with_items(changed_after_upgrade(directory, read))
     except (UsageError, WriteError, OSError) as problem:
         os.write(2, encoded(f"{problem}\n"))
         raise typer.Exit(2) from None
@@ -253,28 +254,6 @@ def _run(
             _, new = load_sides((first, second), dialects, result.names)  # httpd reads files at their places
             _add_httpd(with_httpd, new, result)
     return result
-
-
-def _changed_by_hand(directory: str, result: VerifyResult) -> Iterator[UnknownItem]:
-    """Yield the files that were changed after the upgrade and that it left alone, which have no backup.
-
-    A comment that records a decision is such a change too: beside one the text counts as unchanged.
-    """
-    from whimbrel.base.file_reading import read_start
-    from whimbrel.base.latin1 import to_bytes
-    from whimbrel.upgrade.apply.transaction import changed_later
-    from whimbrel.upgrade.knowledge.scope import UnknownItem, UnknownKind
-
-    for path in changed_later(directory, result.scope.files_read):
-        is_recorded = b"# whimbrel: ignore[" in read_start(to_bytes(path), 1 << 20)
-        yield UnknownItem(
-            UnknownKind.ASSUMED,
-            None,
-            f"{path} was changed after the upgrade, which made no backup of it",
-            "its present text is compared with itself, as if 2.2 had had it",
-            "name a copy of the text of 2.2: whimbrel verify OLD NEW",
-            matters=not is_recorded,
-        )
 
 
 def _add_httpd(program: Path, new: Side, result: VerifyResult) -> None:

@@ -472,5 +472,17 @@ def test_a_file_without_a_backup_that_was_changed_later_is_no_text_of_22(site: P
     further.write_text("Timeout 90\n")
     status, output = run(words, site)
     assert status == 3 and f"{further} was changed after the upgrade" in " ".join(output.split()), output
+    os.utime(further, (1, 1))  # the time of the file, which a copy may keep, decides nothing
+    assert run(words, site)[0] == 3
+    (site / "log").write_text('10.0.0.1 - - [10/Oct/2023:13:55:36 +0000] "GET / HTTP/1.0" 404 0\n')
+    replaying = ["replay", "log", "--new", str(site), "--backups"]
+    status, output = run(replaying, site)
+    assert status == 3 and f"{further} was changed after the upgrade" in " ".join(output.split()), output
+    further.write_text("# whimbrel: ignore[C06]\nTimeout 90\n")
+    assert run(words, site)[0] == 3
     further.write_text("# whimbrel: ignore[C06]\nTimeout 60\n")
-    assert run(words, site)[0] == 0
+    assert run(words, site)[0] == run(replaying, site)[0] == 0
+    further.unlink()
+    main.write_text(main.read_text().replace("Include conf/further.conf\n", ""))
+    status, output = run(words, site)
+    assert status == 3 and f"{further} was removed after the upgrade" in " ".join(output.split()), output

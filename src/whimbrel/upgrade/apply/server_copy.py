@@ -55,6 +55,11 @@ def write_in_place(
         tops=_tops(named),
         is_open=is_open,
         expected={path: result.tree.files[path].document.bytes for path in result.files},
+        read={
+            path: file.document.bytes
+            for path, file in result.tree.files.items()
+            if path not in result.tree.lone_paths
+        },
     )
 
 
