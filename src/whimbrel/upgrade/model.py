@@ -10,7 +10,7 @@ from enum import Enum
 from typing import Final
 
 from whimbrel.base.errors import SourceLocation
-from whimbrel.base.lazy_dataclasses import dataclass
+from whimbrel.base.lazy_dataclasses import dataclass, replace
 from whimbrel.syntax.edits import Edit
 
 READ_ERROR: Final = "READ"
@@ -143,6 +143,26 @@ class Finding:
         return self.safety is Safety.REVIEW or (
             self.safety is Safety.MANUAL and self.risk is not Risk.COSMETIC and self.waits_for is None
         )
+
+
+AS_IT_STANDS: Final = "as the text stands: "
+"""The begin of an example about lines that stay as they are."""
+ONCE_STARTED: Final = "once 2.4 starts with these lines: "
+"""The same where another line of the text ends the start: no request is answered before it is corrected."""
+
+
+def with_start(findings: list[Finding]) -> list[Finding]:
+    """Return the findings about one text; if 2.4 may not start with it, no example says what 2.4 answers with
+    the text as it stands.
+    """
+    if not any(finding.risk is Risk.BREAKS and not finding.is_per_request for finding in findings):
+        return findings
+    return [
+        replace(finding, evidence=finding.evidence.replace(AS_IT_STANDS, ONCE_STARTED))
+        if AS_IT_STANDS in finding.evidence
+        else finding
+        for finding in findings
+    ]
 
 
 @dataclass(frozen=True, slots=True)

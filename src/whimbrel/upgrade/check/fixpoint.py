@@ -28,7 +28,16 @@ from whimbrel.upgrade.edits.conflicts import (
 from whimbrel.upgrade.edits.diff import changed_lines, line_starts
 from whimbrel.upgrade.edits.text_fixes import OriginalPositions
 from whimbrel.upgrade.knowledge.scope import KnowledgeScope, UnknownItem, UnknownKind
-from whimbrel.upgrade.model import NO_FIXPOINT, READ_ERROR, AccessDifference, Finding, Risk, Safety, TextFix
+from whimbrel.upgrade.model import (
+    NO_FIXPOINT,
+    READ_ERROR,
+    AccessDifference,
+    Finding,
+    Risk,
+    Safety,
+    TextFix,
+    with_start,
+)
 from whimbrel.upgrade.rule import Rule
 from whimbrel.upgrade.rules import all_rules
 from whimbrel.upgrade.source.config_tree import ConfigTree, Role
@@ -209,7 +218,7 @@ class _Fixpoint:
                 for finding in remaining
             ]
         findings = [*self.applied, *remaining, *self.refused.values(), *self._read_error_findings()]
-        self.result.findings = self._sorted(findings)
+        self.result.findings = with_start(self._sorted(findings))
         self.result.upgraded = self.current
         self.result.scope = self.original.scope().with_items(self.accepted.values())
         self.result.exempted = tuple(self._sorted([one for found in self.exempted.values() for one in found]))
