@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Sequence
 from typing import TYPE_CHECKING, Final, NamedTuple
 
 from whimbrel.api.conversion import finding_of, path_of, text_of, unknown_of
@@ -13,7 +13,8 @@ from whimbrel.api.findings import CheckReport, FileChange, UpgradePlan
 from whimbrel.base.counts import and_more
 from whimbrel.base.dialect import V22, V24
 from whimbrel.base.errors import SourceLocation
-from whimbrel.base.latin1 import from_system
+from whimbrel.base.file_reading import read_regular
+from whimbrel.base.latin1 import from_system, to_bytes
 from whimbrel.catalogue import catalogue
 from whimbrel.config.execute import root_relative
 from whimbrel.report.decisions import has_stop, is_to_decide, open_question_texts, to_decide
@@ -21,6 +22,8 @@ from whimbrel.report.entries import as_report, entry_of
 from whimbrel.report.model import Report
 from whimbrel.report.questions import QuestionText
 from whimbrel.report.start_failures import reason_of
+from whimbrel.upgrade.apply.left_decisions import findings_left
+from whimbrel.upgrade.apply.transaction import decisions_left
 from whimbrel.upgrade.check.check import (
     Selection,
     UnknownRule,
@@ -112,13 +115,44 @@ def check_parts(
     work = [(batch, directory) for sources, directory in parts for batch in batches(sources)]
     unread: list[Finding] = []
     results = check_all([batch for batch, _ in work], wanted, jobs, progress, step, options)
-    for (_batch, directory), result in zip(work, results, strict=True):
+    for (batch, directory), result in zip(work, results, strict=True):
         base = directory if len(parts) == 1 else from_system(os.getcwd())
+        if result.files:
+            left, recorded = _left(directory, result.files, result.findings, wanted, batch.options)
+            result.findings += left
+            result.recorded = (*result.recorded, *recorded)
         report.add(as_report(result, base))
         unread += [finding for finding in result.findings if not result.files]
     if not report.files:
         raise UsageError("; ".join(f"{finding.place}: {finding.message}" for finding in unread) or "no files")
     return report
+
+
+def _left(
+    directory: str,
+    files: Collection[str],
+    findings: Collection[Finding],
+    wanted: Selection,
+    options: LoadOptions | None,
+) -> tuple[list[Finding], list[Finding]]:
+    """Return what an earlier upgrade of the tree *directory* leaves to decide about *files*, beside the
+    *findings* about them: what is open, and what comments record.
+    """
+    overlay = options.overlay if options is not None else {}
+
+    def text_of(path: str) -> bytes:
+        try:
+            return overlay[path] if path in overlay else read_regular(to_bytes(path))
+        except OSError:
+            return b""
+
+    known = {(finding.rule, finding.place.path, finding.place.line) for finding in findings}
+    parts: tuple[list[Finding], list[Finding]] = [], []
+    for finding, is_recorded in findings_left(decisions_left(directory), files, text_of):
+        place = finding.place
+        if wanted.selects(finding.rule) and (finding.rule, place.path, place.line) not in known:
+            parts[is_recorded].append(finding)
+    return parts
 
 
 def open_findings(options: LoadOptions) -> OpenFindings:
@@ -240,6 +274,10 @@ def upgrade_sources(
         raise UsageError(unread or "no files")
     tree.report_progress = step
     result = upgrade(tree, wanted.applied_rules(), prompt(tree) if prompt is not None else None)
+    if sources.options is not None:
+        root = sources.options.server_root
+        files = [path for path in tree.files if path not in tree.lone_paths]
+        result.findings += _left(root, files, result.findings, wanted, sources.options)[0]
     step("loading the result", 0, 0)
     if not wanted.only and not wanted.without:
         add_load_errors(result, sources.options)

@@ -17,6 +17,7 @@ from whimbrel.base.latin1 import to_bytes
 from whimbrel.base.lazy_dataclasses import dataclass, field
 from whimbrel.base.printable import printable_line
 from whimbrel.upgrade.apply.file_digests import FileDigests
+from whimbrel.upgrade.apply.left_decisions import LeftDecision
 from whimbrel.upgrade.apply.state_directory import JOURNAL, StateDirectory
 
 StepHook = Callable[[str], None]
@@ -70,6 +71,7 @@ class Journal:
         is_open: the user let files be written everywhere.
         read: the digests of the files that the upgrades have read, changed or not, from before the first one
             that read them, by real path; empty in journals of older versions.
+        left: what the upgrades leave to a person.
     """
 
     directory: StateDirectory
@@ -78,6 +80,7 @@ class Journal:
     tops: list[str] = field(default_factory=list)
     is_open: bool = False
     read: dict[str, FileDigests] = field(default_factory=dict)
+    left: tuple[LeftDecision, ...] = ()
 
     @classmethod
     def load(cls, directory: StateDirectory) -> Journal:
@@ -110,7 +113,9 @@ class Journal:
                 raise WriteError(f"{path}: not obeyed: it is of {document['tree']}")
             entries = [JournalEntry(**entry) for entry in document["entries"]]
             read = {path: FileDigests(*pair) for path, pair in document.get("read", {}).items()}
-            return cls(directory, document["state"], entries, document["tops"], document["is_open"], read)
+            left = tuple(map(LeftDecision.load, document.get("left", [])))
+            tops = document["tops"]
+            return cls(directory, document["state"], entries, tops, document["is_open"], read, left)
         except (AttributeError, KeyError, TypeError):
             raise WriteError(f"{path} is no journal of an upgrade") from None
 
@@ -129,6 +134,7 @@ class Journal:
             "tops": self.tops,
             "is_open": self.is_open,
             "read": self.read,
+            "left": self.left,
             "entries": [{name: getattr(entry, name) for name in _FIELDS} for entry in self.entries],
         }
         with self.directory.place(JOURNAL, create=True) as place:

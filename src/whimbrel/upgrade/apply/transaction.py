@@ -30,6 +30,7 @@ from whimbrel.base.real_paths import real_path
 from whimbrel.upgrade.apply.backup_paths import BACKUP, DIRECTORY, IsRead, backup_path, nowhere
 from whimbrel.upgrade.apply.file_digests import FileDigests, digest
 from whimbrel.upgrade.apply.journal import Journal, JournalEntry, StepHook, WriteError
+from whimbrel.upgrade.apply.left_decisions import LeftDecision
 from whimbrel.upgrade.apply.state_directory import NoStateDirectory, StateDirectory
 
 CHANGED: Final = ".whimbrel-2.4~"
@@ -52,12 +53,14 @@ def write(
     is_open: bool = False,
     expected: Mapping[str, bytes] | None = None,
     read: Mapping[str, bytes] | None = None,
+    left: Iterable[LeftDecision] = (),
 ) -> list[str]:
     """Write *files* (contents by path) of the tree *directory* and return the paths of the backups; *is_read*
     must be False for them.
 
     *tops* are further directories in which files may be; with *is_open* they may be anywhere. *expected*: the
-    contents that were read; *read*: those of all files of the configuration, changed or not.
+    contents that were read; *read*: those of all files of the configuration, changed or not. *left*: what
+    the upgrade leaves to a person.
 
     Raises WriteError if that is impossible; then nothing has changed, unless one of the last replacements
     fails. That, and any other exception or the end of the process, leaves a state that `recover` completes.
@@ -67,7 +70,7 @@ def write(
     before = replace(journal, read=dict(journal.read))
     run = _Run(journal, directory, [directory, *tops], is_open, is_read, hook)
     try:
-        run.prepare(files, expected or {}, read or {})
+        run.prepare(files, expected or {}, read or {}, left)
     except (OSError, WriteError, NoStateDirectory) as problem:
         run.remove_leftovers()
         with suppress(OSError, NoStateDirectory):
@@ -129,6 +132,35 @@ def undo(directory: str, hook: StepHook = _no_hook) -> tuple[list[str], list[str
     except (OSError, NoStateDirectory) as problem:
         raise WriteError(_described(problem)) from None
     return [entry.target for entry in journal.entries], saved_aside
+
+
+def note_left(directory: str, left: Iterable[LeftDecision]) -> None:
+    """Note what an upgrade leaves to a person in *directory*, a copy that it wrote; raises WriteError."""
+    journal = _load(directory)
+    had_any = bool(journal.left)
+    journal.left = tuple(left)
+    try:
+        if journal.left or journal.entries:
+            journal.save(journal.state, _no_hook)
+        elif had_any:
+            journal.remove(_no_hook)
+    except (OSError, NoStateDirectory) as problem:
+        raise WriteError(_described(problem)) from None
+
+
+def decisions_left(directory: str) -> tuple[LeftDecision, ...]:
+    """Return what the upgrades of a tree have left to a person; nothing without a journal of the user's."""
+    try:
+        return _load(directory).left
+    except WriteError:
+        return ()
+
+
+def joined_decisions(
+    earlier: Iterable[LeftDecision], later: Iterable[LeftDecision]
+) -> tuple[LeftDecision, ...]:
+    """Return the decisions of all upgrades, those of the last one in the place of equal ones."""
+    return tuple({one.key: one for one in (*earlier, *later)}.values())
 
 
 def saved(directory: str) -> dict[str, bytes]:
@@ -259,7 +291,11 @@ class _Run(_Files):
         self.entries = list[JournalEntry]()
 
     def prepare(
-        self, files: Mapping[str, bytes], expected: Mapping[str, bytes], read: Mapping[str, bytes]
+        self,
+        files: Mapping[str, bytes],
+        expected: Mapping[str, bytes],
+        read: Mapping[str, bytes],
+        left: Iterable[LeftDecision] = (),
     ) -> None:
         """Make every step before the replacements; raises OSError, WriteError and NoStateDirectory."""
         previous = {entry.target: entry for entry in self.journal.entries if self._is_alive(entry)}
@@ -277,6 +313,7 @@ class _Run(_Files):
             *self.entries,
         ]
         self._note_read(read, is_first=not previous)
+        journal.left = joined_decisions(journal.left if previous else (), left)
         journal.save("preparing", self.hook)
         for entry, data in zip(self.entries, files.values(), strict=True):
             self.hook(f"temporary {entry.target}")
