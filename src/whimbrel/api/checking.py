@@ -156,10 +156,15 @@ def _left(
 
 
 def open_findings(options: LoadOptions) -> OpenFindings:
-    """Return what the findings about the new text of a comparison, which `check` shows, leave to a person."""
+    """Return what the findings about the new text of a comparison, which `check` shows, leave to a person.
+
+    *options* are those of the compared side, which read its .htaccess files at the places of the old ones.
+    """
     from whimbrel.verify.copied_htaccess import as_copied  # a check does not need the engine
 
-    new_text = as_copied(Sources(options=options))
+    new_text = Sources(options=options)
+    if not options.copies:
+        new_text = as_copied(new_text)
     report = check_parts([(new_text, options.server_root)], Selection())
     entries = [entry for entry in report.entries if entry.rule not in _COMPARED]
     return OpenFindings(

@@ -10,7 +10,7 @@ from whimbrel.api.verdicts import Difference, Verdict
 from whimbrel.base.dialect import V22, V24
 from whimbrel.config.options import LoadOptions
 from whimbrel.report.verification.entries import risk_of
-from whimbrel.verify.loading import as_copy, load_sides
+from whimbrel.verify.loading import as_copy, load_sides, with_copied_htaccess
 from whimbrel.verify.recorded_decisions import mark_decided
 from whimbrel.verify.verification import DifferenceGroup, VerifyResult
 from whimbrel.verify.verify import ReportProgress, verify
@@ -48,7 +48,7 @@ def compare_options(
     result = verify(*sides, report_progress=report_progress, limit=limit)
     if dialects == (V22.name, V24.name) and not any(result.errors):
         report_progress("findings about the new text", 0, 0)
-        _add_open_findings(result, new)
+        _add_open_findings(result, with_copied_htaccess(old, new))
     return result
 
 

@@ -45,6 +45,8 @@ _EXAMPLE: Final = compile(r"([A-Z]+) (https?://\S+) from ([0-9a-fA-F.:]+)")
 FIRST: Final = "First: "
 """Begin of the line with what comes before the next command."""
 NOT_TRIED: Final = "Whimbrel's test did not try module files; that of httpd, which comes next, does."
+MAX_LOGS: Final = 4
+"""Logs that a command names."""
 MORE_REQUESTS: Final = 200_000
 """The number of requests that is offered where they ended before every line was asked for."""
 
@@ -187,13 +189,11 @@ def _replay_of(
     """Return the command that replays the logs of the old server that are on this machine; "" without one,
     and where a replay has not the options of the comparison.
     """
-    from whimbrel.cli.found_logs import found_logs  # most commands read no log
-
     given = given_names(context)
     if given & (READ - {"defines"}) or "2.4" not in dialects[1:]:
         return ""
     old, new = both
-    logs = found_logs(old, (os.path.join(old.server_root, old.file), *result.scope.files_read))
+    logs = result.logs[:MAX_LOGS]
     if not logs:
         return ""
     sides = ["--new", _path_of(new.server_root, new.file)]

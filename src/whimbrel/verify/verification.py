@@ -161,6 +161,7 @@ class VerifyResult:
         to_decide: what findings about the new text leave to a person: ``to decide: 1 finding at 1 place``;
             "" for nothing. `questions`: rule, place, question and answers of each. `has_stop`: 2.4 does
             not start, or answers 500, until then.
+        logs: the access logs of the server of the old side that are on this machine.
         unwritten: where a server of the new side, a copy, answers 500 with the old .htaccess files; "" for
             nowhere.
     """
@@ -182,6 +183,7 @@ class VerifyResult:
     questions: tuple[tuple[str, str, str, str], ...] = ()
     has_stop: bool = False
     unwritten: str = ""
+    logs: list[str] = field(default_factory=list)
     dialects: tuple[str, str] = ("", "")
 
     @property

@@ -69,3 +69,21 @@ def test_an_undone_upgrade_leaves_nothing(root: Path) -> None:
     run(upgrade.app, "-d", root, "--write")
     run(upgrade.app, "-d", root, "--undo")
     assert LEFT not in run(check.app, "-d", root)[1]
+
+
+def test_comments_in_htaccess_files_of_a_copy_are_read(root: Path, tmp_path: Path) -> None:
+    """`verify` looks for open findings in the files of the copy, not in those that they are copies of."""
+    rule = "RewriteEngine On\nRewriteRule ^old/(.*)$ /new/$1 [R=301,L]\n"
+    (root / "htdocs/.htaccess").write_text(rule)
+    main = root / "conf/httpd.conf"
+    load = "LoadModule rewrite_module modules/mod_rewrite.so\n"
+    section = f'<Directory "{root}/htdocs">\nAllowOverride All\nOptions FollowSymLinks\n</Directory>\n'
+    main.write_text(f"{main.read_text()}{load}{section}")
+    new = tmp_path / "new"
+    run(upgrade.app, "-d", root, "--out", new)
+    copy = new / "htdocs/.htaccess"
+    asked = "May URLs of"
+    assert asked in run(verify.app, root, new, "--limit", "100")[1]
+    copy.write_text(rule.replace("RewriteRule", "# whimbrel: ignore[R01]\nRewriteRule"))
+    output = run(verify.app, root, new, "--limit", "100")[1]
+    assert asked not in output and "decided in the text: R01 at " in output, output

@@ -16,6 +16,9 @@ from tests.support import warm_command
 from whimbrel.cli.next_commands import after_replay, command_line
 from whimbrel.replay.summary import Summary
 from whimbrel.replay.tally import Change, ChangeKey, Tally
+from whimbrel.upgrade.source.named_sources import ConfigArguments, sources
+from whimbrel.verify.loading import load_side
+from whimbrel.verify.written_logs import written_logs
 
 PROGRAM = [sys.executable, "-c", "from whimbrel.cli.main import main; main()"]
 TEXT = """ServerRoot "{root}"
@@ -486,3 +489,29 @@ def test_a_file_without_a_backup_that_was_changed_later_is_no_text_of_22(site: P
     main.write_text(main.read_text().replace("Include conf/further.conf\n", ""))
     status, output = run(words, site)
     assert status == 3 and f"{further} was removed after the upgrade" in " ".join(output.split()), output
+
+
+def test_logs_of_a_copy_are_found_where_the_copy_has_them(tmp_path: Path) -> None:
+    """The text names the places of the original; programs and empty files are no logs to replay."""
+    old = tmp_path / "copy"
+    for name in ("conf", "logs", "htdocs"):
+        (old / name).mkdir(parents=True)
+    text = (
+        'ServerRoot "/no/such/server"\nServerName a.example\nListen 8080\n'
+        "LoadModule log_config_module modules/mod_log_config.so\n"
+        'CustomLog "/no/such/server/logs/absolute_log" common\nCustomLog "logs/with \\"quotes\\"" common\n'
+        "customlog logs/empty_log common\nCustomLog |/bin/cat common\n"
+        "<IfModule no_such_module>\nCustomLog logs/other_log common\n</IfModule>\n"
+        "<VirtualHost *:8080>\nTransferLog \\\n  logs/relative_log\n</VirtualHost>\n"
+    )
+    (old / "conf/httpd.conf").write_text(text)
+    (old / "logs/empty_log").touch()
+    for name in ("absolute_log", 'with "quotes"', "relative_log", "other_log"):
+        (old / "logs" / name).write_text(LOGGED)
+    side = load_side(sources(ConfigArguments([old], as_server=True))[0].options, "2.2")
+    assert [Path(path).name for path in written_logs(side.loaded)] == [
+        "absolute_log",
+        'with "quotes"',
+        "relative_log",
+    ]
+    assert all(path.startswith(f"{old}/logs/") for path in written_logs(side.loaded))
