@@ -18,6 +18,8 @@ from whimbrel.upgrade.model import READ_ERROR, AccessDifference, Risk
 
 MAX_EXAMPLE: Final = 200
 """Characters of the client and the request that gain or lose access."""
+PART: Final = "; the server of what was read is not known, whose sections decide too"
+"""What limits a sentence about access where files were read alone."""
 MAX_ACCESS: Final = 3
 """Findings that the line about access names for each of its risks."""
 
@@ -137,7 +139,7 @@ def answer(report: Report) -> list[str]:
     entries = report.counted
     if not report.findings and not report.exempted:
         return []
-    access = access_line(entries, report.exempted, not_started(report))
+    access = access_line(entries, report.exempted, not_started(report)) + PART * report.is_part
     return [to_decide(entries), *_not_read(entries), access]
 
 

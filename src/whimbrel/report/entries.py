@@ -77,5 +77,6 @@ def as_report(result: CheckResult, directory: str) -> Report:
         start_fault=result.fault,
         exempted=[replace(entry_of(finding, directory), needs_review=False) for finding in result.exempted],
         recorded=list(result.recorded),
+        is_part=result.is_part,
         lone={display_path(path, directory): result.files[path] for path in result.lone},
     )

@@ -153,6 +153,7 @@ class Report:
         start_fault: the line at which every version of httpd ends its start, None for none
         exempted: the findings about access whose lines a comment exempts: `entries` lacks them
         recorded: the findings whose lines a comment exempts that names their rule; `entries` lacks them too
+        is_part: files were read without their server
     """
 
     files: list[str] = field(default_factory=list)
@@ -174,6 +175,7 @@ class Report:
     start_fault: StartFault | None = None
     exempted: list[ReportEntry] = field(default_factory=list)
     recorded: list[Finding] = field(default_factory=list)
+    is_part: bool = False
 
     def add(self, other: Report) -> None:
         """Add the entries of *other*, each finding once."""
@@ -182,6 +184,7 @@ class Report:
         self.entries += [entry for entry in other.entries if entry not in seen]
         self.exempted += [entry for entry in other.exempted if entry not in self.exempted]
         self.recorded += other.recorded
+        self.is_part = self.is_part or other.is_part
         self.lines += other.lines
         self.lone.update(other.lone)
         self.is_complete = self.is_complete and other.is_complete

@@ -508,7 +508,9 @@ def test_logs_of_a_copy_are_found_where_the_copy_has_them(tmp_path: Path) -> Non
     (old / "logs/empty_log").touch()
     for name in ("absolute_log", 'with "quotes"', "relative_log", "other_log"):
         (old / "logs" / name).write_text(LOGGED)
-    side = load_side(sources(ConfigArguments([old], as_server=True))[0].options, "2.2")
+    options = sources(ConfigArguments([old], as_server=True))[0].options
+    assert options is not None
+    side = load_side(options, "2.2")
     assert [Path(path).name for path in written_logs(side.loaded)] == [
         "absolute_log",
         'with "quotes"',

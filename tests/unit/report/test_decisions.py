@@ -293,3 +293,13 @@ def test_an_answer_of_a_text_that_does_not_start_is_none_as_the_text_stands() ->
     (table,) = access_tables([opening], {}, not_started(report))
     assert table.note == "2.4 does not start with this text: after the start is mended, if these lines stay."
     assert access_tables([opening], {})[0].note == "If the text stays as it is."
+
+
+def test_access_of_a_file_alone_is_as_its_server_has_it(tmp_path: Path) -> None:
+    """An outer <FilesMatch> is merged behind the lines of a .htaccess file, which 2.4 replaces."""
+    alone = tmp_path / ".htaccess"
+    alone.write_text("Satisfy any\nOrder allow,deny\nAllow from all\n")
+    output = run(check.app, alone)
+    part = "; the server of what was read is not known, whose sections decide too"
+    assert f"access: no finding opens or closes it{part}" in output.splitlines()
+    assert "<FilesMatch> or <Location> of its server 2.4 may deny" in " ".join(output.split())
