@@ -50,6 +50,7 @@ def entry_of(
         else "",
         finding.answers,
         finding.unless,
+        tuple(one._replace(path=display_path(one.path, directory)) for one in finding.elsewhere),
     )
 
 

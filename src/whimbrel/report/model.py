@@ -11,7 +11,7 @@ from whimbrel.base.lazy_dataclasses import dataclass, field
 from whimbrel.upgrade.check.start_faults import StartFault
 from whimbrel.upgrade.edits.frame_lines import FrameLine
 from whimbrel.upgrade.knowledge.scope import KnowledgeScope
-from whimbrel.upgrade.model import READ_ERROR, Finding, Risk, TextFix
+from whimbrel.upgrade.model import READ_ERROR, Finding, OtherLines, Risk, TextFix
 
 LONE_FILES: Final = "files that no Include reads"
 
@@ -64,7 +64,7 @@ class ReportEntry:
         lines: the lines of its frame, where the edit is known as ranges
         is_lone: no Include of the server reads its file
         waits_for: the place to correct before `upgrade` makes the change, "" for none
-        decision, answers, unless: see `Finding`
+        decision, answers, unless, elsewhere: see `Finding`
     """
 
     rule: str
@@ -89,6 +89,19 @@ class ReportEntry:
     waits_for: str = ""
     answers: tuple[str, ...] = ()
     unless: str = ""
+    elsewhere: tuple[OtherLines, ...] = ()
+
+    @property
+    def own_new(self) -> tuple[str, ...]:
+        """The lines that are written into the file of the finding."""
+        others = Counter(text for one in self.elsewhere for text in one.new)
+        own: list[str] = []
+        for text in reversed(self.new):  # of equal lines, those of the file itself were written first
+            if others[text]:
+                others[text] -= 1
+            else:
+                own.insert(0, text)
+        return tuple(own)
 
     @property
     def effect_class(self) -> EffectClass:

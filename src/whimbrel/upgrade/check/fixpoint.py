@@ -33,6 +33,7 @@ from whimbrel.upgrade.model import (
     READ_ERROR,
     AccessDifference,
     Finding,
+    OtherLines,
     Risk,
     Safety,
     TextFix,
@@ -307,6 +308,7 @@ class _Fixpoint:
             by_file.setdefault(file_edit.path, []).append(file_edit.edit)
         old: list[tuple[int, str]] = []
         new: list[str] = []
+        elsewhere: list[OtherLines] = []
         fixes: tuple[TextFix, ...] | None = ()
         for path, edits in by_file.items():
             data = self.current.files[path].document.bytes
@@ -323,10 +325,23 @@ class _Fixpoint:
                     )
                 ranges = self._positions[path].fixes(edits)
                 fixes = None if ranges is None else (*fixes, *ranges)
+            lines = [(line_map.unchanged_from(number), text) for number, text in removed]
             if path == original.place.path:
-                lines = ((line_map.unchanged_from(number), text) for number, text in removed)
                 old += [(number, text) for number, text in lines if number]
-        return replace(original, edits=decided.edits, old=tuple(old), new=tuple(new), fixes=fixes or ())
+                continue
+            numbers = [number for number, _ in lines if number] or [
+                fix.start[0] for fix in fixes or () if fix.path == path
+            ]
+            texts = tuple(text for _, text in lines)
+            elsewhere.append(OtherLines(path, min(numbers, default=0), texts, added))
+        return replace(
+            original,
+            edits=decided.edits,
+            old=tuple(old),
+            new=tuple(new),
+            fixes=fixes or (),
+            elsewhere=tuple(elsewhere),
+        )
 
     def _apply_edits(self, chosen: list[_Chosen], selection: EditSelection) -> None:
         """Apply the edits and read the configuration tree again."""
@@ -448,6 +463,7 @@ def _with_part(finding: Finding, part: Finding) -> Finding:
         edits=(*finding.edits, *part.edits),
         new=(*finding.new, *part.new),
         fixes=fixes,
+        elsewhere=(*finding.elsewhere, *part.elsewhere),
     )
 
 
