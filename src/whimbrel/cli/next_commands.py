@@ -45,6 +45,8 @@ _EXAMPLE: Final = compile(r"([A-Z]+) (https?://\S+) from ([0-9a-fA-F.:]+)")
 FIRST: Final = "First: "
 """Begin of the line with what comes before the next command."""
 NOT_TRIED: Final = "Whimbrel's test did not try module files; that of httpd, which comes next, does."
+MAX_LOGS: Final = 4
+"""Logs that a command names."""
 MORE_REQUESTS: Final = 200_000
 """The number of requests that is offered where they ended before every line was asked for."""
 
@@ -187,13 +189,11 @@ def _replay_of(
     """Return the command that replays the logs of the old server that are on this machine; "" without one,
     and where a replay has not the options of the comparison.
     """
-    from whimbrel.cli.found_logs import found_logs  # most commands read no log
-
     given = given_names(context)
     if given & (READ - {"defines"}) or "2.4" not in dialects[1:]:
         return ""
     old, new = both
-    logs = found_logs(old, (os.path.join(old.server_root, old.file), *result.scope.files_read))
+    logs = result.logs[:MAX_LOGS]
     if not logs:
         return ""
     sides = ["--new", _path_of(new.server_root, new.file)]
@@ -218,7 +218,7 @@ def _path_of(root: str, file: str) -> str:
 def _after_undecided(result: VerifyResult, repeated: list[str], following: str, *, is_test: bool) -> str:
     """Return what makes the facts known, or who decides about them, and the command that comes then."""
     repetition = command_line("verify", *repeated)
-    if result.has_ended:
+    if result.has_ended or result.is_cut:
         more = command_line("verify", *repeated, "--limit", str(MORE_REQUESTS))
         return _next(more) + (f"Or, as it is: {following}\n" if is_test else "")
     lines = []
@@ -234,7 +234,8 @@ def _after_undecided(result: VerifyResult, repeated: list[str], following: str, 
             "That is recorded nowhere: the next step does not ask for it."
         )
     is_one = by_hand + unknown == 1
-    lines.append(f"When {'that is' if is_one else 'all that is'} known or looked at:")
+    if lines:
+        lines.append(f"When {'that is' if is_one else 'all that is'} known or looked at:")
     return "".join(f"{line}\n" for line in lines) + _next(following)
 
 

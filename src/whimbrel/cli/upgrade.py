@@ -328,7 +328,9 @@ def upgrade(
             if out is not None:
                 copy = _copied(result, what, directory, out)
             elif write or interactive:
-                backups = write_in_place(result, directory, named.paths, is_open=is_open)
+                backups = write_in_place(
+                    result, directory, named.paths, is_open=is_open, is_confirmed=interactive
+                )
         is_written = write or interactive or out is not None
         is_left = bool(result.files) and (out is not None or not is_written)
         following = _before_writing(result, external if is_left else [], is_written=is_written)

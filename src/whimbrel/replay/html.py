@@ -75,7 +75,7 @@ def _nothing(summary: Summary) -> str:
     """Return what stands in the place of changes where there are none."""
     if summary.is_against_log:
         return "There is no old configuration: the statuses are compared with the log, see below."
-    return "Nothing changes." if summary.scope.is_complete else "Nothing changes in what is known."
+    return "Nothing changes." if summary.is_known else "Nothing changes in what is known."
 
 
 def _badge(summary: Summary) -> Badge:
@@ -84,12 +84,12 @@ def _badge(summary: Summary) -> Badge:
     if summary.differs_from_log:
         return Badge("Differs from the log", KEYS[Risk.CHANGES])
     risks = [risk_of(key) for key, _ in summary.changes]
-    if risks and set(risks) == {Risk.COSMETIC} and summary.scope.is_complete:
+    if risks and set(risks) == {Risk.COSMETIC} and summary.is_known:
         return Badge("Cosmetic changes", KEYS[Risk.COSMETIC])
     if risks and set(risks) != {Risk.COSMETIC}:
         return Badge("Answers change", KEYS[min(risks, key=lambda risk: risk.rank)])
     same = "As logged" if summary.is_against_log else "Nothing changes"
-    return Badge(same, SAME) if summary.scope.is_complete else Badge("Not decided", UNDECIDED)
+    return Badge(same, SAME) if summary.is_known else Badge("Not decided", UNDECIDED)
 
 
 def _sentence(summary: Summary) -> str:

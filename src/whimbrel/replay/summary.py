@@ -29,7 +29,7 @@ class Summary:
         dialects: names of the dialects. `roots`: server roots, which the text shows paths relative to.
         sides: what was read of both sides, and what is unknown there.
         logs: names of the logs. `errors`: why a side does not load; the tally is then empty.
-        to_decide, questions, has_stop, no_start: see `VerifyResult`.
+        to_decide, questions, has_stop, no_start, unwritten: see `VerifyResult`.
     """
 
     old: str
@@ -44,6 +44,13 @@ class Summary:
     questions: tuple[tuple[str, str, str, str], ...] = ()
     has_stop: bool = False
     no_start: str = ""
+    unwritten: str = ""
+
+    @property
+    def is_known(self) -> bool:
+        """Return True if requests were replayed, and nothing is open or unknown that may matter."""
+        open_work = self.to_decide or self.no_start or self.unwritten
+        return bool(self.tally.requests) and self.scope.is_complete and not open_work
 
     @property
     def is_against_log(self) -> bool:

@@ -56,8 +56,10 @@ def answer(summary: Summary) -> list[str]:
     if summary.is_against_log:
         share = _percent(summary.not_as_logged, tally.requests)
         return [f"{summary.not_as_logged:,} of {requests} get another status than was logged ({share})"]
+    if not tally.requests:
+        return ["No request was replayed."]
     if not tally.changes:
-        return ["Nothing changes." if summary.scope.is_complete else "Nothing changes in what is known."]
+        return ["Nothing changes." if summary.is_known else "Nothing changes in what is known."]
     rules = sorted({key.rule for key in tally.changes if key.rule})
     cosmetic = sum(change.requests for key, change in tally.changes.items() if key.rule)
     status = sum(change.requests for key, change in tally.changes.items() if STATUS.search(key.what))

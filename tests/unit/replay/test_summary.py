@@ -134,8 +134,10 @@ def test_the_page() -> None:
 
 
 def test_a_log_without_a_change() -> None:
-    lines = text_of(Summary("o", "n", ("log",), Tally(lines=1))).splitlines()
+    lines = text_of(Summary("o", "n", ("log",), Tally(lines=1, requests=1))).splitlines()
     assert lines[0] == lines[-1] == "Nothing changes."
+    lines = text_of(Summary("o", "n", ("log",), Tally(lines=1))).splitlines()
+    assert lines[0] == lines[-1] == "No request was replayed."
     assert lines[-2] == "0 requests have the status that was logged (0 %)"
     unknown = Tally(lines=1, requests=1, missing=1)
     assert "Nothing changes in what is known." in text_of(Summary("o", "n", ("log",), unknown))
