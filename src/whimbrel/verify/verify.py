@@ -89,6 +89,7 @@ def verify(
         result.scope = old.scope.merge_version(new.scope).with_items(written_by_upgrade((old,)))
         return result
     result.no_start = new.no_start
+    result.start_stops = new.start_stops
     on_windows = [side.name for side in (old, new) if side.loaded.build.name == WINDOWS]
     if on_windows:
         result.limits.append(f"read as a server on Windows: {' and '.join(on_windows)}")
