@@ -474,3 +474,14 @@ def test_a_file_without_a_backup_that_was_changed_later_is_no_text_of_22(site: P
     assert status == 3 and f"{further} was changed after the upgrade" in " ".join(output.split()), output
     further.write_text("# whimbrel: ignore[C06]\nTimeout 60\n")
     assert run(words, site)[0] == 0
+
+
+@pytest.mark.parametrize("words", [["verify"], ["verify", "--backups"], ["check", "-d", ".", "-f"]])
+def test_a_htaccess_file_alone_is_no_main_file(tmp_path: Path, words: list[str]) -> None:
+    """What it answers depends on its server, which the message asks for; the command that it names works."""
+    (tmp_path / ".htaccess").write_text("AuthType Basic\n")
+    status, output = run([*words, ".htaccess"], tmp_path)
+    assert status == 2 and "is no main file" in output and "Next: " not in output, output
+    command = shlex.split(output.rpartition("of the file alone: ")[2])
+    status, output = run(command[1:], tmp_path)
+    assert status in (0, 1, 3) and "input: .htaccess: " in output, output
