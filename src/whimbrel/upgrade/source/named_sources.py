@@ -97,7 +97,7 @@ def sources(named: ConfigArguments) -> tuple[Sources, str]:
             server = inner or server
     if os.path.basename(server.path) == HTACCESS:
         raise UsageError(
-            f"{server.path}: a .htaccess file is no main file: it answers with the sections of its server alone\n"
+            f"{server.path}: a .htaccess file is no main file: its server answers by it\n"
             f"hint: name the server: whimbrel verify DIRECTORY; of the file alone: whimbrel check "
             f"{shlex.quote(server.path)}"
         )
