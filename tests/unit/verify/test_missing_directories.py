@@ -49,4 +49,4 @@ def test_a_directory_outside_of_a_copy_has_its_name(tmp_path: Path) -> None:
     what, _directory = sources(ConfigArguments([tmp_path / "copy"]))
     assert what.options is not None and what.options.is_copy
     items = assume_directories([SideLines(load_side(what.options, "2.4"))])
-    assert [item.subject for item in items.values()] == ["directory /no/such/documents/ is not here"]
+    assert "directory /no/such/documents/ is not here" in [item.subject for item in items.values()]
