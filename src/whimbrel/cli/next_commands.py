@@ -6,7 +6,7 @@ from __future__ import annotations
 
 import os
 import shlex
-from collections.abc import Iterable, Sequence
+from collections.abc import Container, Iterable, Sequence
 from functools import partial
 from pathlib import Path
 from shutil import which
@@ -73,12 +73,17 @@ def _quoted(word: str) -> str:
 
 
 def after_upgrade(
-    context: typer.Context, options: LoadOptions | None, out: Path | None, *, is_changed: bool
+    context: typer.Context,
+    options: LoadOptions | None,
+    out: Path | None,
+    *,
+    is_changed: bool,
+    without: Container[str] = (),
 ) -> list[str]:
     """Return the lines behind a written upgrade: what comes next, and what undoes it.
 
     *options* are those of the server, None for fragments; *out* is the directory of a copy. *is_changed*: a
-    file was written.
+    file was written. *without*: the words of files that were named beside their server, which has all.
     """
     lines: list[str] = []
     build = context.params.get("target_build")
@@ -88,7 +93,7 @@ def after_upgrade(
         old, new = _sides(options, out)
         lines.append(command_line("verify", *builtin, *given_words(context, READ), old, new))
     elif options is not None and is_changed:
-        words = [*builtin, *given_words(context, READ | NAMED)]
+        words = [*builtin, *given_words(context, READ | NAMED, without=without)]
         lines.append(command_line("verify", "--backups", *words))
     elif options is not None and _is_in_place(options):
         words = [*builtin, *given_words(context, READ)]
@@ -97,7 +102,8 @@ def after_upgrade(
         lines.append(serving(options))
     lines = [f"Next: {line}" for line in lines]
     if is_changed and out is None:
-        lines.append(f"Undo: {command_line('upgrade', '--undo', *given_words(context, NAMED))}")
+        undone = given_words(context, NAMED, without=without)
+        lines.append(f"Undo: {command_line('upgrade', '--undo', *undone)}")
     return lines
 
 

@@ -24,13 +24,13 @@ from whimbrel.report.knowledge import as_json, text_lines
 from whimbrel.report.model import LONE_FILES, groups
 from whimbrel.report.questions import question_lines
 from whimbrel.report.readiness import readiness
+from whimbrel.report.start_line import start_line, stops_of
 from whimbrel.upgrade.apply.backup_paths import places_of
 from whimbrel.upgrade.apply.server_copy import ServerCopy
 from whimbrel.upgrade.check.check import source_lines
 from whimbrel.upgrade.check.diffs import diffs
 from whimbrel.upgrade.check.fixpoint import UpgradeResult
 from whimbrel.upgrade.edits.diff import display_path
-from whimbrel.upgrade.knowledge.loaded import STARTS
 from whimbrel.upgrade.model import READ_ERROR, Finding, InputContext
 from whimbrel.upgrade.rules import rule_names
 from whimbrel.upgrade.source.config_tree import Role
@@ -40,7 +40,6 @@ MAX_SUMMARY_LINE: Final = 1200
 """Characters of a line of the summary."""
 MAX_IDLE: Final = 3
 """Unchanged .htaccess files that the summary of a copy names, and directories below which they answer 500."""
-OF_MACHINE: Final = "modules, users and certificates of its machine were not tested"
 _COLORS: Final = {b"-": b"\x1b[31m", b"+": b"\x1b[32m", b"@": b"\x1b[36m", b"d": b"\x1b[1m"}
 
 
@@ -97,7 +96,8 @@ def summary_text(
     frames = list(framed(groups(entries), style, is_applied=True))
     ready = ready_line(result, directory, uncompared)
     question_part = list(question_lines(open_question_texts(entries)))
-    answer = [ready, *question_part, start_line(result, directory), *_access(result, verified), verified]
+    start = _start_line(result, directory, is_written=is_written and copy is None)
+    answer = [ready, start, *question_part, *_access(result, verified), verified]
     lines = _wrapped(filter(None, answer), style) if frames else []
     lines += _wrapped(inputs(result.tree, is_upgraded=result.tree.context is InputContext.SERVER), style)
     lines += ["", *frames] if frames else []
@@ -157,7 +157,7 @@ def _counts(
         counted_rules = [f"{rule} {count} times" if count > 1 else rule for rule, count in counts.items()]
         yield f"changes by rule: {', '.join(counted_rules)}"
     known = {finding.message for finding in result.findings if finding.rule == READ_ERROR}
-    yield from text_lines(result.scope, directory, known)
+    yield from text_lines(stops_of(result).other_facts(result.scope), directory, known)
     if is_written:
         where = f"changed in {copy.directory}" if copy else "changed"
         name = display_path if copy else _changed_path
@@ -232,18 +232,9 @@ def ready_line(result: UpgradeResult, directory: str, uncompared: str) -> str:
     return readiness(entries, len(result.scope.deciding), uncompared)
 
 
-def start_line(result: UpgradeResult, directory: str) -> str:
-    """Return that 2.4 loads the new text, and what ends its start on this machine alone; "" where it does not
-    load, or was not loaded.
-    """
-    if result.loaded is None or has_stop(entry_of(finding, directory) for finding in _left_to_do(result)):
-        return ""
-    items = [item for item in result.scope.items if item.consequence in STARTS and item.place is not None]
-    if not items or result.tree.disk.image:
-        return f"start: 2.4 loads the new text; {OF_MACHINE}"
-    first = items[0]
-    where = "" if first.place is None else f"{display_path(first.place.path, directory)}:{first.place.line}"
-    return f"start: 2.4 loads the new text; on this machine it ends at {where}: {first.subject}"
+def _start_line(result: UpgradeResult, directory: str, *, is_written: bool) -> str:
+    is_open = has_stop(entry_of(finding, directory) for finding in _left_to_do(result))
+    return start_line(result, directory, is_open=is_open, is_written=is_written)
 
 
 def finding_lines(finding: Finding, directory: str) -> Iterator[str]:
@@ -310,7 +301,7 @@ def write_page(
         is_written=is_written,
         answer=(
             ready_line(result, directory, uncompared),
-            start_line(result, directory),
+            _start_line(result, directory, is_written=False),
             *_access(result, verified),
             verified,
         ),

@@ -115,7 +115,7 @@ class ReportEntry:
         """Return the effect on 2.4 in words, with the directory if requests below it fail."""
         name = self.effect_class.name
         if self.effect_class.is_per_request and self.in_htaccess:
-            name = f"500 for each request below {self.path.rpartition('/')[0] or '.'}"
+            name = f"500 for each request below {self.path.rpartition('/')[0] or 'its directory'}"
         return f"{name} unless {self.unless}" if self.unless else name
 
     @property

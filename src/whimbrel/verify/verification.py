@@ -10,6 +10,7 @@ from whimbrel.base.counts import count_noun
 from whimbrel.base.errors import SourceLocation
 from whimbrel.base.lazy_dataclasses import dataclass, field
 from whimbrel.upgrade.knowledge.scope import KnowledgeScope
+from whimbrel.upgrade.knowledge.start_stops import StartStops
 from whimbrel.upgrade.model import AccessDifference, Risk
 from whimbrel.verify.answer import Answer, DecidingLine
 from whimbrel.verify.causes import REFUSED_LINE, Cause
@@ -156,6 +157,7 @@ class VerifyResult:
         scope: what was read of both sides, and what is unknown.
         no_start: what stops the start of the new side on this machine: ``FILE:LINE: reason``; "" for nothing.
         is_stopped_alike: the old side, of the same version, does not start on this machine either.
+        start_stops: all lines that stop it there, with the module files that are not on this machine.
         is_cut: not every request that can be derived was asked.
         has_ended: lines are not decided as the time, or the number of requests, ended before.
         to_decide: what findings about the new text leave to a person: ``to decide: 1 finding at 1 place``;
@@ -177,6 +179,7 @@ class VerifyResult:
     files: list[str] = field(default_factory=list)
     no_start: str = ""
     is_stopped_alike: bool = False
+    start_stops: StartStops = StartStops()
     is_cut: bool = False
     has_ended: bool = False
     to_decide: str = ""

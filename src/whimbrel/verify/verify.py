@@ -91,6 +91,7 @@ def verify(
         return result
     result.no_start = new.no_start
     result.is_stopped_alike = bool(old.no_start) and old.dialect is new.dialect
+    result.start_stops = new.start_stops
     on_windows = [side.name for side in (old, new) if side.loaded.build.name == WINDOWS]
     if on_windows:
         result.limits.append(f"read as a server on Windows: {' and '.join(on_windows)}")

@@ -517,3 +517,14 @@ def test_logs_of_a_copy_are_found_where_the_copy_has_them(tmp_path: Path) -> Non
         "relative_log",
     ]
     assert all(path.startswith(f"{old}/logs/") for path in written_logs(side.loaded))
+
+
+@pytest.mark.parametrize("words", [["verify"], ["verify", "--backups"], ["check", "-d", ".", "-f"]])
+def test_a_htaccess_file_alone_is_no_main_file(tmp_path: Path, words: list[str]) -> None:
+    """What it answers depends on its server, which the message asks for; the command that it names works."""
+    (tmp_path / ".htaccess").write_text("AuthType Basic\n")
+    status, output = run([*words, ".htaccess"], tmp_path)
+    assert status == 2 and "is no main file" in output and "Next: " not in output, output
+    command = shlex.split(output.rpartition("of the file alone: ")[2])
+    status, output = run(command[1:], tmp_path)
+    assert status in (0, 1, 3) and "input: .htaccess: " in output, output

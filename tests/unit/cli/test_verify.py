@@ -71,7 +71,7 @@ def test_a_line_that_stops_the_new_server_comes_first(root: Path, line: str, *, 
     assert bool(side.errors) == stops, side.errors
     code, output = run(old, new)
     assert code == 1
-    found = f"new (2.4) does not start here: {new}:9: "
+    found = f"start: new (2.4) does not start here: {new}:9: "
     assert output.startswith(found) == stops and output.count("does not start here") == stops, output
     stated = json.loads(run(old, new, "--format", "json")[1])["no_start"]
     assert bool(stated) == stops and (not stops or output.startswith(found + stated.partition(": ")[2][:40]))
@@ -85,7 +85,9 @@ def test_a_user_that_is_not_here_is_named_once(root: Path) -> None:
     lines = f"{module}User nobody-has-this-name\nGroup nobody-has-this-name\n"
     old, new = (write(root, f"{name}.conf", f"Redirect /a /{name}\n{lines}") for name in "bc")
     _code, output = run(old, new)
-    assert output.startswith(f"new (2.4) does not start here: {new}:10: bad user name nobody-has-this-name\n")
+    first = output.splitlines()[0]
+    assert first.startswith("start: new (2.4) does not start here: ")
+    assert f"{new}:10: bad user name nobody-has-this-name; {new}:11: bad group name" in first
     assert output.count("bad user name") == 1 and output.count("bad group name") == 1
     page = run(old, new, "--format", "html")[1]
     assert page.count("bad user name") == 1

@@ -14,8 +14,9 @@ from whimbrel.report.page.hunks import MAX_PAIRS, FileHunks, change_of
 from whimbrel.report.page.items import groups, left_out, worst
 from whimbrel.report.page.model import KEYS, SAME, UNDECIDED, Badge, Hunk, ReportPage
 from whimbrel.report.page.texts import Anchors, number, page_questions, page_text
-from whimbrel.report.page.unknown import unknown_tables
+from whimbrel.report.page.unknown import start_cards, unknown_tables
 from whimbrel.report.questions import QuestionText
+from whimbrel.report.start_line import stops_of
 from whimbrel.upgrade.check.check import source_lines
 from whimbrel.upgrade.check.fixpoint import UpgradeResult
 from whimbrel.upgrade.edits.diff import display_path
@@ -40,6 +41,7 @@ def upgrade_page(
     *next_command*.
     """
     entries = _entries(result, directory)
+    stops = stops_of(result)
     shown, others = left_out(entries)
     changes = {display_path(path, directory): change_of(diff) for path, diff in diffs.items()}
     numbers = {path: change.numbers for path, change in changes.items()}
@@ -54,10 +56,10 @@ def upgrade_page(
         _sentence(result, entries, is_written),
         page_text(directory),
         tuple(map(page_text, sentences)),
-        risk_cards(entries, result.scope),
+        (*start_cards(stops), *risk_cards(entries, result.scope)),
         (
             *access_table(result.access, directory, places, note),
-            *unknown_tables(result.scope, directory),
+            *unknown_tables(stops.other_facts(result.scope), directory),
         ),
         groups=found.groups,
         groups_title="Changes and findings",

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Final
 
 from whimbrel.base.counts import count_noun
+from whimbrel.base.errors import SourceLocation
 from whimbrel.report.knowledge import text_lines
 from whimbrel.report.model import Report, ReportEntry
 from whimbrel.upgrade.knowledge.scope import KnowledgeScope, UnknownItem
@@ -99,9 +100,25 @@ def summary(verification: VerifyResult) -> list[str]:
 
 
 def no_start(verification: VerifyResult) -> str:
-    """Return the sentence about what stops the new server on this machine; "" for nothing."""
-    what = verification.no_start
-    return f"{verification.names[1]} does not start here: {what}" if what else ""
+    """Return the sentence about all that stops the new server on this machine; "" where nothing does but
+    module files that are not here, of which `missing_modules` is.
+    """
+    if not verification.no_start:
+        return ""
+    stops = verification.start_stops
+    texts = [*stops.line_texts(_place), *stops.module_texts(_place)] or [verification.no_start]
+    return f"start: {verification.names[1]} does not start here: {'; '.join(texts)}"
+
+
+def missing_modules(verification: VerifyResult) -> str:
+    """Return the sentence about module files that are not on this machine; "" where `no_start` has them."""
+    if verification.no_start:
+        return ""
+    return "".join(f"start: {text}" for text in verification.start_stops.module_texts(_place))
+
+
+def _place(place: SourceLocation) -> str:
+    return f"{place.path}:{place.line}"
 
 
 def unknown(verification: VerifyResult) -> list[str]:
@@ -110,11 +127,8 @@ def unknown(verification: VerifyResult) -> list[str]:
 
 
 def other_facts(verification: VerifyResult) -> KnowledgeScope:
-    """Return what is not known beside the line that `no_start` is about."""
-    scope = verification.scope
-    stop = verification.no_start
-    items = (item for item in scope.items if item.matters or not stop.endswith(f": {item.subject}"))
-    return KnowledgeScope(scope.files_read, tuple(items)) if stop else scope
+    """Return what is not known beside the lines that `no_start` is about."""
+    return verification.start_stops.other_facts(verification.scope)
 
 
 def _entry(group: DifferenceGroup, names: tuple[str, str]) -> ReportEntry:

@@ -12,7 +12,15 @@ from whimbrel.report.questions import question_lines
 from whimbrel.report.readiness import readiness_of_comparison
 from whimbrel.report.verification.access_lines import access_lines
 from whimbrel.report.verification.cause_lines import cause_lines
-from whimbrel.report.verification.entries import KINDS, names_of, no_start, risk_of, summary, unknown
+from whimbrel.report.verification.entries import (
+    KINDS,
+    missing_modules,
+    names_of,
+    no_start,
+    risk_of,
+    summary,
+    unknown,
+)
 from whimbrel.upgrade.model import Risk
 from whimbrel.verify.coverage.coverage import NUMBER_ENDED, TIME_ENDED, UNREACHED
 from whimbrel.verify.verification import (
@@ -59,7 +67,7 @@ def render(verification: VerifyResult, *, colored: bool = False) -> str:
         console.print(printable_line(stop), style="bold red")
     if verification.groups or verification.not_decided:
         console.print(first, style=_VERDICTS[verification.verdict])
-        for line in filter(None, (ready, *question_part, access)):
+        for line in filter(None, (ready, missing_modules(verification), *question_part, access)):
             console.print(printable_line(line))
     for name, errors in zip(verification.names, verification.errors, strict=True):
         for error in errors:
@@ -74,7 +82,8 @@ def render(verification: VerifyResult, *, colored: bool = False) -> str:
         for line in lines:
             console.print(printable_line(f"    {line}"))
     console.print(first, style=_VERDICTS[verification.verdict])
-    for line in (*rest, *unknown(verification)):
+    missing = missing_modules(verification) if not (verification.groups or verification.not_decided) else ""
+    for line in filter(None, (missing, *rest, *unknown(verification))):
         console.print(printable_line(f"  {line}"))
     if ready:
         console.print(printable_line(ready), style="bold")
