@@ -401,7 +401,7 @@ def _probe(side: Side, request: RequestChoice) -> tuple[Probe, LoggedOutcome]:
     """Return the probe of the command line or of a log line, and the answer that the line has."""
     from whimbrel.explain.error_lines import read_error_line, url_of_file
     from whimbrel.explain.logged_answers import LoggedOutcome, of_error_line
-    from whimbrel.explain.request_description import BadRequest, probe_of
+    from whimbrel.explain.request_description import BadRequest, origin_of, probe_of
 
     described = request.described
     try:
@@ -415,7 +415,7 @@ def _probe(side: Side, request: RequestChoice) -> tuple[Probe, LoggedOutcome]:
         if not found.host and side.configuration is not None:
             _require_one_host([host.name for host in side.configuration.virtual_hosts if host.name])
         is_tls = described.tls or found.is_tls
-        origin = f"{'https' if is_tls else 'http'}://{found.host}" if found.host else ""
+        origin = origin_of(side.configuration, found.host, 0, is_tls) if found.host else ""
         described = replace(
             described,
             url=f"{origin}{found.path}",
@@ -453,6 +453,7 @@ def _require_one_host(names: Iterable[str], what: str = "may have logged it") ->
 def _of_access_line(side: Side, request: RequestChoice) -> tuple[RequestDescription, LoggedOutcome]:
     """Return the request of an access line with what it has of the answer."""
     from whimbrel.explain.logged_answers import LoggedOutcome
+    from whimbrel.explain.request_description import origin_of
     from whimbrel.replay.configured_formats import formats_of, logging_host
     from whimbrel.replay.log_format import best_format
 
@@ -472,10 +473,11 @@ def _of_access_line(side: Side, request: RequestChoice) -> tuple[RequestDescript
         of_host = None
     elif of_host is None:
         described = replace(described, host=_host_of_format(side, form))
-    port = f":{logged.port}" if logged.port not in (0, 80, 443) else ""
     is_tls = described.tls or logged.port == 443
-    is_named = bool(logged.host) and not described.host and logged.target.startswith("/")
-    origin = f"{'https' if is_tls else 'http'}://{logged.host}{port}" if is_named else ""
+    origin = ""
+    if logged.host and not described.host and logged.target.startswith("/"):
+        origin = origin_of(side.configuration, logged.host, logged.port, is_tls)
+        described = replace(described, host=logged.host_field)
     taken_for = ""
     if of_host is not None:
         origin = of_host.origin

@@ -57,6 +57,7 @@ class Change:
     Attributes:
         requests: logged requests. `distinct`: those that were answered apart.
         examples: requests in words, the first ones. `dropped`: requests of names that were dropped.
+        words: those of `explain` for the first one.
     """
 
     requests: int = 0
@@ -66,6 +67,7 @@ class Change:
     hosts: Counter[str] = field(default_factory=Counter)
     paths: Counter[str] = field(default_factory=Counter)
     examples: list[str] = field(default_factory=list)
+    words: tuple[str, ...] = ()
     dropped: int = 0
 
     def add(self, other: Change) -> None:
@@ -73,6 +75,7 @@ class Change:
         self.requests += other.requests
         self.distinct += other.distinct
         self.dropped += other.dropped
+        self.words = self.words or other.words
         self.examples = [*self.examples, *other.examples][:MAX_EXAMPLES]
         for mine, theirs in (
             (self.clients, other.clients),

@@ -25,6 +25,7 @@ from whimbrel.replay.log_format import LineFormat, LoggedRequest, best_format
 from whimbrel.replay.tally import MAX_EXAMPLES, NOT_RUN, ChangeKey, Tally
 from whimbrel.verify.loading import load_side
 from whimbrel.verify.probe import Probe, ProbeUser, TlsFacts
+from whimbrel.verify.request_words import request_words
 from whimbrel.verify.side import Side
 
 MAX_KNOWN: Final = 200_000  # distinct requests whose answers are remembered, each some 500 bytes
@@ -268,7 +269,9 @@ class Replayer:
         if request.user:
             change.users[request.user] += number
         if len(change.examples) < MAX_EXAMPLES:
-            shown = str(self._probe(request))
+            probe = self._probe(request)
+            change.words = change.words or request_words(probe)
+            shown = str(probe)
             if shown not in change.examples:
                 change.examples.append(shown)
 
@@ -360,7 +363,7 @@ class Replayer:
         return Probe(
             request.target,
             request.method,
-            host + port_text,
+            request.host_field or host + port_text,
             place[0],
             place[1],
             request.client if _is_address(request.client) else CLIENT,
