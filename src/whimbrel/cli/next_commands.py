@@ -41,7 +41,6 @@ _MODULES: Final = (
     "/usr/lib64/apache2",
 )
 """Where packages of httpd 2.4 have their modules."""
-_EXAMPLE: Final = compile(r"([A-Z]+) (https?://\S+) from ([0-9a-fA-F.:]+)")
 FIRST: Final = "First: "
 """Begin of the line with what comes before the next command."""
 NOT_TRIED: Final = "Whimbrel's test did not try module files; that of httpd, which comes next, does."
@@ -258,14 +257,10 @@ def after_replay(
     before, after = summary.dialects
     other = f"{old}@{before}" if old is not None else before
     for key, change in summary.changes:
-        for example in () if key.rule else change.examples:
-            found = _EXAMPLE.match(example)
-            if found is not None:
-                method, url, client = found.groups()
-                more = ["--method", method] if method != "GET" else []
-                diff = [] if has_backups else ["--diff", other]
-                words = [url, str(new), "--from", client, *more, "--dialect", after, *diff]
-                return _next(command_line("explain", *words))
+        if change.words and not key.rule:
+            diff = [] if has_backups else ["--diff", other]
+            url, *more = change.words
+            return _next(command_line("explain", url, str(new), *more, "--dialect", after, *diff))
     return _next(onward)
 
 
@@ -364,6 +359,8 @@ def _request_words(result: VerifyResult) -> list[str]:
     """Return the words of `explain` for the first request that differs, or is not decided, and that needs no
     variable; of a cause that opens access, the first one that is admitted.
     """
+    from whimbrel.verify.request_words import request_words
+
     examples = [
         example.probe
         for group in result.causes_to_review
@@ -373,12 +370,7 @@ def _request_words(result: VerifyResult) -> list[str]:
     for probe in (*examples, *(one.probe for one in result.not_decided if one.probe is not None)):
         if probe.environment or (probe.tls and probe.tls.peer_certificate):
             continue
-        words = [probe.request_text.partition(" ")[2], "--from", probe.client]
-        words += ["--client-host", probe.client_host] if probe.client_host else []
-        words += ["--host", probe.host] if probe.host and f"/{probe.host}/" not in words[0] else []
-        words += ["--method", probe.method] if probe.method != "GET" else []
-        words += ["--user", probe.user.name] if probe.user is not None else []
-        return words + [word for pair in probe.fields for word in ("--header", ": ".join(pair))]
+        return list(request_words(probe))
     return []
 
 

@@ -104,7 +104,10 @@ LogFormat = Annotated[
 ]
 DefaultHost = Annotated[
     str,
-    typer.Option(help="Host of lines that name none. Default: ServerName. Example: --host www.example.com"),
+    typer.Option(
+        help="Host of lines that name none. Default: the virtual host whose CustomLog names the log, else "
+        "ServerName. Example: --host www.example.com"
+    ),
 ]
 Rotated = Annotated[
     bool, typer.Option("--rotated", help="Read LOG.1, LOG.2.gz ... too. Default: off. Example: --rotated")

@@ -137,15 +137,15 @@ class Summary:
                 if kind is UnknownKind.PROGRAM_NOT_RUN and self.not_run_example:
                     subject += f", such as for {self.not_run_example}"
                 items.append(UnknownItem(kind, None, subject, consequence))
-        for (host, hosts), number in sorted(tally.hostless.items()):
+        for lines, number in sorted(tally.hostless.items()):
             subject = (
                 f"{number:,} of {count_noun(tally.requests, 'request')}: the lines name no host, "
-                f"and {hosts:,} virtual hosts log in their format"
+                f"and {lines.number:,} virtual hosts {lines.what}"
             )
-            advice = "--host NAME names the one that logged them"
-            items.append(
-                UnknownItem(UnknownKind.ASSUMED, None, subject, f"taken as requests for {host}", advice)
-            )
+            names = ", ".join(lines.names) + (", ..." if lines.number > len(lines.names) else "")
+            advice = f"--host NAME names the one that logged them: {names}"
+            consequence = f"taken as requests for {lines.taken}"
+            items.append(UnknownItem(UnknownKind.ASSUMED, None, subject, consequence, advice))
         unread = tally.malformed + tally.huge
         if unread:
             subject = (

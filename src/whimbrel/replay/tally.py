@@ -50,6 +50,18 @@ class StatusReason(NamedTuple):
     sentence: str
 
 
+class HostlessLines(NamedTuple):
+    """Lines without a host that one of *number* virtual hosts logged, the first of which are *names*.
+
+    *taken*: the host that was taken. *what* they have in common: "log in their format".
+    """
+
+    taken: str
+    number: int
+    names: tuple[str, ...]
+    what: str
+
+
 @dataclass(slots=True)
 class Change:
     """One change: how often and for whom.
@@ -57,6 +69,7 @@ class Change:
     Attributes:
         requests: logged requests. `distinct`: those that were answered apart.
         examples: requests in words, the first ones. `dropped`: requests of names that were dropped.
+        words: those of `explain` for the first one.
     """
 
     requests: int = 0
@@ -66,6 +79,7 @@ class Change:
     hosts: Counter[str] = field(default_factory=Counter)
     paths: Counter[str] = field(default_factory=Counter)
     examples: list[str] = field(default_factory=list)
+    words: tuple[str, ...] = ()
     dropped: int = 0
 
     def add(self, other: Change) -> None:
@@ -73,6 +87,7 @@ class Change:
         self.requests += other.requests
         self.distinct += other.distinct
         self.dropped += other.dropped
+        self.words = self.words or other.words
         self.examples = [*self.examples, *other.examples][:MAX_EXAMPLES]
         for mine, theirs in (
             (self.clients, other.clients),
@@ -104,8 +119,7 @@ class Tally:
         status_examples, status_reasons: the first request by (logged, new) status, and why it has that.
         missing: requests whose file does not exist here, although the log has a success.
         changes: by what changes and why.
-        hostless: requests of lines without a host that several virtual hosts may have logged, by the host
-            that was taken and the number of virtual hosts.
+        hostless: requests of lines without a host that several virtual hosts may have logged.
         taken_for: requests of lines without a host that one virtual host logged, by the sentence about it.
         hours: requests, and those that change, by day and hour (``10/Oct/2000:13``); "" for lines without.
     """
@@ -123,7 +137,7 @@ class Tally:
     status_reasons: dict[tuple[int, int], StatusReason] = field(default_factory=dict)
     changes: dict[ChangeKey, Change] = field(default_factory=dict)
     hours: dict[str, tuple[int, int]] = field(default_factory=dict)
-    hostless: Counter[tuple[str, int]] = field(default_factory=Counter)
+    hostless: Counter[HostlessLines] = field(default_factory=Counter)
     taken_for: Counter[str] = field(default_factory=Counter)
 
     def change(self, key: ChangeKey) -> Change:

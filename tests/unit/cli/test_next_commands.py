@@ -372,13 +372,13 @@ def test_the_next_commands_lead_from_a_check_to_the_start(site: Path, where: str
 def test_what_follows_a_replay() -> None:
     """The first change that is not cosmetic is explained; without one the server is tested or served."""
     old, new = Path("old dir"), Path("new")
-    cosmetic = {ChangeKey("vary", rule="C30"): Change(requests=1, examples=["GET http://a/x from 10.0.0.1"])}
+    cosmetic = {ChangeKey("vary", rule="C30"): Change(requests=1, words=("http://a/x",))}
     tally = Tally(requests=1, changes=cosmetic)
     quiet = Summary("o", "n", (), tally, dialects=("2.2", "2.4"))
     assert after_replay(quiet, old, new, "a test") == "Next: a test\n"
     assert after_replay(quiet, None, new, "a test") == "Next: a test\n"
-    example = "POST http://a:8080/y?z from 10.0.0.2, User-Agent: x"
-    tally.changes[ChangeKey("status 200 -> 403")] = Change(requests=1, examples=[example])
+    asked = ("http://a:8080/y?z", "--from", "10.0.0.2", "--method", "POST")
+    tally.changes[ChangeKey("status 200 -> 403")] = Change(requests=1, words=asked)
     words = "explain 'http://a:8080/y?z' new --from 10.0.0.2 --method POST --dialect 2.4 --diff"
     assert after_replay(quiet, old, new, "") == f"Next: whimbrel {words} 'old dir@2.2'\n"
     assert after_replay(quiet, None, new, "") == f"Next: whimbrel {words} 2.2\n"
@@ -417,8 +417,8 @@ def test_what_an_upgrade_has_written_is_no_text_of_2_2(site: Path) -> None:
 
 
 def test_a_change_that_opens_access_comes_first_and_is_explained_next() -> None:
-    many = Change(requests=7, examples=["GET http://a/many from 10.0.0.1"])
-    opened = Change(requests=1, examples=["GET http://a/opened from 10.0.0.1"])
+    many = Change(requests=7, words=("http://a/many", "--from", "10.0.0.1"))
+    opened = Change(requests=1, words=("http://a/opened", "--from", "10.0.0.1"))
     changes = {
         ChangeKey("status 301 -> 403"): many,
         ChangeKey("status 401 -> 200", is_of_access=True): opened,
