@@ -35,8 +35,8 @@ from pathlib import Path
 from typing import TextIO
 
 from tests.verify.live_run import AnsweredSide, NotStarted, Site
-from tests.verify.upgraded_kinds import VISIBLE, WITHOUT_EFFECT, FileKind, Touched
 from tests.verify.live_site import PASSWORD
+from tests.verify.upgraded_kinds import VISIBLE, WITHOUT_EFFECT, FileKind, Touched
 from tests.verify.upgraded_site import HOSTS, MAIN, REALM, TEXTS, Ports, site_texts, write_files
 from whimbrel.base.dialect import V22, V24
 from whimbrel.base.lazy_dataclasses import replace
@@ -58,7 +58,7 @@ class _BackEnd(http.server.BaseHTTPRequestHandler):
 
     protocol_version = "HTTP/1.1"
 
-    def do_GET(self) -> None:  # noqa: N802 - named by http.server
+    def do_GET(self) -> None:
         fields = sorted(f"{name}: {value}" for name, value in self.headers.items())
         body = "\n".join([self.path, *fields]).encode()
         self.send_response(302 if self.path.endswith("/redirect") else 200)
@@ -69,7 +69,7 @@ class _BackEnd(http.server.BaseHTTPRequestHandler):
         self.end_headers()
         self.wfile.write(body)
 
-    do_HEAD = do_POST = do_GET  # noqa: N815 - named by http.server
+    do_HEAD = do_POST = do_GET
 
     def log_message(self, *_words: object) -> None:
         """Log nothing."""

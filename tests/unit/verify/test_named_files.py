@@ -8,8 +8,8 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-
 from tests.unit.verify.sites import make_root, side
+
 from whimbrel.verify.named_files import with_keys
 from whimbrel.verify.verification import Verdict, VerifyResult
 from whimbrel.verify.verify import verify
