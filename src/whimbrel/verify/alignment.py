@@ -14,6 +14,7 @@ from typing import Final, Generic, TypeVar
 from whimbrel.verify.canonical import Form, canonical, says_constant, says_default
 from whimbrel.verify.config_lines import ConfigLine, LineScope, SideLines
 from whimbrel.verify.coverage.values import ValueForms
+from whimbrel.verify.named_files import forms_of_words
 from whimbrel.verify.patterns.uses import family
 
 T = TypeVar("T")
@@ -227,15 +228,9 @@ class Alignment:
         known = self._keys.get(line)
         if known is None:
             name, words = self._form(line, number)
-            known = (name, line.container, *self._forms_of(words, number))
+            known = (name, line.container, *forms_of_words(name, words, self.forms[number]))
             self._keys[line] = known
         return known
-
-    def _forms_of(self, words: Sequence[str], number: int) -> Iterator[object]:
-        form = self.forms[number]
-        for word in words:
-            is_relative = "/" in word and not word.startswith("/") and form.file(form.root + word)
-            yield form.text(form.root + word if is_relative else word)
 
     def _form(self, line: ConfigLine, number: int) -> Form:
         known = self._canonical.get(line)
