@@ -98,6 +98,10 @@ class Bounds:
     walked: dict[str, tuple[list[str], list[tuple[str, str]]]] = field(default_factory=dict)
     disk: CopiedPaths = IN_PLACE
 
+    def again(self) -> Bounds:
+        """Return the bounds of another search on the same disk."""
+        return Bounds(walked=self.walked, disk=self.disk)
+
 
 class _SectionGroups(Generic[S]):
     """The sections of one server, or those that all servers share, by the step that merges them."""
@@ -314,7 +318,7 @@ class ServedRequests(Generic[S, V]):
     def __init__(self, root: str, inventory: SectionInventory[S, V], bounds: Bounds) -> None:
         self._root = root
         self._inventory = inventory
-        self._bounds = Bounds(walked=bounds.walked, disk=bounds.disk)
+        self._bounds = bounds.again()
         self._servers: list[tuple[V | None, _ServerMap[S, V], dict[str, list[str]], list[str]]] = []
 
     def below(

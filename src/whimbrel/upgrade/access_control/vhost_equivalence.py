@@ -28,8 +28,10 @@ from whimbrel.base.net import InvalidNetwork, Network, parse_network
 from whimbrel.config.copied_paths import CopiedPaths
 from whimbrel.config.model import SectionKind
 from whimbrel.syntax.words import getword
+from whimbrel.upgrade.access_control.fragment_context import is_loose
 from whimbrel.upgrade.access_control.host_directories import HostDirectories, slashed
 from whimbrel.upgrade.access_control.sections import AccessSection, Inventory
+from whimbrel.upgrade.access_control.unchanged_sections import is_settled
 from whimbrel.upgrade.source.config_tree import ConfigTree, Statement
 from whimbrel.upgrade.source.walk import walk
 
@@ -37,6 +39,8 @@ _PATHS: Final = frozenset(
     {"authuserfile", "authgroupfile", "authdbmuserfile", "authdbmgroupfile", "authdigestfile"}
 )
 _USERS: Final = frozenset({"user", "group"})
+CLIENT_LISTS: Final = ("ip ", "host ", "not ip ", "not host ")
+"""How the arguments of Require begin where addresses or host names follow."""
 _QUOTES: Final = frozenset("\"'\\")
 _MAX_WORDS: Final = 10
 """The maximum number of a host's own addresses; hosts with more are equivalent only if these are equal."""
@@ -76,8 +80,7 @@ class EquivalentHost:
             return AccessLine(line.name, line.args, line.place, self.lines(line.children))
         names = (
             self.clients
-            if line.name in ("allow", "deny")
-            or line.args.startswith(("ip ", "host ", "not ip ", "not host "))
+            if line.name in ("allow", "deny") or line.args.startswith(CLIENT_LISTS)
             else self.users
         )
         if not names or line.name not in ("allow", "deny", "require"):
@@ -94,6 +97,11 @@ class EquivalentHost:
     def has_same_names(self) -> bool:
         """Return True if clients and users have the same names in both hosts."""
         return all(a == b for names in (self.clients, self.users) for a, b in names.items())
+
+    @property
+    def is_upgraded(self) -> bool:
+        """Return True if a section of the host is upgraded."""
+        return any(section.is_upgraded for section in self.sections.values())
 
 
 @dataclass(slots=True, eq=False)
@@ -163,7 +171,7 @@ class VhostEquivalence:
         maps = self._maps(server)
         of_server = self.inventory.of_server(server)[1]
         on_disk = self.on_disk.owned(server)
-        if any(map(_is_unique, of_server)) or any(map(_is_unique, on_disk)):
+        if self._is_unique([*of_server, *on_disk]):
             return _HostProfile([], {}, OwnNames()), None
         parts: dict[str, int] = {}
         for _, target in maps:
@@ -200,6 +208,15 @@ class VhostEquivalence:
             tuple(self._enclosing_sections(directories)),
             tuple(self._patterns_of_files(maps, below)),
             self._relations(profile.names.clients),
+        )
+
+    def _is_unique(self, sections: list[AccessSection]) -> bool:
+        """Return True if a host cannot have an equivalent: for one of its sections, or as conditions and marks
+        decide about the lines of an upgraded host, for which a section keeps its text."""
+        if any(map(_is_unique, sections)):
+            return True
+        return any(section.is_upgraded for section in sections) and not all(
+            is_settled(self.tree, section) and not is_loose(self.tree, section) for section in sections
         )
 
     def _order(self, section: AccessSection, parts: dict[str, int]) -> tuple[str, ...]:
@@ -251,8 +268,8 @@ class VhostEquivalence:
     def _words(self, line: AccessLine, names: OwnNames) -> tuple[object, ...]:
         """Return the arguments of a line; the host's own names are replaced by numbers."""
         words = line.args.split(" ")
-        if line.name in ("allow", "deny"):
-            clients = frozenset(_clients_of(line))
+        clients = frozenset(_clients_of(line))
+        if clients:
             return tuple(self._number(word, names.clients) if word in clients else word for word in words)
         if line.name == "require" and words[0] in _USERS:
             return (words[0], *(self._number(word, names.users) for word in words[1:]))
@@ -298,11 +315,13 @@ class VhostEquivalence:
 
 # words ----------------------------------------------------------------------------------------------
 def _clients_of(line: AccessLine) -> Iterator[str]:
-    """Yield the addresses and host names of an Allow or Deny line."""
+    """Yield the addresses and host names of an Allow, Deny or Require line."""
     if line.name in ("allow", "deny"):
         for word in line.args.split(" ")[1:]:
             if word and word.lower() != "all" and not word.lower().startswith("env="):
                 yield word
+    elif line.name == "require" and line.args.startswith(CLIENT_LISTS):
+        yield from filter(None, line.args.removeprefix("not ").split(" ")[1:])
 
 
 def _text_of(line: AccessLine, root: str) -> str:
@@ -360,12 +379,12 @@ def _sample_names(section: AccessSection) -> tuple[str, ...]:
 
 # hosts ----------------------------------------------------------------------------------------------
 def _is_unique(section: AccessSection) -> bool:
-    """Return True if a section cannot have an equivalent: it is upgraded, or its pattern matches several
-    directories."""
+    """Return True if a section cannot have an equivalent: a version skips lines of it, or its pattern matches
+    several directories."""
     by_pattern = section.kind is SectionKind.DIRECTORY_MATCH or (
         section.kind is SectionKind.DIRECTORY and (section.regex is not None or section.fnmatch)
     )
-    return section.is_upgraded or by_pattern
+    return by_pattern or (section.is_upgraded and section.access_lines_24 != section.access_lines)
 
 
 def _has_proxypass(section: AccessSection) -> bool:
