@@ -252,7 +252,7 @@ def after_replay(
     before, after = summary.dialects
     other = f"{old}@{before}" if old is not None else before
     for key, change in summary.changes:
-        for example in () if key.rule else change.examples:
+        for example in () if summary.is_excepted(key) else change.examples:
             found = _EXAMPLE.match(example)
             if found is not None:
                 method, url, client = found.groups()
