@@ -257,7 +257,7 @@ def after_replay(
     before, after = summary.dialects
     other = f"{old}@{before}" if old is not None else before
     for key, change in summary.changes:
-        if change.words and not key.rule:
+        if change.words and not summary.is_excepted(key):
             diff = [] if has_backups else ["--diff", other]
             url, *more = change.words
             return _next(command_line("explain", url, str(new), *more, "--dialect", after, *diff))

@@ -230,7 +230,7 @@ def _replay(
         bar.on_step("findings about the new text", 0, 0)
         found = open_findings(new_side.options)
     return replace(
-        summary,
+        summary.with_decisions(found.recorded),
         sides=summary.sides.with_items(found.unknown),
         to_decide=found.to_decide,
         questions=found.questions,

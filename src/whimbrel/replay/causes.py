@@ -15,7 +15,7 @@ from whimbrel.explain.explanation import explain_probe
 from whimbrel.explain.source_lines import SourceLines
 from whimbrel.explain.step import ExplanationStep, RequestExplanation
 from whimbrel.replay.answers import FastAnswer
-from whimbrel.replay.tally import NOT_RUN, SOURCE_SENT, CausingLine, ChangeKey, StatusReason
+from whimbrel.replay.tally import MAX_CAUSE_LINES, NOT_RUN, SOURCE_SENT, CausingLine, ChangeKey, StatusReason
 from whimbrel.upgrade.access_control.effective import DECIDING
 from whimbrel.verify.answer import DECIDES, REFUSED, Answer
 from whimbrel.verify.causes import PlanPair
@@ -29,7 +29,7 @@ from whimbrel.verify.side import Side
 
 VALUES: Final = ("status", "content-type", "handler", "cache-control", "vary", "user")
 """Parts whose values say what changes; those of others differ from request to request."""
-MAX_LINES: Final = 4
+MAX_LINES: Final = MAX_CAUSE_LINES
 """Lines of one side that are named."""
 MAX_VALUE: Final = 60  # characters of a value
 MAX_EXPLAINED: Final = 200  # requests of a piece that are explained; later ones with a new cause are not

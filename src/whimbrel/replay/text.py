@@ -43,7 +43,7 @@ def _lines(summary: Summary) -> Iterator[str]:
     yield from text_lines(summary.scope)
     for key, change in summary.changes:
         yield ""
-        yield from _change(key, change, summary.roots)
+        yield from _change(key, change, summary.roots, summary.decided.get(key, ()))
     yield ""
     yield from _log(summary)
     yield from answers
@@ -123,7 +123,9 @@ def _skipped(summary: Summary) -> Iterator[str]:
         yield f"    {example}"
 
 
-def _change(key: ChangeKey, change: Change, roots: tuple[str, ...]) -> Iterator[str]:
+def _change(
+    key: ChangeKey, change: Change, roots: tuple[str, ...], decided: tuple[str, ...] = ()
+) -> Iterator[str]:
     yield f"{count_noun(change.requests, 'request')}: {key.what}"
     for side, lines in (("old", key.old), ("new", key.new)):
         for line in lines[:MAX_LINES]:
@@ -134,6 +136,8 @@ def _change(key: ChangeKey, change: Change, roots: tuple[str, ...]) -> Iterator[
         yield f"    {key.reason}"
     elif not key.old and not key.new:
         yield "    no line differs: a default of the dialect"
+    if decided:
+        yield f"    decided in the text: {', '.join(decided)}"
     for what, names in (
         ("clients", change.clients),
         ("users", change.users),

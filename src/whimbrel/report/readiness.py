@@ -101,9 +101,10 @@ def readiness_of_replay(summary: Summary) -> str:
         return ""
     tally = summary.tally
     total = count_noun(tally.requests, "request")
-    other = sum(change.requests for key, change in tally.changes.items() if not key.rule)
+    other = sum(change.requests for key, change in tally.changes.items() if not summary.is_excepted(key))
     verdict = "yes"
-    reason = f"none of {total} changes" + (" but for what is cosmetic" if tally.changed else "")
+    reason = f"none of {total} changes"
+    reason += f" but for what is {summary.excepted_note}" if tally.changed else ""
     if summary.errors:
         verdict = "no"
         reason = "a configuration does not load"

@@ -6,7 +6,7 @@ author may not have meant. Each line of the new text that causes the difference 
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from typing import Final
 
 from whimbrel.base.lazy_re import compile
@@ -19,22 +19,38 @@ _REPORTED: Final = compile(r"\(([A-Z]\d{2})\)$")
 Recorded = dict[tuple[str, int], list[Finding]]
 
 
+def by_place(recorded: Iterable[Finding]) -> Recorded:
+    """Return the findings about a new text that a comment with their rule exempts by file and line."""
+    found: Recorded = {}
+    for finding in recorded:
+        found.setdefault((finding.place.path, finding.place.line), []).append(finding)
+    return found
+
+
 def mark_decided(result: VerifyResult, recorded: Iterable[Finding]) -> None:
     """Note in the differences of *result* which comments decide them; *recorded* are the findings about the
     new text that a comment with their rule exempts.
     """
-    by_place: Recorded = {}
-    for finding in recorded:
-        by_place.setdefault((finding.place.path, finding.place.line), []).append(finding)
-    for group in result.groups if by_place else ():
+    places = by_place(recorded)
+    for group in result.groups if places else ():
         if not group.rule and group.kind != "httpd":
-            group.decided = _decisions(group, by_place)
+            lines = [(line.path, line.line) for line in _lines(group)]
+            wanted = [Risk.OPENS] * group.opens + [Risk.CLOSES] * group.closes
+            if is_of_access(group) and not wanted:
+                continue
+            group.decided = decisions(lines, group.reason, wanted, places)
 
 
-def _decisions(group: DifferenceGroup, recorded: Recorded) -> tuple[str, ...]:
-    """Return ``RULE at FILE:LINE`` for each comment; nothing unless all lines of the cause have one."""
-    lines = _lines(group)
-    found = [_reporting(group, recorded.get((line.path, line.line), [])) for line in lines]
+def decisions(
+    lines: Iterable[tuple[str, int]], reason: str, wanted: Sequence[Risk], recorded: Recorded
+) -> tuple[str, ...]:
+    """Return ``RULE at FILE:LINE`` for each comment that decides about a change; nothing unless all *lines*
+    that cause it have one.
+
+    *reason*: what is known of the change; the rule that it names is the one that counts. *wanted*: what the
+    change does to access; for each direction a rule with this risk counts.
+    """
+    found = [_reporting(reason, wanted, recorded.get(line, [])) for line in lines]
     if not all(found):
         return ()
     rules = {one.rule: f"{one.rule} at {one.place.path}:{one.place.line}" for row in found for one in row}
@@ -47,15 +63,12 @@ def _lines(group: DifferenceGroup) -> tuple[DecidingLine, ...]:
     return tuple(line for line in lines if line.role == DECIDES) or lines
 
 
-def _reporting(group: DifferenceGroup, findings: list[Finding]) -> list[Finding]:
-    """Return those of *findings* that report what *group* changes: the rule that its reason names; of access,
-    for each direction one with this risk.
-    """
-    named = _REPORTED.search(group.reason)
+def _reporting(reason: str, wanted: Sequence[Risk], findings: list[Finding]) -> list[Finding]:
+    """Return those of *findings* that report the change."""
+    named = _REPORTED.search(reason)
     if named is not None:
         return [one for one in findings if one.rule == named[1]]
-    if not is_of_access(group):
+    if not wanted:
         return findings
-    wanted = [Risk.OPENS] * group.opens + [Risk.CLOSES] * group.closes
     by_risk = [[one for one in findings if one.risk is risk] for risk in wanted]
-    return [one for row in by_risk for one in row] if by_risk and all(by_risk) else []
+    return [one for row in by_risk for one in row] if all(by_risk) else []

@@ -33,7 +33,7 @@ def without_comments(data: bytes) -> bytes:
     """Return the lines of *data* that httpd reads as directives: those that a backslash continues are one
     line, as httpd joins them before it looks for a comment.
     """
-    kept = []
+    directives = []
     waiting = list[bytes]()
     for line in data.split(b"\n"):
         waiting.append(line.rstrip(b"\r"))
@@ -42,5 +42,5 @@ def without_comments(data: bytes) -> bytes:
         joined = b"\n".join(waiting).strip(_BLANKS)
         waiting.clear()
         if joined and not joined.startswith(b"#"):
-            kept.append(joined)
-    return b"\n".join((*kept, *waiting))
+            directives.append(joined)
+    return b"\n".join((*directives, *waiting))

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 LEFT: Final = "left by upgrade to decide: "
 """The begin of the message of such a finding."""
-_FOUND_AGAIN: Final = frozenset((READ_ERROR, LOAD_ERROR, DIFFERENCE, NO_FIXPOINT))
+_REPEATED: Final = frozenset((READ_ERROR, LOAD_ERROR, DIFFERENCE, NO_FIXPOINT))
 """Findings that the next command finds itself, and that no comment can record."""
 _BLANKS: Final = b" \t\r\f\v"
 
@@ -31,7 +31,7 @@ class LeftDecision(NamedTuple):
     Attributes:
         path: the real path of the file. `line`: the number in the text of 2.2.
         about: the lines of the new text that it is about: it is decided where none of them is there.
-        near: further lines at which a comment records the decision.
+        adjacent: further lines at which a comment records the decision.
         is_written: the upgrade has changed the text; else it left the lines alone.
     """
 
@@ -44,7 +44,7 @@ class LeftDecision(NamedTuple):
     decision: str
     answers: tuple[str, ...]
     about: tuple[str, ...]
-    near: tuple[str, ...]
+    adjacent: tuple[str, ...]
     is_written: bool
 
     @property
@@ -68,7 +68,7 @@ def left_decisions(
     for finding in result.findings:
         is_open = finding.needs_review or bool(finding.decision)
         path = finding.place.path
-        if not is_open or finding.rule in _FOUND_AGAIN or path in result.tree.lone_paths:
+        if not is_open or finding.rule in _REPEATED or path in result.tree.lone_paths:
             continue
         if finding.message.startswith(LEFT):  # of an earlier upgrade, whose journal has it
             continue
@@ -78,7 +78,7 @@ def left_decisions(
         old = _texts(file.document.bytes)
         new = _texts(texts.get(path, file.document.bytes))
         own = old[finding.place.line - 1 : finding.place.line] if finding.place.line else []
-        near = (
+        adjacent = (
             [text for text in own if text in new]
             or [
                 text
@@ -88,7 +88,7 @@ def left_decisions(
             ][:1]
         )
         written = [text for text in _texts(b"\n".join(map(to_bytes, finding.new))) if text in new]
-        about = (written if finding.edits else []) or near
+        about = (written if finding.edits else []) or adjacent
         yield LeftDecision(
             finding.rule,
             real_path(path),
@@ -99,7 +99,7 @@ def left_decisions(
             finding.decision,
             finding.answers,
             tuple(map(to_text, filter(None, about))),
-            tuple(map(to_text, filter(None, near))),
+            tuple(map(to_text, filter(None, adjacent))),
             bool(finding.edits),
         )
 
@@ -121,7 +121,7 @@ def findings_left(
         if one.about and not about:
             continue
         comments = suppressions(data)
-        numbers = (*about, *_numbers(lines, one.near))
+        numbers = (*about, *_numbers(lines, one.adjacent))
         found = [comments[number] for number in numbers if number in comments]
         if any(one.rule in names for names in found):
             is_recorded = True

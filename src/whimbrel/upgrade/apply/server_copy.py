@@ -102,7 +102,9 @@ def copy_tree(result: UpgradeResult, directory: str, to: Path) -> ServerCopy:
         if not copied.is_empty():
             raise UsageError(f"{to} is not empty")
         if result.tree.disk.image:
-            return _copy_of_image(result, to, copied)
+            copy = _copy_of_image(result, to, copied)
+            _note_left(result, result.tree.disk.image, to, result.files, directory)
+            return copy
         root = f"{directory.rstrip('/')}/"
         texts = {
             path: result.files.get(path, file.document.bytes) for path, file in result.tree.files.items()
@@ -122,25 +124,25 @@ def copy_tree(result: UpgradeResult, directory: str, to: Path) -> ServerCopy:
         for file in named:
             _copy_named(file, directory, to, copied)
         _complete(move, directory, to, copied)
-        _note_left(result, root, to, texts)
+        _note_left(result, directory, to, texts, directory)
         name = from_system(str(to))
         return ServerCopy(name, tuple(facts_of(move.named, name)))
     except OSError as problem:
         raise UsageError(file_problem(problem)) from None
 
 
-def _note_left(result: UpgradeResult, root: str, to: Path, texts: Mapping[str, bytes]) -> None:
+def _note_left(result: UpgradeResult, top: str, to: Path, texts: Mapping[str, bytes], directory: str) -> None:
     """Note in the journal of the copy, which has *texts*, what the upgrade leaves to a person, if there can
-    be a journal.
+    be a journal. The copy has the files below *top*; its server is that of *directory*.
     """
     place = from_system(os.path.realpath(to))
-    top = f"{real_path(root.rstrip('/'))}/"
+    real_top = real_path(top.rstrip("/"))
     left = [
-        one._replace(path=f"{place}/{one.path[len(top) :]}") if one.path.startswith(top) else one
+        one._replace(path=place + one.path[len(real_top) :]) if one.path.startswith(f"{real_top}/") else one
         for one in left_decisions(result, texts)
     ]
     with suppress(WriteError):
-        note_left(place, left)
+        note_left(place + real_path(directory)[len(real_top) :], left)
 
 
 def _copy_of_image(result: UpgradeResult, to: Path, copied: Tree) -> ServerCopy:

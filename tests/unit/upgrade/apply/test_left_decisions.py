@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shutil
 from pathlib import Path
 
 import pytest
@@ -37,10 +38,16 @@ def change(main: Path, old: str, new: str) -> None:
     main.write_text(text.replace(old, new, 1))
 
 
-@pytest.mark.parametrize("is_copy", [False, True], ids=["--write", "--out"])
-def test_a_question_stays_open_until_a_comment_records_it(root: Path, tmp_path: Path, is_copy: bool) -> None:
+@pytest.mark.parametrize("where", ["--write", "--out", "image"])
+def test_a_question_stays_open_until_a_comment_records_it(root: Path, tmp_path: Path, where: str) -> None:
+    is_copy = where != "--write"
     new = tmp_path / "new" if is_copy else root
     way = ["--out", new] if is_copy else ["--write"]
+    if where == "image":
+        place = tmp_path / "image" / str(root)[1:]
+        shutil.copytree(root, place)
+        new = new / str(root)[1:]
+        root = place
     code, output = run(upgrade.app, "-d", root, *way)
     assert code == 3 and "Do ETags need the inode" in output, output
     main = new / "conf/httpd.conf"
