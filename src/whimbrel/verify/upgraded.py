@@ -92,7 +92,7 @@ def verify_upgrade(
     changed = [b for a, b in zip(result.findings, lowered, strict=True) if a is not b]
     of_versions = _of_versions(groups, places, changed, frozenset(one.rule for one in lowered))
     result.findings = [*lowered, *_other_differences(groups, places, [*lowered, *result.exempted])]
-    result.access = tuple(access_differences(groups))
+    result.access = tuple(access_differences(groups, of_old=True))
     return _sentence(comparison, len(changed), sum(map(_is_of_access, groups)), of_versions)
 
 
