@@ -84,8 +84,8 @@ def summary_text(
     backups: Iterable[str] = (),
 ) -> bytes:
     """Return the answer, the kind of input, findings that need review (equal ones once), decisions, other
-    changes by rule, the answer again, and the lines *following* with the commands that come next, for
-    *stream*.
+    changes by rule, the answer again without the questions, and the lines *following* with the commands that
+    come next, for *stream*.
 
     *verified* is a sentence about the comparison of answers; *uncompared*: see `ready_line`. *copy*: the one
     that was written, None for the files in their own place, of which *backups* were made.
@@ -109,7 +109,7 @@ def summary_text(
     lines += _wrapped(_counts(result, directory, is_written, copy, written), style)
     lines += _wrapped(_idle_copies(result, directory, copy) if copy else (), style)
     lines += _wrapped(filter(None, [places_of(backups, directory)]), style)
-    lines += _wrapped([ready, *question_part] if frames else filter(None, answer[::-1]), style)
+    lines += _wrapped([ready] if frames else filter(None, answer[::-1]), style)
     lines += following  # whole: a command that is broken between words cannot be copied
     return terminal_bytes("".join(f"{line}\n" for line in lines))
 
