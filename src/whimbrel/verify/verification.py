@@ -265,7 +265,14 @@ def access_differences(
                 )
                 request = example.probe.request_text
                 found.append(
-                    AccessDifference(client, request, *example.statuses, place, is_source=example.is_source)
+                    AccessDifference(
+                        client,
+                        request,
+                        *example.statuses,
+                        place,
+                        is_source=example.is_source,
+                        answers=(example.old.status, example.new.status),
+                    )
                 )
     yield from sorted(found, key=lambda one: one.risk.rank)
 

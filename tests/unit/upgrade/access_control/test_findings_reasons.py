@@ -59,7 +59,7 @@ def test_a_finding_names_what_it_removes_and_why_it_keeps_the_rest(tmp_path: Pat
     text = f"{location.message}\n{location.evidence}"
     assert "stay with mod_access_compat: no Require was found that decides alike together with" in text
     assert f"conf/httpd.conf:{directory.place.line}" in text
-    assert "with Require alone: /server-status: " in text and "2.2 answers 200, 2.4 answers 403" in text
+    assert "with Require alone: /server-status: " in text and "2.2 lets it in, 2.4 answers 403" in text
 
 
 def test_a_limit_that_goes_has_its_reason(tmp_path: Path) -> None:
