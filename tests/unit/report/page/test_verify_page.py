@@ -58,7 +58,7 @@ def test_the_verdict(result: VerifyResult, badge: tuple[str, str]) -> None:
 
 
 def test_what_stops_the_start_is_no_count_of_zero() -> None:
-    """The count of lines that end the start on this machine has the place of that of texts that do not load."""
+    """The count of lines that end the start here has the place of that of texts that do not load."""
     place = SourceLocation("/n/a.conf", 3)
     stops = StartStops((), ((place, "bad user name x"),))
     page = verify_page(VerifyResult(no_start="/n/a.conf:3: bad user name x", start_stops=stops))
@@ -93,7 +93,7 @@ def test_a_cause_has_its_lines_and_examples() -> None:
     assert item.table is not None and [cell.text for cell in item.table.rows[0]][1:] == [
         "status",
         "403",
-        "granted",
+        "200",
     ]
     assert item.notes == (("", "no file of the configuration has this user at present"),)
     assert item.marks == ("7 differences",)
