@@ -11,6 +11,7 @@ from typing import Any, Final, TextIO
 
 from whimbrel.base.counts import count_noun, word_for
 from whimbrel.base.latin1 import to_bytes, to_text
+from whimbrel.base.lazy_dataclasses import replace
 from whimbrel.base.printable import printable
 from whimbrel.base.real_paths import real_path
 from whimbrel.base.terminal_text import shown, terminal_bytes, terminal_width, wrapped_alike
@@ -222,7 +223,7 @@ def _remarks(applied: Iterable[Finding], directory: str, written: WrittenLines |
     places: dict[tuple[str, str], list[str]] = {}
     for finding in applied:
         if finding.remark and not finding.needs_review:
-            entry = entry_of(finding, directory)
+            entry = replace(entry_of(finding, directory), line=finding.place.line)
             place = (entry if written is None else written.entry(entry, finding, directory)).place
             places.setdefault((finding.rule, finding.remark), []).append(place)
     for (rule, remark), found in places.items():
