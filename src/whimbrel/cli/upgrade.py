@@ -422,7 +422,7 @@ def _before_writing(
         others = and_more(len(links) - 1)
         lines.append(f"First: {COPY_LINKS}: text in the place of a link: {place}{others}")
     elif stop is not None and (is_written or stop.rule == READ_ERROR or not result.files):
-        lines.append(f"First: correct {_correction(stop, directory)}")
+        lines.append(f"First: correct {_correction(stop, result, directory, is_new=is_written)}")
     if external:
         named = [*map(shown, external[:MAX_EXTERNAL]), *["..."] * (len(external) > MAX_EXTERNAL)]
         lines.append(
@@ -439,14 +439,16 @@ def _after_writing(result: UpgradeResult, directory: str) -> list[str]:
     stop = _stops(result)
     if stop is None or stop.rule == READ_ERROR:
         return []
-    return [f"Then correct, in the new text, {_correction(stop, directory)}"]
+    return [f"Then correct, in the new text, {_correction(stop, result, directory, is_new=True)}"]
 
 
-def _correction(stop: Finding, directory: str) -> str:
-    """Return the place of *stop*, and what 2.4 does until it is corrected."""
-    from whimbrel.upgrade.edits.diff import display_path
+def _correction(stop: Finding, result: UpgradeResult, directory: str, *, is_new: bool) -> str:
+    """Return the place of *stop*, of the new text if *is_new*, and what 2.4 does until it is corrected."""
+    from whimbrel.report.entries import entry_of
+    from whimbrel.report.written_lines import WrittenLines
 
-    place = shown(f"{display_path(stop.place.path, directory)}:{stop.place.line}")
+    entry = entry_of(stop, directory)
+    place = shown((WrittenLines(result).entry(entry, stop, directory) if is_new else entry).place)
     is_assumed = bool(stop.accepted) and not stop.is_proven
     until_then = "whether 2.4 starts is not known" if is_assumed else "2.4 does not start, or answers 500,"
     return f"{stop.rule} {place}: {until_then} until then"

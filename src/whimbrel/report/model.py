@@ -13,6 +13,8 @@ from whimbrel.upgrade.edits.frame_lines import FrameLine
 from whimbrel.upgrade.knowledge.scope import KnowledgeScope
 from whimbrel.upgrade.model import READ_ERROR, Finding, OtherLines, Risk, TextFix
 
+OLD_TEXT: Final = " (2.2 text)"
+"""Mark behind the number of a line that the text at the path lacks: an upgrade has replaced it."""
 LONE_FILES: Final = "files that no Include reads"
 
 
@@ -65,6 +67,7 @@ class ReportEntry:
         is_lone: no Include of the server reads its file
         waits_for: the place to correct before `upgrade` makes the change, "" for none
         decision, answers, unless, elsewhere: see `Finding`
+        is_old: the line is one of the text of 2.2, which is not at its path
     """
 
     rule: str
@@ -90,6 +93,7 @@ class ReportEntry:
     answers: tuple[str, ...] = ()
     unless: str = ""
     elsewhere: tuple[OtherLines, ...] = ()
+    is_old: bool = False
 
     @property
     def own_new(self) -> tuple[str, ...]:
@@ -140,7 +144,7 @@ class ReportEntry:
 
     @property
     def place(self) -> str:
-        return f"{self.path}:{self.line}" if self.line else self.path
+        return f"{self.path}:{self.line}{OLD_TEXT if self.is_old else ''}" if self.line else self.path
 
 
 @dataclass(slots=True)

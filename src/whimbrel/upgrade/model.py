@@ -183,7 +183,8 @@ def with_start(findings: list[Finding]) -> list[Finding]:
 @dataclass(frozen=True, slots=True)
 class AccessDifference:
     """A request that one side admits and the other refuses, as text; *before* and *after* are statuses, 200
-    for granted. *is_source*: after the change the text of a program is sent, which ran before.
+    for granted. *is_source*: after the change the text of a program is sent, which ran before. *answers*: the
+    statuses of the answers; None where only access was decided.
     """
 
     client: str
@@ -192,14 +193,17 @@ class AccessDifference:
     after: int
     place: SourceLocation | None = None
     is_source: bool = False
+    answers: tuple[int, int] | None = None
 
     @property
     def words(self) -> tuple[str, str]:
-        """What the request gets before and after; status 200 stands for access, whatever the answer is."""
+        """What the request gets before and after; of granted access with the status of an answer that is not
+        200, such as 405 of a file for PUT.
+        """
         if self.is_source:
             return "run", "source"
-        before, after = ("granted" if one == 200 else str(one) for one in (self.before, self.after))
-        return before, after
+        before, after = self.answers or (self.before, self.after)
+        return _words(self.before, before), _words(self.after, after)
 
     @property
     def risk(self) -> Risk:
@@ -208,6 +212,13 @@ class AccessDifference:
             return Risk.OPENS
         is_closed = self.after in (401, 403, 500) and self.before < 400
         return Risk.CLOSES if is_closed else Risk.CHANGES
+
+
+def _words(access: int, answer: int) -> str:
+    """Return what a request gets: *access* is the result of access control as a status, 200 for granted."""
+    if access != 200:
+        return str(access)
+    return "granted" if answer == 200 else f"granted ({answer})"
 
 
 class Style(Enum):

@@ -275,11 +275,19 @@ def is_of_access(group: DifferenceGroup) -> bool:
     return group.kind == "access" or group.opens or group.closes
 
 
-def access_differences(groups: Iterable[DifferenceGroup]) -> Iterator[AccessDifference]:
-    """Yield the examples that one side admits and the other refuses; those that open come first."""
+def access_differences(
+    groups: Iterable[DifferenceGroup], *, of_old: bool = False
+) -> Iterator[AccessDifference]:
+    """Yield the examples that one side admits and the other refuses; those that open come first.
+
+    Each has the first line of its cause: of the new side if that has one; *of_old*: of the old side.
+    """
     found = []
     for group in groups:
+        old = *group.cause.old, *group.lines[0]
+        new = *group.cause.new, *group.lines[1]
         line = next(iter((*group.cause.new, *group.cause.old, *group.lines[1], *group.lines[0])), None)
+        line = next(iter((*old, *new)), None) if of_old else line
         place = None if line is None else SourceLocation(line.path, line.line)
         for example in group.examples:
             if group.kind == "access" or example.opens or example.closes:
@@ -290,7 +298,14 @@ def access_differences(groups: Iterable[DifferenceGroup]) -> Iterator[AccessDiff
                 )
                 request = example.probe.request_text
                 found.append(
-                    AccessDifference(client, request, *example.statuses, place, is_source=example.is_source)
+                    AccessDifference(
+                        client,
+                        request,
+                        *example.statuses,
+                        place,
+                        is_source=example.is_source,
+                        answers=(example.old.status, example.new.status),
+                    )
                 )
     yield from sorted(found, key=lambda one: one.risk.rank)
 

@@ -485,3 +485,37 @@ def test_the_summary_says_whether_24_starts(site: Path) -> None:
     ends = f"{MAIN}:6: bad user name nobody-has-this-name; {MAIN}:7: bad group name nor-has-this"
     assert start == f"start: 2.4 loads the new text; on this machine it ends at {ends}"
     assert start_of("MaxClients 5\nNoSuchDirective on\n")[0] == ""
+
+
+def test_lines_are_those_of_the_text_at_the_path(site: Path) -> None:
+    """What is to decide has its old line in a diff, and its new one where the new text was written, in all
+    sentences; `verify --backups` names the same lines.
+    """
+    (site / "htdocs").mkdir(exist_ok=True)
+    text = (
+        f'ServerRoot "{site}"\nListen 127.0.0.1:8080\nDocumentRoot "{site}/htdocs"\nNameVirtualHost *:8080\n'
+    )
+    text += "MaxClients 5\nLoadModule php5_module modules/libphp5.so\nUser nobody-has-this-name\n"
+    (site / MAIN).write_text(text)
+
+    def numbers(words: list[str]) -> tuple[set[int], set[int]]:
+        """Return the lines at which the output of a command has C06, and that of User."""
+        done = warm_command.run(words, cwd=site)
+        output = (done.stdout + done.stderr).decode()
+        rule = re.findall(r"C06 foreign-modules  conf/httpd.conf:(\d+)|conf/httpd.conf:(\d+)  C06", output)
+        rule += re.findall(r"C06 (conf)/httpd.conf:(\d+): ", output)
+        user = re.findall(r"httpd.conf:(\d+): bad user name", output)
+        return {int(row[1] or row[0]) for row in rule}, set(map(int, user))
+
+    named = {"C06": "LoadModule php5_module", "User": "User "}
+    old = {
+        key: text.splitlines().index(line) + 1
+        for key, line in zip(named, text.splitlines()[5:7], strict=True)
+    }
+    before, after = numbers(["upgrade", str(site)]), numbers(["upgrade", "--write", str(site)])
+    new_lines = (site / MAIN).read_text().splitlines()
+    new = {key: [one.startswith(begin) for one in new_lines].index(True) + 1 for key, begin in named.items()}
+    assert old["C06"] != new["C06"] and old["User"] != new["User"]
+    assert before[0] >= {old["C06"]} and before[0] <= {old["C06"], new["C06"]} and before[1] == {old["User"]}
+    assert after == ({new["C06"]}, {new["User"]})
+    assert numbers(["verify", "--backups", str(site)]) == ({new["C06"]}, {new["User"]})

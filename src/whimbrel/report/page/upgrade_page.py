@@ -20,6 +20,7 @@ from whimbrel.report.start_line import stops_of
 from whimbrel.upgrade.check.check import source_lines
 from whimbrel.upgrade.check.fixpoint import UpgradeResult
 from whimbrel.upgrade.edits.diff import display_path
+from whimbrel.upgrade.model import Risk
 from whimbrel.upgrade.rules import rule_names
 from whimbrel.upgrade.source.reading import described
 
@@ -47,7 +48,9 @@ def upgrade_page(
     numbers = {path: change.numbers for path, change in changes.items()}
     found = groups(shown, Anchors(), rule_names(), numbers, dict(_hunks(changes)))
     sentences = (*described(result.tree, is_upgraded=True), *filter(None, facts))
-    places = {(entry.path, entry.line): anchor for entry, anchor in found.anchors.items()}
+    places: dict[tuple[str, int], str] = {}
+    for entry in sorted(found.anchors, key=_distance_of_access):
+        places.setdefault((entry.path, entry.line), found.anchors[entry])
     note = "Requests that were sent to both versions, the old text under 2.2 and the new one under 2.4."
     return ReportPage(
         "upgrade",
@@ -71,6 +74,12 @@ def upgrade_page(
         answer=tuple(map(page_text, filter(None, answer))),
         questions=page_questions(questions),
     )
+
+
+def _distance_of_access(entry: ReportEntry) -> tuple[bool, bool, int]:
+    """Return what sorts the findings of a line: those first that a person must look at as access differs."""
+    is_of_access = entry.risk in (Risk.OPENS, Risk.CLOSES)
+    return not is_of_access, not is_to_decide(entry), entry.risk.rank
 
 
 def _entries(result: UpgradeResult, directory: str) -> list[ReportEntry]:

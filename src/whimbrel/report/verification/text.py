@@ -52,7 +52,9 @@ _REMEDIES: Final = {
 
 
 def render(verification: VerifyResult, *, colored: bool = False) -> str:
-    """Return the verdict, the groups of differences, what was not decided, and the verdict again."""
+    """Return the verdict and the questions, the groups of differences, what was not decided, and the verdict
+    again.
+    """
     from whimbrel.base.rich_console import file_console
 
     out = StringIO()
@@ -65,7 +67,8 @@ def render(verification: VerifyResult, *, colored: bool = False) -> str:
     stop = no_start(verification)
     if stop:
         console.print(printable_line(stop), style="bold red")
-    if verification.groups or verification.not_decided:
+    is_long = bool(verification.groups or verification.not_decided)
+    if is_long:
         console.print(first, style=_VERDICTS[verification.verdict])
         for line in filter(None, (ready, missing_modules(verification), *question_part, access)):
             console.print(printable_line(line))
@@ -82,12 +85,12 @@ def render(verification: VerifyResult, *, colored: bool = False) -> str:
         for line in lines:
             console.print(printable_line(f"    {line}"))
     console.print(first, style=_VERDICTS[verification.verdict])
-    missing = missing_modules(verification) if not (verification.groups or verification.not_decided) else ""
+    missing = missing_modules(verification) if not is_long else ""
     for line in filter(None, (missing, *rest, *unknown(verification))):
         console.print(printable_line(f"  {line}"))
     if ready:
         console.print(printable_line(ready), style="bold")
-        for line in question_part:
+        for line in filter(None, [head] if is_long else question_part):
             console.print(printable_line(line))
     return out.getvalue()
 

@@ -97,7 +97,8 @@ class UpgradeResult:
             rules about what others wrote, need one more. No finding depends on the number.
         scope: what was read, and what is unknown, before and after.
         end_of_start: the line at which every version of httpd ends its start, None for none.
-        access: requests that one version admits and the other refuses, if the answers were compared.
+        access: requests that one version admits and the other refuses, if the answers were compared, with the
+            places of the original where it has one.
         loaded: the server of the new texts as 2.4 has loaded it, None if it was not loaded, or refused.
         upgraded: the configuration tree after the last edits, None where nothing was edited.
         exempted: the findings about access whose lines a comment exempts.

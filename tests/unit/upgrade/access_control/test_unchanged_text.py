@@ -60,7 +60,7 @@ def test_a_require_that_24_reads_otherwise(tmp_path: Path) -> None:
     (found,) = [one for one in of_access(tmp_path, text) if one.rule == "C21"]
     assert found.risk is Risk.OPENS
     assert found.evidence.startswith("as the text stands: ")
-    assert "2.2 answers 401, 2.4 answers 200" in found.evidence
+    assert "2.2 answers 401, 2.4 lets it in" in found.evidence
 
 
 def test_satisfy_is_merged_otherwise_by_the_module(tmp_path: Path) -> None:
