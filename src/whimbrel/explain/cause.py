@@ -9,8 +9,9 @@ from typing import Final
 from whimbrel.base.lazy_dataclasses import dataclass, replace
 from whimbrel.config.origins import Origin
 from whimbrel.engine.explain.deciding_rules import NO_USER, deciding_rules, is_negated, rule_trees
-from whimbrel.engine.explain.decisions import DECLINES, DENIED, GRANTED, OTHER_METHODS
+from whimbrel.engine.explain.decisions import DECLINES, DENIED, GRANTED, NOT_EVALUATED, OTHER_METHODS
 from whimbrel.explain.defaults import deciding_defaults
+from whimbrel.explain.requirements_22 import WORDS
 from whimbrel.explain.rewriting import (
     file_of,
     leading_lines,
@@ -40,13 +41,6 @@ _METHODS: Final = {
 """What methods without a file get."""
 _OF_REQUESTS: Final = ("env", "expr", "method", "not")
 """Words of Require that are no matter of the client's name or address."""
-_REQUIRED: Final = {
-    "mod_authz_user": ("user", "valid-user"),
-    "mod_authz_groupfile": ("group",),
-    "mod_authz_dbm": ("group",),
-    "mod_authz_owner": ("file-owner", "file-group"),
-}
-"""The words of Require that modules of 2.2 decide."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -257,7 +251,7 @@ def _cause_of_denial(access: ExplanationStep, status: int | None, logged: str) -
     user = _USER.search(access.detail)
     is_unlogged = is_challenge and not logged
     if user is not None and (is_unlogged or _UNAUTHORIZED in logged):
-        required = rules or [step for step in leaves if step.what.startswith("Require")]
+        required = rules or _required(leaves)
         return AnswerCause(_lines(required or [access]), _refusal_of(user[1], rules, tree))
     if is_challenge:
         return _cause_of_challenge(access, leaves, rules, logged)
@@ -309,7 +303,7 @@ def _cause_of_challenge(
     access: ExplanationStep, leaves: list[ExplanationStep], rules: list[ExplanationStep], logged: str
 ) -> AnswerCause:
     """Return the cause of a 401 to a client without a user, or with credentials that are not right."""
-    required = [step for step in leaves if step.what.startswith("Require")]
+    required = _required(leaves)
     chosen = [step for step in rules if step.result == NO_USER]
     chosen = chosen or [step for step in required if _needs_user(step)] or required
     sentence = "" if _DENIED in logged else _without_code(logged)
@@ -342,6 +336,12 @@ def _joint_of(tree: ExplanationStep) -> str:
         return "AuthMerging And" if tree.what.startswith("AuthMerging") else tree.what
     members = [member for member in tree.children if member.result == tree.result]
     return next(filter(None, map(_joint_of, members)), "")
+
+
+def _required(leaves: Iterable[ExplanationStep]) -> list[ExplanationStep]:
+    """Return the Require lines among *leaves*, without those that a module of 2.2 never looks at."""
+    required = [step for step in leaves if step.what.startswith("Require")]
+    return [step for step in required if step.result != NOT_EVALUATED] or required
 
 
 def _needs_user(step: ExplanationStep) -> bool:
@@ -433,7 +433,7 @@ def admitting_lines(access: ExplanationStep) -> tuple[Origin, ...]:
         step.what for step in access.all() if "(auth_checker)" in step.what and step.result == "granted"
     ]
     for module in checks:
-        words = next((words for name, words in _REQUIRED.items() if module.startswith(f"{name} ")), ())
+        words = WORDS.get(module.partition(" ")[0], frozenset())
         admitted = [step for step in required if _word_of(step) in words] + admitted
     return _lines(admitted or [step for step in leaves if step.what.startswith("Order")])
 

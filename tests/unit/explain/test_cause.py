@@ -154,7 +154,32 @@ def test_a_group_of_22(tmp_path: Path) -> None:
         found = explain_probe(side, Probe("/index.html", host="q", user=user))
         causes[name] = (found.status, texts(cause_of(found)))
     assert causes["alice"] == (200, ["Require group staff"])
-    assert causes["bob"] == (401, ["Require user carol", "Require group staff"])
+    assert causes["bob"] == (401, ["Require group staff"])
+
+
+@pytest.mark.parametrize(
+    ("more", "user", "deciding"),
+    [
+        # mod_authz_groupfile is asked first, and leaves no user to mod_authz_user: carol is no member either
+        ("", "carol", (401, ["Require group staff"])),
+        ("", "", (401, ["Require group staff"])),
+        ("AuthzGroupFileAuthoritative Off\n", "bob", (401, ["Require user carol", "Require group staff"])),
+        ("AuthzGroupFileAuthoritative Off\n", "", (401, ["Require user carol", "Require group staff"])),
+        ("AuthzGroupFileAuthoritative Off\n", "alice", (200, ["Require group staff"])),
+        ("AuthGroupFile none\n", "bob", (500, [])),
+    ],
+)
+def test_lines_without_effect_are_no_cause_under_22(
+    tmp_path: Path, more: str, user: str, deciding: tuple[int, list[str]]
+) -> None:
+    """Each module of 2.2 knows some words of Require, and the first one that is authoritative decides."""
+    assumed = ProbeUser(user, is_assumed=True, has_file_groups=True) if user else None
+    found = explain_probe(group_side(tmp_path, more), Probe("/index.html", host="q", user=assumed))
+    lines = [text for text in texts(cause_of(found)) if text.startswith("Require")]
+    assert (found.status, lines) == deciding
+    line = next(step for step in found.all() if step.what == "Require user carol")
+    has_effect = more.startswith("AuthzGroupFileAuthoritative") and user != "alice"
+    assert (line.result == "applies") is has_effect
 
 
 def test_the_address_is_enough_for_satisfy_any_of_22(tmp_path: Path) -> None:
