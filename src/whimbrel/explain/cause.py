@@ -31,7 +31,17 @@ _DENIED: Final = "client denied by server configuration"
 """What 2.4 logs about the address of a client whom a password may still admit (X13)."""
 _UNAUTHORIZED: Final = "authorization failure"
 """What 2.4 logs about an authenticated user whom no Require line admits."""
-_EXCLUDED: Final = "the line holds for {}, and is negated (Require not, or in <RequireNone>)"
+_HOLDING: Final = {
+    "all": "every client",
+    "env": "a variable that is set",
+    "expr": "its expression",
+    "forward-dns": "the address of the client",
+    "host": "the name of the client",
+    "ip": "the address of the client",
+    "local": "a client of this machine",
+    "method": "the method {method}",
+}
+"""What lines hold for, by the words of Require; those of other words hold for a user."""
 MAX_DECIDING: Final = 3
 """Lines of one cause."""
 _METHODS: Final = {
@@ -39,7 +49,7 @@ _METHODS: Final = {
     "TRACE": "the request itself is sent back: TraceEnable is on, which is the default",
 }
 """What methods without a file get."""
-_OF_REQUESTS: Final = ("env", "expr", "method", "not")
+_OF_REQUESTS: Final = ("env", "expr", "method")
 """Words of Require that are no matter of the client's name or address."""
 
 
@@ -197,10 +207,10 @@ def _cause_of_step(
     """Return the cause of a status that *step* gave."""
     logged = _logged(explanation)
     if step.kind == "access":
-        return _cause_of_denial(step, explanation.status, logged)
+        return _cause_of_denial(step, explanation.status, logged, _method(explanation))
     inner = _refused_index(explanation) if step.what == "mod_dir" else None
     if inner is not None:
-        return _cause_of_denial(inner, explanation.status, logged)
+        return _cause_of_denial(inner, explanation.status, logged, _method(explanation))
     if step.lines and step.kind in ("mapping", "fix-ups"):
         return AnswerCause(step.lines[:MAX_DECIDING], _without_code(step.detail))
     if step.result == "refused":
@@ -240,7 +250,7 @@ def _path_info(file: ExplanationStep) -> str:
     return file.detail.removeprefix("path info ").rstrip("/")
 
 
-def _cause_of_denial(access: ExplanationStep, status: int | None, logged: str) -> AnswerCause:
+def _cause_of_denial(access: ExplanationStep, status: int | None, logged: str, method: str) -> AnswerCause:
     """Return the cause of a 401 or another refusal of the access phases."""
     if status == 500 and (failed := _cause_of_failed_check(access, logged)) is not None:
         return failed
@@ -252,13 +262,13 @@ def _cause_of_denial(access: ExplanationStep, status: int | None, logged: str) -
     is_unlogged = is_challenge and not logged
     if user is not None and (is_unlogged or _UNAUTHORIZED in logged):
         required = rules or _required(leaves)
-        return AnswerCause(_lines(required or [access]), _refusal_of(user[1], rules, tree))
+        return AnswerCause(_lines(required or [access]), _refusal_of(user[1], rules, tree, method))
     if is_challenge:
         return _cause_of_challenge(access, leaves, rules, logged)
     refused = [step for step in leaves if step.what.startswith("Deny") and step.result == "matches"]
     refused = refused or rules or [step for step in leaves if step.result == "denied"]
     if refused:
-        return AnswerCause(_lines(refused), _reason(refused[0], logged))
+        return AnswerCause(_lines(refused), _reason(refused, logged, method))
     order = [step for step in leaves if step.what.startswith("Order")]
     if order and status == 403:
         return AnswerCause(_lines(order), "no Allow line has this client")
@@ -313,16 +323,40 @@ def _cause_of_challenge(
     return AnswerCause(_lines(chosen or [access]), sentence or "no credentials were sent")
 
 
-def _refusal_of(user: str, rules: list[ExplanationStep], tree: ExplanationStep | None) -> str:
+def _refusal_of(user: str, rules: list[ExplanationStep], tree: ExplanationStep | None, method: str) -> str:
     """Return why *rules*, on which the result of *tree* rests, refuse an authenticated user."""
-    if any(map(_is_excluding, rules)):
-        return f"{user} is authenticated; {_EXCLUDED.format(user)}"
-    start = f"{user} is authenticated, and "
+    excluded = _exclusion(rules, method, user)
+    others = [rule for rule in rules if not _is_excluding(rule)]
+    if excluded and not others:
+        return f"{user} is authenticated; {excluded}"
     joint = _joint_of(tree) if tree is not None else ""
     if not joint:
-        return f"{start}no line admits {user}"
-    lines = "this line does" if len(rules) == 1 else "these lines do"
-    return f"{start}{lines} not admit {user}: {joint} asks for all its parts"
+        sentence = f"no line admits {user}"
+    else:
+        these = ("the other line", "the other lines") if excluded else ("this line", "these lines")
+        lines = f"{these[0]} does" if len(others) == 1 else f"{these[1]} do"
+        sentence = f"{lines} not admit {user}: {joint} asks for all its parts"
+    start = f"{user} is authenticated"
+    return f"{start}; {excluded}; {sentence}" if excluded else f"{start}, and {sentence}"
+
+
+def _exclusion(rules: list[ExplanationStep], method: str, user: str = "") -> str:
+    """Return what the negated lines among *rules* hold for, "" without one; others have no part in it."""
+    excluding = [rule for rule in rules if rule.what.startswith("Require") and _is_excluding(rule)]
+    if not excluding:
+        return ""
+    holding = dict.fromkeys(
+        _HOLDING.get(_word_of(rule), f"the user {user}" if user else "this client").format(method=method)
+        for rule in excluding
+    )
+    lines = "the line" if len(excluding) == 1 else "the lines"
+    if len(excluding) < len(rules):
+        lines = ", ".join(f"`{rule.what}`" for rule in excluding)
+    verbs = ("holds", "is") if len(excluding) == 1 else ("hold", "are")
+    return (
+        f"{lines} {verbs[0]} for {' and '.join(holding)}, and {verbs[1]} negated "
+        "(Require not, or in <RequireNone>)"
+    )
 
 
 def _is_excluding(rule: ExplanationStep) -> bool:
@@ -349,18 +383,21 @@ def _needs_user(step: ExplanationStep) -> bool:
     return len(words) > 1 and words[1].lower() in ("user", "valid-user", "group", "dbm-group", "file-owner")
 
 
-def _reason(step: ExplanationStep, logged: str) -> str:
+def _reason(refused: list[ExplanationStep], logged: str, method: str) -> str:
+    """Return what the first of the lines *refused*, or the negated ones of them, did with the client."""
+    step = refused[0]
     if step.result == "general error":
         return _without_code(logged)
     if step.detail and not step.detail.isdecimal():
         return step.detail
+    excluded = _exclusion(refused, method)
     if step.what.startswith("Require") and _is_excluding(step):
-        return _EXCLUDED.format("this client")
+        return excluded
     if "(access_checker" in step.what:
         return _without_code(logged)
     if not step.what.startswith("Deny"):
-        word = step.what.lower().split()[1:2]
-        return f"it does not admit this {'request' if word and word[0] in _OF_REQUESTS else 'client'}"
+        what = f"it does not admit this {'request' if _word_of(step) in _OF_REQUESTS else 'client'}"
+        return "; ".join(filter(None, (what, excluded)))
     return (
         "it names every client"
         if step.what.lower().split()[1:] == ["from", "all"]
@@ -440,7 +477,8 @@ def admitting_lines(access: ExplanationStep) -> tuple[Origin, ...]:
 
 def _word_of(step: ExplanationStep) -> str:
     """Return the kind of a Require line in lower case."""
-    return (step.what.lower().split() + ["", ""])[1]
+    words = [word for word in step.what.lower().split() if word != "not"]
+    return (words + ["", ""])[1]
 
 
 def _lines(steps: Iterable[ExplanationStep]) -> tuple[Origin, ...]:

@@ -281,6 +281,26 @@ AccessFileName none
         Require not ip 192.0.2.0/24
     </RequireAll>
 </Location>
+<Location /private/m.html>
+    <RequireAny>
+        <RequireAll>
+            Require not method GET POST
+            Require all granted
+        </RequireAll>
+        Require user ann
+    </RequireAny>
+</Location>
+SetEnvIf Request_URI ^/private/n seen
+<Location /private/n.html>
+    <RequireAll>
+        Require all granted
+        Require not method GET
+    </RequireAll>
+    <RequireAll>
+        Require all granted
+        Require not env seen
+    </RequireAll>
+</Location>
 """
 
 
@@ -289,8 +309,15 @@ AccessFileName none
     [
         ("x", 401, ["Require user ann", "Require ip 10.0.0.0/8"],
          "bob is authenticated, and these lines do not admit bob: AuthMerging And asks for all its parts"),
-        ("y", 401, ["Require user bob"], "bob is authenticated; the line holds for bob, and is negated"),
-        ("z", 403, ["Require not ip 192.0.2.0/24"], "the line holds for this client, and is negated"),
+        ("y", 401, ["Require user bob"],
+         "bob is authenticated; the line holds for the user bob, and is negated"),
+        ("z", 403, ["Require not ip 192.0.2.0/24"],
+         "the line holds for the address of the client, and is negated"),
+        ("m", 401, ["Require not method GET POST", "Require user ann"],
+         "bob is authenticated; `Require not method GET POST` holds for the method GET, and is negated "
+         "(Require not, or in <RequireNone>); no line admits bob"),
+        ("n", 403, ["Require not method GET", "Require not env seen"],
+         "the lines hold for the method GET and a variable that is set, and are negated"),
     ],
 )  # fmt: skip
 def test_a_line_that_grants_is_no_cause_of_a_refusal(
