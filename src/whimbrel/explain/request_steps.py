@@ -18,6 +18,7 @@ from whimbrel.engine.request import Request
 from whimbrel.explain.defaults import options_default, override_default
 from whimbrel.explain.reasons import lines_of, rule_origin, settings_of
 from whimbrel.explain.requirements_22 import with_unasked
+from whimbrel.explain.rewriting import REFUSED
 from whimbrel.explain.step import ExplanationStep, is_reason
 from whimbrel.explain.void_lines import unread_htaccess, void_rules
 from whimbrel.modules.aaa.mod_authz_core.settings import AuthzCoreDirConfig
@@ -157,6 +158,8 @@ def _rule(hook: HookTrace, step: Step) -> ExplanationStep:
         result = "no match"
     elif not step.applied:
         result = "a condition fails"
+    elif step.refused:
+        result = f"{REFUSED}{step.refused}"
     else:
         query = f"?{step.query}" if step.query else ""
         result = f"-> {step.result}{query}" if step.result else "applied"
