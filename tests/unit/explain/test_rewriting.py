@@ -162,7 +162,7 @@ def test_the_query_stands_behind_the_rule_that_makes_it(root: Path) -> None:
 
 @pytest.mark.parametrize("flags", ["", " [R=302,L]", " [PT]"])
 def test_a_refused_rule_gives_what_its_text_says_and_rewrites_nothing(root: Path, flags: str) -> None:
-    """2.4.60 refuses a question mark that a rule copies from %3f (manual: rewrite/flags.html, UnsafeAllow3F)."""
+    """2.4.60 refuses a question mark that a rule copies from %3f (rewrite/flags.html, UnsafeAllow3F)."""
     rule = f"RewriteRule ^/old/(.*)\\.html$ /new/$1.php{flags}"
     text = f"{CONF}<VirtualHost *:80>\nServerName r\nRewriteEngine On\n{rule}\n</VirtualHost>\n"
     found = explained(side_of(root, text), "/old/q%3fx.html", host="r")
