@@ -136,9 +136,15 @@ def _cards(summary: Summary) -> tuple[Card, ...]:
     unchanged = (
         Card("requests, as logged", summary.as_logged, "")
         if summary.is_against_log
-        else Card("requests, same answer", summary.tally.requests - summary.tally.changed, "")
+        else Card(
+            "requests, same answer",
+            summary.tally.requests - summary.tally.changed - summary.tally.not_compared,
+            "",
+        )
     )
-    return (*cards, unchanged, unknown_card(summary.scope))
+    not_run = summary.not_run if summary.is_against_log else summary.tally.not_compared
+    programs = (Card("requests, not run", not_run, UNDECIDED),) if not_run else ()
+    return (*cards, unchanged, *programs, unknown_card(summary.scope))
 
 
 Changes = list[tuple[ChangeKey, Change, str]]

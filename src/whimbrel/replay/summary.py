@@ -9,14 +9,23 @@ from typing import Any, Final
 
 from whimbrel.base.counts import count_noun
 from whimbrel.base.lazy_dataclasses import dataclass, field, replace
-from whimbrel.replay.tally import MAX_CAUSE_LINES, NOT_RUN, SOURCE_SENT, CausingLine, Change, ChangeKey, Tally
+from whimbrel.replay.tally import (
+    MAX_CAUSE_LINES,
+    NOT_RUN,
+    PROGRAM,
+    SOURCE_SENT,
+    CausingLine,
+    Change,
+    ChangeKey,
+    Tally,
+)
 from whimbrel.report.knowledge import as_json
 from whimbrel.report.readiness import readiness_of_replay
 from whimbrel.upgrade.knowledge.scope import KnowledgeScope, UnknownItem, UnknownKind
 from whimbrel.upgrade.model import AccessDifference, Finding, Risk
 from whimbrel.verify.recorded_decisions import by_place, decisions
 
-STATUS: Final = re.compile(r"status (\d{3}) -> (\d{3})(?!\d)")
+STATUS: Final = re.compile(rf"status (\d{{3}}|{PROGRAM}) -> (\d{{3}}(?!\d)|{PROGRAM})")
 NO_HOST: Final = "-"
 """The host of a logged line that names none."""
 TOP: Final = 5  # clients, users, hosts and paths that are listed of a change
@@ -255,15 +264,18 @@ def _line(line: CausingLine) -> dict[str, Any]:
 
 
 def risk_of(key: ChangeKey) -> Risk:
-    """Return what a change does, by its statuses: access is gained or lost where access control decided."""
+    """Return what a change does, by its statuses, as `verify` counts them: a client loses access where it is
+    refused, whatever line refuses it; a program or back end stands for an answer that admits it.
+    """
     if key.rule:
         return Risk.COSMETIC
     if key.what == SOURCE_SENT:
         return Risk.OPENS
     found = STATUS.search(key.what)
-    if found is None or not key.is_of_access:
+    if found is None:
         return Risk.CHANGES
-    return AccessDifference("", "", int(found[1]), int(found[2])).risk
+    before, after = (200 if word == PROGRAM else int(word) for word in found.groups())
+    return AccessDifference("", "", before, after).risk
 
 
 def top(names: Counter[str]) -> list[dict[str, Any]]:

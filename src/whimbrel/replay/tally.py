@@ -17,6 +17,10 @@ MAX_NAMES: Final = 2000  # clients, users, hosts and paths of a change; the rare
 MAX_HOURS: Final = 50_000  # hours that are counted apart, of five years
 MAX_SHOWN: Final = 200  # bytes of a line that is shown as an example
 NOT_RUN: Final = 0  # status of a request whose handler is a program or a back end
+PROGRAM: Final = "by a program or back end"
+"""The status of a request whose handler was not run."""
+HANDLER_CHANGED: Final = "handler or its target"
+"""What changes where both sides would run another program, or contact another back end."""
 SOURCE_SENT: Final = "the program runs -> its source is sent"
 """What changes where the new side sends the text of a program that the old side runs."""
 
@@ -192,3 +196,9 @@ class Tally:
     def changed(self) -> int:
         """The number of requests whose answer changes."""
         return sum(change.requests for change in self.changes.values())
+
+    @property
+    def not_compared(self) -> int:
+        """The number of requests that programs or back ends answer on both sides, whose choice is equal."""
+        others = sum(change.requests for key, change in self.changes.items() if key.what == HANDLER_CHANGED)
+        return sum(n for (_, old, new), n in self.statuses.items() if old == new == NOT_RUN) - others

@@ -83,18 +83,23 @@ def logged_as_before(summary: Summary) -> str:
 def _access(summary: Summary) -> str:
     """Return the numbers of requests that gain or lose access."""
     counts = dict.fromkeys(Risk, 0)
+    others = 0
     for key, change in summary.changes:
-        counts[risk_of(key)] += change.requests
+        risk = risk_of(key)
+        counts[risk] += change.requests
+        is_other = risk in (Risk.OPENS, Risk.CLOSES) and not key.is_of_access
+        others += change.requests if is_other else 0
     gains = counts[Risk.OPENS]
     loses = counts[Risk.CLOSES]
     if not gains and not loses:
         refused = sum(_refuses(key) * change.requests for key, change in summary.changes)
         if not refused:
             return "access: no logged request gains or loses it"
-        refusals = f"{count_noun(refused, 'request')} {word_for(refused, 'gets or loses', 'get or lose')}"
-        return f"access: access control changes no logged request; {refusals} a 401 or 403 for another reason"
+        other = f"{count_noun(refused, 'request')} {word_for(refused, 'gets', 'get')} another refusal"
+        return f"access: no logged request gains or loses it; {other}"
     gaining = f"{count_noun(gains, 'request')} {word_for(gains, 'gains', 'gain')} it"
-    return f"access: {gaining}, {loses:,} {word_for(loses, 'loses', 'lose')} it"
+    by_others = f" ({others:,} by another line than those of access control)" if others else ""
+    return f"access: {gaining}, {loses:,} {word_for(loses, 'loses', 'lose')} it{by_others}"
 
 
 def _refuses(key: ChangeKey) -> bool:

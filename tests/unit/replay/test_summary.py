@@ -45,16 +45,17 @@ def test_text() -> None:
     assert "2 lines have another format" in text and "logged 200, now 403" in text
 
 
-def test_what_access_control_did_not_decide_gains_and_loses_nothing() -> None:
+def test_what_access_control_did_not_decide_is_counted_and_said() -> None:
     tally = Tally(lines=3, requests=3)
     tally.change(ChangeKey("status 301 -> 403")).requests = 2
     tally.change(ChangeKey("status 403 -> 200", is_of_access=True)).requests = 1
     text = text_of(Summary("old", "new", ("log",), tally))
-    assert "3 requests: 3 change their status, 0 otherwise\naccess: 1 request gains it, 0 lose it\n" in text
+    assert "3 requests: 3 change their status, 0 otherwise\naccess: 1 request gains it, 2 lose it" in text
+    assert " 2 lose it (2 by another line than those of access control)\n" in text
     del tally.changes[ChangeKey("status 403 -> 200", is_of_access=True)]
-    refused = "2 requests get or lose a 401 or 403 for another reason"
+    tally.changes = {ChangeKey("status 403 -> 404"): Change(2)}
     text = text_of(Summary("old", "new", ("log",), tally))
-    assert f"\naccess: access control changes no logged request; {refused}\n" in text
+    assert "\naccess: no logged request gains or loses it; 2 requests get another refusal\n" in text
     tally.changes = {ChangeKey("status 301 -> 302"): Change(2)}
     assert "no logged request gains or loses it" in text_of(Summary("old", "new", ("log",), tally))
 
