@@ -37,7 +37,17 @@ from typing import TextIO
 from tests.verify.live_run import AnsweredSide, NotStarted, Site
 from tests.verify.live_site import PASSWORD
 from tests.verify.upgraded_kinds import VISIBLE, WITHOUT_EFFECT, FileKind, Touched
-from tests.verify.upgraded_site import HOSTS, MAIN, REALM, TEXTS, Ports, site_texts, write_files
+from tests.verify.upgraded_site import (
+    DEEP_HTACCESS,
+    HOSTS,
+    HTACCESS,
+    MAIN,
+    REALM,
+    TEXTS,
+    Ports,
+    site_texts,
+    write_files,
+)
 from whimbrel.base.dialect import V22, V24
 from whimbrel.base.lazy_dataclasses import replace
 from whimbrel.config.options import LoadOptions
@@ -240,6 +250,9 @@ def upgraded_site(base: Path, port_of_back_end: int, choose: random.Random) -> U
     texts, asked = site_texts(old, ports, choose)
     for top in (old, root):
         write_files(top)
+        if f'"{old}/htdocs/ht"' not in texts[MAIN]:  # no .htaccess file is read
+            for name in (HTACCESS, DEEP_HTACCESS):
+                (top / name).unlink()
     shutil.copytree(old / "conf", root / "conf", dirs_exist_ok=True)
     for name, text in texts.items():
         (old / name).write_text(text)
@@ -248,7 +261,7 @@ def upgraded_site(base: Path, port_of_back_end: int, choose: random.Random) -> U
     shutil.copytree(new, base / "kept")
     main = base / "kept" / MAIN
     main.write_text(main.read_text().replace(str(new), str(base / "kept")))
-    originals = {**texts, **{name: (old / name).read_text() for name in TEXTS}}
+    originals = {**texts, **{name: (old / name).read_text() for name in TEXTS if (old / name).exists()}}
     written = {name: (new / name).read_text() for name in FILES if (new / name).exists()}
     served = ServedSite(root, ports.plain, "", asked, tls_port=ports.tls)
     site = UpgradedSite(base, served, written, {})

@@ -200,7 +200,8 @@ _ANSWERS = (
     Block(
         'Alias /pics2/deep "@ROOT@/htdocs/pub"\nAlias /pics2 "@ROOT@/htdocs/list"\n'
         'Alias /pics "@ROOT@/htdocs/img"\nAliasMatch ^/v([0-9]+)/(.*)$ "@ROOT@/htdocs/pub/$2"\n'
-        'ScriptAlias /cgi-bin/ "@ROOT@/cgi/"\nSetEnv ROLE reader',
+        'ScriptAlias /cgi-bin/ "@ROOT@/cgi/"\nSetEnv ROLE reader\n<Directory "@ROOT@/cgi">\nOptions ExecCGI\n'
+        "Order allow,deny\nAllow from all\n</Directory>",
         _asked(
             "/pics2/deep/one.txt", "/pics2/z.txt", "/pics/one.png", "/v12/one.txt", "/v/one.txt", "/pics2x"
         )
@@ -355,11 +356,6 @@ Deny from all
 # site
 <Directory "@ROOT@/htdocs">
 Options FollowSymLinks
-Order allow,deny
-Allow from all
-</Directory>
-<Directory "@ROOT@/cgi">
-Options ExecCGI
 Order allow,deny
 Allow from all
 </Directory>
