@@ -342,10 +342,6 @@ FileETag MTime Size
 StartServers 1
 MaxClients 100
 Timeout 20
-KeepAlive On
-MaxKeepAliveRequests 0
-KeepAliveTimeout 5
-ServerSignature Off
 NameVirtualHost *:@PORT@
 <Directory />
 Options None
@@ -354,6 +350,10 @@ Order deny,allow
 Deny from all
 </Directory>
 # site
+KeepAlive On
+MaxKeepAliveRequests 0
+KeepAliveTimeout 5
+ServerSignature Off
 <Directory "@ROOT@/htdocs">
 Options FollowSymLinks
 Order allow,deny
