@@ -35,9 +35,19 @@ from pathlib import Path
 from typing import TextIO
 
 from tests.verify.live_run import AnsweredSide, NotStarted, Site
-from tests.verify.live_site import PASSWORD
+from tests.verify.live_site import PASSWORD, Question
 from tests.verify.upgraded_kinds import VISIBLE, WITHOUT_EFFECT, FileKind, Touched
-from tests.verify.upgraded_site import HOSTS, MAIN, REALM, TEXTS, Ports, site_texts, write_files
+from tests.verify.upgraded_site import (
+    DEEP_HTACCESS,
+    HOSTS,
+    HTACCESS,
+    MAIN,
+    REALM,
+    TEXTS,
+    Ports,
+    site_texts,
+    write_files,
+)
 from whimbrel.base.dialect import V22, V24
 from whimbrel.base.lazy_dataclasses import replace
 from whimbrel.config.options import LoadOptions
@@ -231,33 +241,58 @@ class UpgradedSite:
         return text
 
 
-def upgraded_site(base: Path, port_of_back_end: int, choose: random.Random) -> UpgradedSite:
-    """Return a site with random blocks below *base*, and apache2's answers to it."""
-    old, new, root = base / "old", base / "new", base / "served"
-    for path in (old, new, root, base / "kept"):
-        shutil.rmtree(path, ignore_errors=True)
-    ports = Ports(free_port(), free_port(), port_of_back_end)
+def upgraded_copy(
+    base: Path, ports: Ports, choose: random.Random
+) -> tuple[dict[str, str], dict[str, str], list[Question]]:
+    """Write a site of 2.2 with random blocks below ``old``, and its upgraded copy below ``new`` and ``kept``.
+
+    Return the texts of the copy, those of 2.2, and the requests.
+    """
+    old, new, kept = base / "old", base / "new", base / "kept"
     texts, asked = site_texts(old, ports, choose)
-    for top in (old, root):
+    for top in (old, base / "served"):
+        shutil.rmtree(top, ignore_errors=True)
         write_files(top)
-    shutil.copytree(old / "conf", root / "conf", dirs_exist_ok=True)
+        if f'"{old}/htdocs/ht"' not in texts[MAIN]:  # no .htaccess file is read
+            for name in (HTACCESS, DEEP_HTACCESS):
+                (top / name).unlink()
     for name, text in texts.items():
         (old / name).write_text(text)
+    for copy in (new, kept):
+        shutil.rmtree(copy, ignore_errors=True)
     _upgrade(old, new)
     shutil.copy(old / "conf/other.pem", new / "conf/other.pem")  # only a mistake names it
-    shutil.copytree(new, base / "kept")
-    main = base / "kept" / MAIN
-    main.write_text(main.read_text().replace(str(new), str(base / "kept")))
-    originals = {**texts, **{name: (old / name).read_text() for name in TEXTS}}
+    shutil.copytree(new, kept)
+    main = kept / MAIN
+    main.write_text(main.read_text().replace(str(new), str(kept)))
+    originals = {**texts, **{name: (old / name).read_text() for name in TEXTS if (old / name).exists()}}
     written = {name: (new / name).read_text() for name in FILES if (new / name).exists()}
+    return written, originals, asked
+
+
+def upgraded_site(base: Path, port_of_back_end: int, choose: random.Random) -> UpgradedSite:
+    """Return a site with random blocks below *base*, and apache2's answers to it."""
+    ports = Ports(free_port(), free_port(), port_of_back_end)
+    written, originals, asked = upgraded_copy(base, ports, choose)
+    root = base / "served"
     served = ServedSite(root, ports.plain, "", asked, tls_port=ports.tls)
     site = UpgradedSite(base, served, written, {})
+    shutil.copytree(base / "old/conf", root / "conf", dirs_exist_ok=True)
     for name, text in written.items():
         site.origins[name] = origins(originals[name].split("\n"), text.split("\n"))
         (root / name).write_text(site._served(text))
     again = [site.serve(MAIN, written[MAIN]) for _ in range(2)]
     served.answers = [a if a == b else b"" for a, b in zip(*again, strict=True)]
     return site
+
+
+@contextlib.contextmanager
+def live_directory() -> Iterator[Path]:
+    """Yield a temporary directory that the user of apache2 may enter."""
+    with tempfile.TemporaryDirectory(prefix="live-") as name:
+        base = Path(name).resolve()
+        base.chmod(0o755)
+        yield base
 
 
 def _upgrade(old: Path, new: Path) -> None:
@@ -402,9 +437,7 @@ def run(given: argparse.Namespace, details: TextIO | None) -> list[Trial]:
     if given.only:
         kinds = [kind for kind in kinds if re.search(given.only, kind.name)]
     gc.disable()  # a quarter of the time of a trial: each leaves a configuration as garbage
-    with back_end() as port, tempfile.TemporaryDirectory(prefix="live-") as name:
-        base = Path(name).resolve()
-        base.chmod(0o755)
+    with back_end() as port, live_directory() as base:
         while True:
             site = upgraded_site(base, port, choose)
             for _ in range(_CASES_OF_A_SITE):

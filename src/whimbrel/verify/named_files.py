@@ -12,7 +12,7 @@ from whimbrel.base.latin1 import to_bytes, to_text
 from whimbrel.config.execute import root_relative
 from whimbrel.modules.http.mod_mime import read_types
 from whimbrel.modules.mappers.mod_rewrite.maps import parse_text
-from whimbrel.modules.support.auth.auth_files import parse_groups
+from whimbrel.modules.support.auth.auth_files import Passwords, parse_groups
 from whimbrel.verify.config_lines import SideLines
 from whimbrel.verify.coverage.values import ValueForms
 
@@ -31,9 +31,15 @@ def _groups(text: str) -> Mapping[str, object]:
     return {user: sorted(groups) for user, groups in parse_groups(text, continued=False).items()}
 
 
+def _users(text: str) -> Mapping[str, object]:
+    found = Passwords(text, continued=False)
+    return {**found.stored, **{":".join(key): value for key, value in found.realms.items()}}
+
+
 _PARSERS: Final[Mapping[str, Callable[[str], Mapping[str, object]]]] = {
     "typesconfig": read_types,
     "authgroupfile": _groups,
+    "authuserfile": _users,
     **dict.fromkeys(_TEXTS, parse_text),
 }
 """Directives, and types of maps, whose files have entries without an order."""

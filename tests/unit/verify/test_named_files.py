@@ -25,6 +25,8 @@ AuthGroupFile conf/groups
 Require group admin
 </Directory>
 """
+ALICE = "alice:$apr1$x$FGRNCkW6AWvkVBmVAIBGq.\n"
+BOB = ALICE.replace("alice", "bob")
 FILES = {
     "conf/map.txt": "# names\none private/index.html\ntwo index.html\n",
     "conf/groups": "admin: alice bob\n",
@@ -49,6 +51,7 @@ def compared(tmp_path: Path, name: str, text: str) -> VerifyResult:
     ("name", "text"),
     [
         ("conf/map.txt", "two index.html\n# other words\none private/index.html\none index.html\n"),
+        ("conf/users", f"# people\n{BOB}{ALICE}"),
         ("conf/groups", "# people\nadmin: bob alice\n"),
         ("conf/mime.types", "# types\ntext/plain txt\ntext/html html\n"),
     ],
@@ -63,6 +66,7 @@ def test_order_and_comments_are_no_difference(tmp_path: Path, name: str, text: s
     [
         ("conf/map.txt", "one index.html\ntwo index.html\n"),
         ("conf/map.txt", "one private/index.html\ntwo index.html\nthree private/index.html\n"),
+        ("conf/users", ALICE),
         ("conf/groups", "admin: alice\n"),
         ("conf/mime.types", "text/x-other html\ntext/plain txt\n"),
     ],

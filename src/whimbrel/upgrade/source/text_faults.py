@@ -30,7 +30,7 @@ MAX_CONTROL_SHARE: Final = 0.02
 TEMPLATE_REASON: Final = "a template: another program writes the configuration from it"
 TEMPLATE_ADVICE: Final = "give the text that is written from the template"
 MIN_TYPO_LENGTH: Final = 6
-"""Shorter names are too close to each other for a guess."""
+"""Shorter names are too close to each other for a guess, but for two letters in the other order."""
 _OPAQUE: Final = ("perl", "lua", "macro")
 """Beginnings of sections with text of another language, or with parameters in names."""
 
@@ -206,14 +206,26 @@ def _typo(name: str, line: int) -> Iterator[TextFault]:
 
 @cache
 def meant_name(name: str) -> str:
-    """Return the directive of which *name* is a misspelling by one letter, "" for none."""
+    """Return the directive of which *name* is a misspelling by one letter, or by the order of two letters;
+    "" for none."""
     low = name.lower()
-    if len(low) < MIN_TYPO_LENGTH or low in directive_names():
+    if low in directive_names():
         return ""
+    exchanged = next(_exchanged(low), "")
+    if exchanged or len(low) < MIN_TYPO_LENGTH:
+        return exchanged
     for variant in _variants(low):
         if (meant := _variants_of_known().get(variant)) is not None:
             return meant
     return ""
+
+
+def _exchanged(low: str) -> Iterator[str]:
+    """Yield the directives whose names have two neighbouring letters of *low* in the other order."""
+    for at in range(len(low) - 1):
+        other = low[:at] + low[at + 1] + low[at] + low[at + 2 :]
+        if other in directive_names():
+            yield directive_names()[other]
 
 
 @cache
