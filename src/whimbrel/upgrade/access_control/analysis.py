@@ -369,9 +369,7 @@ def _settled(tree: ConfigTree, inventory: Inventory, chains: HostChains) -> Acce
 
 def _by_section(hosts: Hosts) -> dict[AccessSection, tuple[AccessSection, EquivalentHost]]:
     """Return the section of the first host, and the equivalent host, by section of the latter."""
-    return {
-        section: (first, host) for host in hosts.values() for first, section in host.sections.items()
-    }
+    return {section: (first, host) for host in hosts.values() for first, section in host.sections.items()}
 
 
 def _unlike(analysis: AccessAnalysis, both: set[AccessSection]) -> set[AccessSection]:

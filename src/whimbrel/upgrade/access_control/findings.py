@@ -335,7 +335,7 @@ def _evidence_of_others(analysis: AccessAnalysis, section: AccessSection) -> str
     """Return two requests without a file that 2.4 decides otherwise, "" for none."""
     others = open_requests(analysis.plans[section])[:2]
     lines = [IF_EVER + _evidence(chain, str(example)) for chain, example in others]
-    return "\n".join(lines) + _example_origin(analysis, section) * bool(others)
+    return "\n".join(lines) + _example_origin(analysis, section) if others else ""
 
 
 def _unmet_note(
@@ -426,8 +426,12 @@ def _solved_finding(
     )
     unchanged = of_section(tree, analysis, section)
     lines = analysis.decisions.lines[section]
-    needs_module = is_loose(tree, section) and unchanged.risk is Risk.BREAKS
-    is_only_that = has_directive(lines, RECORD | {"satisfy"}) and not _gone(analysis, lines)
+    is_only_that = (
+        is_loose(tree, section)
+        and unchanged.risk is Risk.BREAKS
+        and has_directive(lines, RECORD | {"satisfy"})
+        and not _gone(analysis, lines)
+    )
     return Finding(
         number,
         section.place,
@@ -438,7 +442,7 @@ def _solved_finding(
         edits,
         "\n".join(filter(None, (unchanged.example, evidence))),
         remark=remark,
-        unless=LOADED if needs_module and is_only_that else "",
+        unless=LOADED if is_only_that else "",
     )
 
 

@@ -403,11 +403,10 @@ def _record_mapping(
     tree: ConfigTree, inventory: Inventory, statement: Statement, server: Statement | None
 ) -> None:
     words = statement.words()
-    key = inventory.server_key(server)
     if statement.name == "documentroot" and words:
-        inventory.roots[key] = absolute_path(tree.text_root, words[0])
+        inventory.roots[server] = absolute_path(tree.text_root, words[0])
     elif statement.name in ("alias", "scriptalias", "wsgiscriptalias") and len(words) > 1:
-        inventory.aliases.setdefault(key, []).append(
+        inventory.aliases.setdefault(server, []).append(
             (words[0], absolute_path(tree.text_root, words[1], keep_slash=True))
         )
 

@@ -135,7 +135,7 @@ class VhostEquivalence:
                 self.patterned.append(section)
         self.directories = sorted(self.literal)
         self.clients = sorted({word for line in lines for word in _clients_of(line)})
-        self.inherited = [slashed(target) for _, target in inventory.aliases.get(0, [])]
+        self.inherited = [slashed(target) for _, target in inventory.aliases.get(None, [])]
         self.common = Counter(
             part
             for server in inventory.servers
@@ -159,9 +159,8 @@ class VhostEquivalence:
         return equivalents
 
     def _maps(self, server: Statement) -> list[tuple[str, str]]:
-        key = self.inventory.server_key(server)
-        root = self.inventory.roots.get(key)
-        return [*self.inventory.aliases.get(key, []), *([("/", root)] if root is not None else [])]
+        root = self.inventory.roots.get(server)
+        return [*self.inventory.aliases.get(server, []), *([("/", root)] if root is not None else [])]
 
     def _targets(self, server: Statement) -> list[str]:
         return [target for _, target in self._maps(server)]
@@ -211,8 +210,9 @@ class VhostEquivalence:
         )
 
     def _is_unique(self, sections: list[AccessSection]) -> bool:
-        """Return True if a host cannot have an equivalent: for one of its sections, or as conditions and marks
-        decide about the lines of an upgraded host, for which a section keeps its text."""
+        """Return True if a host cannot have an equivalent: for one of its sections, or because conditions or
+        marks, for which a section keeps its text, stand in an upgraded host.
+        """
         if any(map(_is_unique, sections)):
             return True
         return any(section.is_upgraded for section in sections) and not all(
