@@ -4,7 +4,6 @@ text."""
 from __future__ import annotations
 
 import os
-import re
 from collections.abc import Callable, Container, Iterator
 from typing import Generic, TypeVar
 
@@ -144,7 +143,9 @@ class SectionInventory(Generic[S, V]):
 def absolute_path(root: str, path: str, *, keep_slash: bool = False) -> str:
     """Return *path* below the server root without dot segments; *keep_slash* keeps a slash at its end."""
     joined = path if path.startswith("/") else os.path.join(root or "/", path)
-    clean = re.sub(r"/+", "/", os.path.normpath(joined))
+    clean = os.path.normpath(joined)
+    if clean.startswith("//"):  # POSIX gives two slashes at the beginning a meaning of their own
+        clean = clean[1:]
     return clean + "/" if keep_slash and path.endswith("/") and clean != "/" else clean
 
 
