@@ -358,9 +358,11 @@ def _named_files(result: UpgradeResult, what: Sources, named: ConfigArguments) -
         return frozenset()
     tree = result.tree
     main = os.path.realpath(to_bytes(os.path.join(options.server_root, options.file)))
-    by_real = {os.path.realpath(to_bytes(path)): path for path in tree.files if path not in tree.lone_paths}
     files = [os.path.realpath(os.fsencode(path)) for path in named.paths if path.is_file()]
     own = [path for path in files if path != main]
+    if not own:
+        return frozenset()
+    by_real = {os.path.realpath(to_bytes(path)): path for path in tree.files if path not in tree.lone_paths}
     return frozenset(by_real[path] for path in own) if all(path in by_real for path in own) else frozenset()
 
 

@@ -265,14 +265,17 @@ def outermost(statement: Statement) -> Statement:
 def _first_section(inventory: Inventory) -> Statement | None:
     """Return the outermost statement around the first section about access outside of .htaccess files."""
     return min(
-        (
-            outermost(unit.statement)
-            for unit in inventory.sections
-            if unit.statement is not None and not unit.in_htaccess
-        ),
+        map(outermost, _sections_of_servers(inventory)),
         key=lambda statement: statement.node.start,
         default=None,
     )
+
+
+def _sections_of_servers(inventory: Inventory) -> Iterator[Statement]:
+    """Yield the sections about access outside of .htaccess files."""
+    for unit in inventory.sections:
+        if unit.statement is not None and not unit.in_htaccess:
+            yield unit.statement
 
 
 def _readable(tree: ConfigTree) -> Callable[[str], bool | None]:
@@ -450,7 +453,7 @@ def _analyze(
         decisions,
         placements,
         compat_first=tree.options.style is Style.COMPAT,
-        has_alias=tree.context is InputContext.SERVER and _first_section(inventory) is not None,
+        has_alias=tree.context is InputContext.SERVER and any(_sections_of_servers(inventory)),
         has_cases=_has_cases(tree),
         report_progress=tree.report_progress,
     )

@@ -65,11 +65,8 @@ def section_edits(
 
     *unchanged_lines* are its other relevant lines, *removed_names* the directives that 2.4 lacks.
     """
-    current = [
-        statement
-        for statement in section.lines
-        if statement.name.removeprefix("<") in CONTROL | removed_names
-    ]
+    names = CONTROL | removed_names
+    current = [statement for statement in section.lines if statement.name.removeprefix("<") in names]
     control = list(_in_order(current, tuple(_with_head(current, replacement.control))))
     wanted = [*_hoisted(current, unchanged_lines, replacement.control), *control]
     repeats = tuple(repeated(section, repeat, also_22=also_22) for repeat in replacement.repeats)

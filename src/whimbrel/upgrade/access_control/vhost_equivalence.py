@@ -248,7 +248,7 @@ class VhostEquivalence:
         texts = self._lines(section.access_lines, profile.names)
         conditions = (section.conditions, section.branches, section.loses_lines)
         return (
-            section.kind,
+            section.kind.value,
             pattern,
             section.regex is not None,
             section.is_proxy,
