@@ -45,7 +45,7 @@ from whimbrel.upgrade.access_control.vhost_equivalence import (
     VhostEquivalence,
     password_file_exists,
 )
-from whimbrel.upgrade.model import FileEdit, InputContext, Style
+from whimbrel.upgrade.model import FileEdit, Finding, InputContext, Style
 from whimbrel.upgrade.source.config_tree import ConfigTree, Statement
 
 _SHOWN: Final = 8
@@ -73,6 +73,7 @@ class AccessAnalysis:
         equivalents: the section of the first host, and the equivalent host, by section.
         placements: the places of repetitions.
         obstacles: the sections for which Require alone was given up, each with a chain in which it fails.
+        models: findings about sections of first hosts whose words are true of equal sections of the others.
     """
 
     inventory: Inventory
@@ -88,6 +89,7 @@ class AccessAnalysis:
     equivalents: dict[AccessSection, tuple[AccessSection, EquivalentHost]]
     placements: Placements
     obstacles: dict[AccessSection, FailingChain]
+    models: dict[AccessSection, Finding] = field(default_factory=dict)
     _replacements: dict[AccessSection, Replacement] = field(default_factory=dict)
     _undecided: dict[AccessSection, Chain | None] = field(default_factory=dict)
     _examples: dict[AccessSection, Counterexample | None] = field(default_factory=dict)
@@ -555,8 +557,10 @@ def _for_all(
 
 
 def _equivalent_plan(first: SectionPlan, equivalent: EquivalentHost) -> SectionPlan:
-    """Return the plan of the first host's section as a plan for the equivalent host."""
-    if equivalent.has_same_names and not (
+    """Return the plan of the first host's section as a plan for the equivalent host: the same one if it has
+    no names of the host."""
+    control = equivalent.lines(first.replacement.control)
+    if control == first.replacement.control and not (
         first.replacement.repeats or first.replacement.cases or first.failing or first.possible
     ):
         return first
@@ -576,7 +580,7 @@ def _equivalent_plan(first: SectionPlan, equivalent: EquivalentHost) -> SectionP
         for case in first.replacement.cases
     )
     return SectionPlan(
-        Replacement(equivalent.lines(first.replacement.control), repeats, cases),
+        Replacement(control, repeats, cases),
         _equivalent_chains(equivalent, first.failing),
         _equivalent_chains(equivalent, first.possible),
     )

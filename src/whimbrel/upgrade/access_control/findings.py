@@ -36,6 +36,7 @@ from whimbrel.upgrade.access_control.effective import (
     idle_limits,
     merge_effective,
 )
+from whimbrel.upgrade.access_control.equal_findings import shared_finding
 from whimbrel.upgrade.access_control.fragment_context import is_loose
 from whimbrel.upgrade.access_control.guards import is_guard
 from whimbrel.upgrade.access_control.native import ERROR_500
@@ -298,7 +299,9 @@ def section_finding(
         return _failing_finding(tree, analysis, section, number, edits)
     if not edits:
         return _compat_note(tree, analysis, section, number) or _unmet_note(tree, analysis, section, number)
-    return _solved_finding(tree, analysis, section, number, edits)
+    return shared_finding(
+        tree, analysis, section, edits, lambda: _solved_finding(tree, analysis, section, number, edits)
+    )
 
 
 def _failing_finding(
