@@ -239,14 +239,15 @@ class _ServerMap(Generic[S, V]):
 
     def _step(self, above: _Walk[S], path: str, depth: int) -> _Walk[S]:
         """Return the walk that continues *above* by one directory."""
-        sections = list(above.sections)
+        added = [section for section in self._by_depth.get(depth, ()) if section.matches(path)]
+        file = self.htaccess.get(path)
+        if not added and file is None:
+            return above
+        sections = [*above.sections, *added]
         overrides = above.overrides
         override = above.override
-        for section in self._by_depth.get(depth, ()):
-            if section.matches(path):
-                sections.append(section)
-                override = section.merge_override(override)
-        file = self.htaccess.get(path)
+        for section in added:
+            override = section.merge_override(override)
         if file is not None and not is_htaccess_ignored(override):
             sections.append(file)
             overrides = [*overrides, (file, override)]
