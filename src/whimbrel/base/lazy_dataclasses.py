@@ -78,15 +78,21 @@ def _fields(kind: Any) -> tuple[Field, ...]:
 
 def _replace(record: Any, /, **changes: Any) -> Any:
     """Return a copy with some fields changed."""
-    for f in _known(type(record)).values():
-        if not f.init:
-            if f.name in changes:
-                raise ValueError(
-                    f"field {f.name} is declared with init=False, it cannot be specified with replace()"
-                )
-        elif f.name not in changes:
-            changes[f.name] = getattr(record, f.name)
-    return type(record)(**changes)
+    kind: Any = type(record)
+    names, others = _of_init(kind)
+    for name in others:
+        if name in changes:
+            raise ValueError(
+                f"field {name} is declared with init=False, it cannot be specified with replace()"
+            )
+    return kind(**{**{name: getattr(record, name) for name in names}, **changes})
+
+
+@cache
+def _of_init(kind: Any) -> tuple[list[str], list[str]]:
+    """Return the names of the fields that __init__ takes, and those of the others."""
+    known = _known(kind).values()
+    return [f.name for f in known if f.init], [f.name for f in known if not f.init]
 
 
 def _dataclass(

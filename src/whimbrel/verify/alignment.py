@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections import deque
 from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
 from difflib import SequenceMatcher
+from functools import cached_property
 from typing import Final, Generic, TypeVar
 
 from whimbrel.verify.canonical import Form, canonical, says_constant, says_default
@@ -222,6 +223,11 @@ class Alignment:
             keys = [self.line_key(x, 0) for x in pair[0]], [self.line_key(x, 1) for x in pair[1]]
             if keys[0] != keys[1]:
                 yield align(pair, keys, _kind_of_line)
+
+    @cached_property
+    def paired_rows(self) -> list[Aligned[ConfigLine]]:
+        """The `rows` where corresponding sections count as the same."""
+        return list(self.rows({id(new): old for old, new in self.scopes}))
 
     def line_key(self, line: ConfigLine, number: int) -> Key:
         """Return the key of a line in its section; a file below the root counts with its content."""

@@ -45,7 +45,7 @@ from whimbrel.upgrade.access_control.vhost_equivalence import (
     VhostEquivalence,
     password_file_exists,
 )
-from whimbrel.upgrade.model import FileEdit, InputContext, Style
+from whimbrel.upgrade.model import FileEdit, Finding, InputContext, Style
 from whimbrel.upgrade.source.config_tree import ConfigTree, Statement
 
 _SHOWN: Final = 8
@@ -73,6 +73,7 @@ class AccessAnalysis:
         equivalents: the section of the first host, and the equivalent host, by section.
         placements: the places of repetitions.
         obstacles: the sections for which Require alone was given up, each with a chain in which it fails.
+        models: findings about sections of first hosts whose words are true of equal sections of the others.
     """
 
     inventory: Inventory
@@ -88,6 +89,7 @@ class AccessAnalysis:
     equivalents: dict[AccessSection, tuple[AccessSection, EquivalentHost]]
     placements: Placements
     obstacles: dict[AccessSection, FailingChain]
+    models: dict[AccessSection, Finding] = field(default_factory=dict)
     _replacements: dict[AccessSection, Replacement] = field(default_factory=dict)
     _undecided: dict[AccessSection, Chain | None] = field(default_factory=dict)
     _examples: dict[AccessSection, Counterexample | None] = field(default_factory=dict)
@@ -265,14 +267,17 @@ def outermost(statement: Statement) -> Statement:
 def _first_section(inventory: Inventory) -> Statement | None:
     """Return the outermost statement around the first section about access outside of .htaccess files."""
     return min(
-        (
-            outermost(unit.statement)
-            for unit in inventory.sections
-            if unit.statement is not None and not unit.in_htaccess
-        ),
+        map(outermost, _sections_of_servers(inventory)),
         key=lambda statement: statement.node.start,
         default=None,
     )
+
+
+def _sections_of_servers(inventory: Inventory) -> Iterator[Statement]:
+    """Yield the sections about access outside of .htaccess files."""
+    for unit in inventory.sections:
+        if unit.statement is not None and not unit.in_htaccess:
+            yield unit.statement
 
 
 def _readable(tree: ConfigTree) -> Callable[[str], bool | None]:
@@ -369,9 +374,7 @@ def _settled(tree: ConfigTree, inventory: Inventory, chains: HostChains) -> Acce
 
 def _by_section(hosts: Hosts) -> dict[AccessSection, tuple[AccessSection, EquivalentHost]]:
     """Return the section of the first host, and the equivalent host, by section of the latter."""
-    return {
-        section: (first, host) for host in hosts.values() for first, section in host.sections.items()
-    }
+    return {section: (first, host) for host in hosts.values() for first, section in host.sections.items()}
 
 
 def _unlike(analysis: AccessAnalysis, both: set[AccessSection]) -> set[AccessSection]:
@@ -452,7 +455,7 @@ def _analyze(
         decisions,
         placements,
         compat_first=tree.options.style is Style.COMPAT,
-        has_alias=tree.context is InputContext.SERVER and _first_section(inventory) is not None,
+        has_alias=tree.context is InputContext.SERVER and any(_sections_of_servers(inventory)),
         has_cases=_has_cases(tree),
         report_progress=tree.report_progress,
     )
@@ -554,8 +557,10 @@ def _for_all(
 
 
 def _equivalent_plan(first: SectionPlan, equivalent: EquivalentHost) -> SectionPlan:
-    """Return the plan of the first host's section as a plan for the equivalent host."""
-    if equivalent.has_same_names and not (
+    """Return the plan of the first host's section as a plan for the equivalent host: the same one if it has
+    no names of the host."""
+    control = equivalent.lines(first.replacement.control)
+    if control == first.replacement.control and not (
         first.replacement.repeats or first.replacement.cases or first.failing or first.possible
     ):
         return first
@@ -575,7 +580,7 @@ def _equivalent_plan(first: SectionPlan, equivalent: EquivalentHost) -> SectionP
         for case in first.replacement.cases
     )
     return SectionPlan(
-        Replacement(equivalent.lines(first.replacement.control), repeats, cases),
+        Replacement(control, repeats, cases),
         _equivalent_chains(equivalent, first.failing),
         _equivalent_chains(equivalent, first.possible),
     )

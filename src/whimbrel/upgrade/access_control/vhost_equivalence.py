@@ -85,9 +85,8 @@ class EquivalentHost:
         )
         if not names or line.name not in ("allow", "deny", "require"):
             return line
-        return AccessLine(
-            line.name, " ".join(names.get(word, word) for word in line.args.split(" ")), line.place
-        )
+        args = " ".join(names.get(word, word) for word in line.args.split(" "))
+        return line if args == line.args else AccessLine(line.name, args, line.place)
 
     def path(self, path: str) -> str:
         """Return a path of the first host as a path of this one."""
@@ -122,7 +121,7 @@ class VhostEquivalence:
         self.on_disk = HostDirectories(tree.text_root, inventory, bounds or Bounds(disk=tree.disk))
         owned = self.on_disk.all_owned
         shared = [section for section in inventory.of_server(None)[0] if section not in owned]
-        lines = [line for section in shared for line in walk(section.access_lines)]
+        lines = [line for section in shared for lines in _lines_of(section) for line in walk(lines)]
         self.shared_words = {
             word for line in lines for word in (*line.args.split(" "), _text_of(line, tree.text_root))
         }
@@ -135,7 +134,7 @@ class VhostEquivalence:
                 self.patterned.append(section)
         self.directories = sorted(self.literal)
         self.clients = sorted({word for line in lines for word in _clients_of(line)})
-        self.inherited = [slashed(target) for _, target in inventory.aliases.get(0, [])]
+        self.inherited = [slashed(target) for _, target in inventory.aliases.get(None, [])]
         self.common = Counter(
             part
             for server in inventory.servers
@@ -159,9 +158,8 @@ class VhostEquivalence:
         return equivalents
 
     def _maps(self, server: Statement) -> list[tuple[str, str]]:
-        key = self.inventory.server_key(server)
-        root = self.inventory.roots.get(key)
-        return [*self.inventory.aliases.get(key, []), *([("/", root)] if root is not None else [])]
+        root = self.inventory.roots.get(server)
+        return [*self.inventory.aliases.get(server, []), *([("/", root)] if root is not None else [])]
 
     def _targets(self, server: Statement) -> list[str]:
         return [target for _, target in self._maps(server)]
@@ -211,8 +209,9 @@ class VhostEquivalence:
         )
 
     def _is_unique(self, sections: list[AccessSection]) -> bool:
-        """Return True if a host cannot have an equivalent: for one of its sections, or as conditions and marks
-        decide about the lines of an upgraded host, for which a section keeps its text."""
+        """Return True if a host cannot have an equivalent: for one of its sections, or because conditions or
+        marks, for which a section keeps its text, stand in an upgraded host.
+        """
         if any(map(_is_unique, sections)):
             return True
         return any(section.is_upgraded for section in sections) and not all(
@@ -245,10 +244,10 @@ class VhostEquivalence:
             pattern = (self._path(section.directory, profile.parts), section.file.document.bytes)
         outer = index[section.outer] if section.outer is not None else -1
         overrides = tuple((line.name, line.args) for line in section.override_lines)
-        texts = self._lines(section.access_lines, profile.names)
+        texts = tuple(self._lines(lines, profile.names) for lines in _lines_of(section))
         conditions = (section.conditions, section.branches, section.loses_lines)
         return (
-            section.kind,
+            section.kind.value,
             pattern,
             section.regex is not None,
             section.is_proxy,
@@ -379,12 +378,18 @@ def _sample_names(section: AccessSection) -> tuple[str, ...]:
 
 # hosts ----------------------------------------------------------------------------------------------
 def _is_unique(section: AccessSection) -> bool:
-    """Return True if a section cannot have an equivalent: a version skips lines of it, or its pattern matches
+    """Return True if a section cannot have an equivalent: it has a branch for 2.4, or its pattern matches
     several directories."""
     by_pattern = section.kind is SectionKind.DIRECTORY_MATCH or (
         section.kind is SectionKind.DIRECTORY and (section.regex is not None or section.fnmatch)
     )
-    return by_pattern or (section.is_upgraded and section.access_lines_24 != section.access_lines)
+    return by_pattern or (section.is_upgraded and bool(section.lines_24_only))
+
+
+def _lines_of(section: AccessSection) -> tuple[Lines, Lines]:
+    """Return the lines that 2.2 reads, which has none in the containers of 2.4, and those of an upgraded
+    section that 2.4 reads."""
+    return section.access_lines, section.access_lines_24 if section.is_upgraded else ()
 
 
 def _has_proxypass(section: AccessSection) -> bool:

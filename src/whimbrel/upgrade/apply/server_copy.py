@@ -13,7 +13,7 @@ from whimbrel.base.file_reading import open_regular, read_handle
 from whimbrel.base.file_writing import Owner, Tree
 from whimbrel.base.latin1 import from_system, to_bytes, to_system
 from whimbrel.base.printable import file_problem
-from whimbrel.base.real_paths import real_path, without_links
+from whimbrel.base.real_paths import RealPaths, real_path, without_links
 from whimbrel.upgrade.apply.backup_paths import read_by_includes
 from whimbrel.upgrade.apply.image_copy import copy_image
 from whimbrel.upgrade.apply.journal import WriteError
@@ -74,14 +74,15 @@ def write_in_place(
 
 def external_files(result: UpgradeResult, directory: str, named: Sequence[Path]) -> list[str]:
     """Return the changed files that `write_in_place` refuses unless it may write everywhere."""
-    tops = [(top, real_path(top)) for top in (directory, *_tops(named))]
-    return [path for path in result.files if not any(_is_below(path, *top) for top in tops)]
+    paths = RealPaths()
+    tops = [(top, paths.of(top)) for top in (directory, *_tops(named))]
+    return [path for path in result.files if not any(_is_below(path, *top, paths) for top in tops)]
 
 
-def _is_below(path: str, top: str, real_top: str) -> bool:
+def _is_below(path: str, top: str, real_top: str, paths: RealPaths) -> bool:
     """Return True if *path* is named below a top, and no link leads out of it."""
     prefixes = f"{top.rstrip('/')}/", f"{real_top.rstrip('/')}/"
-    return path.startswith(prefixes) and real_path(path).startswith(prefixes[1])
+    return path.startswith(prefixes) and paths.of(path).startswith(prefixes[1])
 
 
 def _tops(named: Sequence[Path]) -> list[str]:

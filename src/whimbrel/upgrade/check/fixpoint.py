@@ -372,11 +372,14 @@ class _Fixpoint:
     # places --------------------------------------------------------------------------------------
     def _original(self, finding: Finding) -> Finding:
         place = self._original_place(finding.place)
-        return finding if place == finding.place else replace(finding, place=place)
+        same = place is finding.place or place == finding.place
+        return finding if same else replace(finding, place=place)
 
     def _original_place(self, place: SourceLocation) -> SourceLocation:
         line_map = self.result.line_maps.get(place.path)
         via = self._original_place(place.included_from) if place.included_from else None
+        if line_map is None and via is place.included_from:
+            return place
         return SourceLocation(place.path, line_map.original_line(place.line) if line_map else place.line, via)
 
     def _is_written(self, place: SourceLocation) -> bool:

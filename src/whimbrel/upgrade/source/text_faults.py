@@ -165,12 +165,12 @@ def _node_faults(document: Document) -> Iterator[TextFault]:
             name = node.name.lower()
             if name.startswith(_OPAQUE):
                 continue
-            if not is_branch:
-                yield from _typo(f"<{node.name}", node.number)
+            if not is_branch and (meant := meant_name(f"<{node.name}")):
+                yield _typo(f"<{node.name}", meant, node.number)
             inside = is_branch or name.startswith("if")
             waiting += [(child, inside) for child in reversed(node.children)]
-        elif isinstance(node, Directive) and not is_branch:
-            yield from _typo(node.name, node.number)
+        elif isinstance(node, Directive) and not is_branch and (meant := meant_name(node.name)):
+            yield _typo(node.name, meant, node.number)
 
 
 def _open_section(section: Section, data: bytes) -> tuple[TextFault, Malformed | None]:
@@ -196,19 +196,17 @@ def _malformed(node: Malformed) -> TextFault:
     return TextFault(FaultKind.CUT_OFF, node.number, node.reason, advice)
 
 
-def _typo(name: str, line: int) -> Iterator[TextFault]:
-    meant = meant_name(name.removeprefix("\xef\xbb\xbf"))
-    if meant:
-        yield TextFault(
-            FaultKind.MISSPELLED, line, f"{name} is no directive of httpd; {meant} is", f"write {meant}"
-        )
+def _typo(name: str, meant: str, line: int) -> TextFault:
+    reason = f"{name} is no directive of httpd; {meant} is"
+    return TextFault(FaultKind.MISSPELLED, line, reason, f"write {meant}")
 
 
 @cache
 def meant_name(name: str) -> str:
     """Return the directive of which *name* is a misspelling by one letter, or by the order of two letters;
-    "" for none."""
-    low = name.lower()
+    "" for none.
+    """
+    low = name.removeprefix("\xef\xbb\xbf").lower()
     if low in directive_names():
         return ""
     exchanged = next(_exchanged(low), "")
