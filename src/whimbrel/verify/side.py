@@ -132,13 +132,20 @@ class Side:
     @property
     def no_start(self) -> str:
         """``FILE:LINE: reason`` of the first line, left out here, with which no server starts on this
-        machine; "" for none, and for an image: the server starts on its own machine.
+        machine, or the reason alone of a default that no line sets; "" for none, and for an image: the server
+        starts on its own machine. A copy of another tree need not have the places of the defaults.
         """
         if self.options.image:
             return ""
         stops = (problem for problem in self.missing if problem.stops)
-        lines = ((problem.place, problem.reason) for problem in stops if problem.place is not None)
-        return next((f"{place.path}:{place.line}: {reason}" for place, reason in lines), "")
+        # what a line stops ends the start before what is complete is checked
+        ordered = sorted(stops, key=lambda problem: problem.place is None)
+        for problem in ordered:
+            if problem.place is not None:
+                return f"{problem.place.path}:{problem.place.line}: {problem.reason}"
+            if not self.options.stand_in_root:
+                return problem.reason
+        return ""
 
     @property
     def scope(self) -> KnowledgeScope:

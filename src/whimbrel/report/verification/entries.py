@@ -113,7 +113,7 @@ def other_facts(verification: VerifyResult) -> KnowledgeScope:
     """Return what is not known beside the line that `no_start` is about."""
     scope = verification.scope
     stop = verification.no_start
-    items = (item for item in scope.items if item.matters or not stop.endswith(f": {item.subject}"))
+    items = (item for item in scope.items if item.matters or not f": {stop}".endswith(f": {item.subject}"))
     return KnowledgeScope(scope.files_read, tuple(items)) if stop else scope
 
 
