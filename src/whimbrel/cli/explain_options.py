@@ -36,7 +36,11 @@ AllSteps = Annotated[
     ),
 ]
 Host = Annotated[
-    str, typer.Option(help="Send this Host field. Default: that of the URL. Example: --host a.example")
+    str,
+    typer.Option(
+        help="Send this Host field as it stands. Default: that of the URL, with a port only where the URL "
+        "names one; Listen decides where the client connects. Example: --host a.example"
+    ),
 ]
 From = Annotated[
     str,

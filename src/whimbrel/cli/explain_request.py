@@ -37,6 +37,7 @@ if TYPE_CHECKING:
     from whimbrel.explain.logged_answers import LoggedOutcome
     from whimbrel.explain.request_description import RequestDescription
     from whimbrel.explain.step import RequestExplanation
+    from whimbrel.replay.host_logs import LoggingHost, LogOwners
     from whimbrel.replay.log_format import LineFormat
     from whimbrel.upgrade.knowledge.scope import KnowledgeScope
     from whimbrel.verify.probe import Probe
@@ -401,7 +402,8 @@ def _probe(side: Side, request: RequestChoice) -> tuple[Probe, LoggedOutcome]:
     """Return the probe of the command line or of a log line, and the answer that the line has."""
     from whimbrel.explain.error_lines import read_error_line, url_of_file
     from whimbrel.explain.logged_answers import LoggedOutcome, of_error_line
-    from whimbrel.explain.request_description import BadRequest, probe_of
+    from whimbrel.explain.request_description import BadRequest, origin_of, probe_of
+    from whimbrel.replay.log_format import split_host
 
     described = request.described
     try:
@@ -411,50 +413,80 @@ def _probe(side: Side, request: RequestChoice) -> tuple[Probe, LoggedOutcome]:
         if not request.error_line:
             return probe_of(described, side.configuration, has_file_users=True), LoggedOutcome()
         logged = read_error_line(from_system(request.error_line))
-        found = url_of_file(side.configuration, logged.path, described.host)
-        if not found.host and side.configuration is not None:
-            _require_one_host([host.name for host in side.configuration.virtual_hosts if host.name])
+        name, port = split_host(described.host)
+        found = url_of_file(side.configuration, logged.path, name)
+        host = found.host
         is_tls = described.tls or found.is_tls
-        origin = f"{'https' if is_tls else 'http'}://{found.host}" if found.host else ""
+        taken_for = ""
+        if not host and side.configuration is not None:
+            line = to_bytes(from_system(request.error_line)).rstrip(b"\r\n")
+            owners = _owner_of_line(side, line, None)
+            host = "".join(owners.names)
+            if owners.host is not None:
+                described, taken_for = _with_owner(described, owners.host, side)
+                host = owners.host.name
+                port = owners.host.port
+                is_tls = is_tls or owners.host.is_tls
+        origin = origin_of(side.configuration, host, port, is_tls) if host else ""
         described = replace(
             described,
             url=f"{origin}{found.path}",
+            host="",
             client=described.client or logged.client,
             tls=is_tls,
         )
         probe = probe_of(described, side.configuration, has_file_users=True)
         if logged.user is not None and not described.user:
             probe = replace(probe, user=logged.user)
-        return probe, of_error_line(logged, is_located=side.configuration is not None)
+        outcome = of_error_line(logged, is_located=side.configuration is not None)
+        return probe, replace(outcome, taken_for=taken_for)
     except BadRequest as problem:
         raise UsageError(str(problem)) from None
 
 
-def _host_of_format(side: Side, form: LineFormat) -> str:
-    """Return the only virtual host that logs in *form*, "" without virtual hosts; raises UsageError."""
-    from whimbrel.replay.configured_formats import hosts_of_format
+def _owner_of_line(side: Side, line: bytes, form: LineFormat | None) -> LogOwners:
+    """Return the virtual host that logged *line*, which names none: an access line in *form*, or one of the
+    error log.  It has no host and no name without virtual hosts; raises HostWantedError for several.
+    """
+    from whimbrel.replay.host_logs import ACCESS, ERROR, HostLogs, LogOwners
 
-    hosts = hosts_of_format(side, form)
-    _require_one_host(hosts, "log in its format")
-    return "".join(hosts)
-
-
-def _require_one_host(names: Iterable[str], what: str = "may have logged it") -> None:
-    """Raise HostWantedError if *names* are several virtual hosts; *what* they do."""
-    hosts = list(dict.fromkeys(names))
-    if len(hosts) > 1:
-        named = ", ".join(hosts[:MAX_HOSTS]) + (", ..." if len(hosts) > MAX_HOSTS else "")
+    if not side.is_loaded:
+        return LogOwners()
+    logs = HostLogs(side)
+    kinds = ACCESS if form is not None else ERROR
+    owners = logs.owners_of_line(line, kinds)
+    if form is not None and owners == LogOwners():
+        owners = logs.owners(form)
+    if owners.host is not None:
+        return owners
+    every = tuple(dict.fromkeys(name for names in logs.hosts.values() for name in names))
+    names = owners.names or every
+    if len(names) > 1:
+        files = logs.log_names(kinds)
+        what = owners.what if owners.names else "may have logged it"
+        listed = [f"--host {name}" + (f" (log {files[name]})" if name in files else "") for name in names]
+        shown = ", ".join(listed[:MAX_HOSTS]) + (", ..." if len(names) > MAX_HOSTS else "")
         raise HostWantedError(
-            f"the line names no host, and {len(hosts)} virtual hosts {what} ({named}); "
-            f"add the one that logged it: --host {hosts[0]}"
+            f"the line names no host, and {len(names)} virtual hosts {what}; add the one that logged it: "
+            f"{shown}"
         )
+    return owners
+
+
+def _with_owner(
+    described: RequestDescription, owner: LoggingHost, side: Side
+) -> tuple[RequestDescription, str]:
+    """Return *described* as a request to the virtual host *owner*, and the sentence about it."""
+    at_owner = replace(described, address=described.address or owner.address)
+    return at_owner, f"the line names no host: {owner.sentence(side.options.server_root)}"
 
 
 def _of_access_line(side: Side, request: RequestChoice) -> tuple[RequestDescription, LoggedOutcome]:
     """Return the request of an access line with what it has of the answer."""
     from whimbrel.explain.logged_answers import LoggedOutcome
-    from whimbrel.replay.configured_formats import formats_of, logging_host
-    from whimbrel.replay.log_format import best_format
+    from whimbrel.explain.request_description import origin_of
+    from whimbrel.replay.configured_formats import formats_of
+    from whimbrel.replay.log_format import best_format, split_host
 
     line = to_bytes(from_system(request.access_line)).rstrip(b"\r\n")
     try:
@@ -467,21 +499,23 @@ def _of_access_line(side: Side, request: RequestChoice) -> tuple[RequestDescript
         others = "none of the formats of the configuration; name its format with --log-format"
         raise UsageError(f"--access-log-line: the line has {named if request.log_format else others}")
     described = request.described
-    of_host = logging_host(side, form) if side.is_loaded else None
-    if logged.host or described.host or not logged.target.startswith("/"):
-        of_host = None
-    elif of_host is None:
-        described = replace(described, host=_host_of_format(side, form))
-    port = f":{logged.port}" if logged.port not in (0, 80, 443) else ""
     is_tls = described.tls or logged.port == 443
-    is_named = bool(logged.host) and not described.host and logged.target.startswith("/")
-    origin = f"{'https' if is_tls else 'http'}://{logged.host}{port}" if is_named else ""
+    origin = ""
     taken_for = ""
-    if of_host is not None:
-        origin = of_host.origin
-        is_tls = is_tls or of_host.is_tls
-        described = replace(described, address=described.address or of_host.address)
-        taken_for = f"the line names no host: {of_host.sentence(side.options.server_root)}"
+    name, port = split_host(described.host) if described.host else (logged.host, logged.port)
+    host_field = "" if described.host else logged.host_field
+    owner = None
+    if logged.target.startswith("/") and not name:
+        owners = _owner_of_line(side, line, form)
+        owner = owners.host
+        name = "".join(owners.names)
+    if owner is not None:
+        described, taken_for = _with_owner(described, owner, side)
+        origin = owner.origin
+        is_tls = is_tls or owner.is_tls
+    elif logged.target.startswith("/") and name:
+        origin = origin_of(side.configuration, name, port, is_tls)
+        described = replace(described, host=host_field)
     found = replace(
         described,
         url=f"{origin}{logged.target}",

@@ -41,10 +41,11 @@ _MODULES: Final = (
     "/usr/lib64/apache2",
 )
 """Where packages of httpd 2.4 have their modules."""
-_EXAMPLE: Final = compile(r"([A-Z]+) (https?://\S+) from ([0-9a-fA-F.:]+)")
 FIRST: Final = "First: "
 """Begin of the line with what comes before the next command."""
 NOT_TRIED: Final = "Whimbrel's test did not try module files; that of httpd, which comes next, does."
+MAX_LOGS: Final = 4
+"""Logs that a command names."""
 MORE_REQUESTS: Final = 200_000
 """The number of requests that is offered where they ended before every line was asked for."""
 
@@ -193,13 +194,11 @@ def _replay_of(
     """Return the command that replays the logs of the old server that are on this machine; "" without one,
     and where a replay has not the options of the comparison.
     """
-    from whimbrel.cli.found_logs import found_logs  # most commands read no log
-
     given = given_names(context)
     if given & (READ - {"defines"}) or "2.4" not in dialects[1:]:
         return ""
     old, new = both
-    logs = found_logs(old, (os.path.join(old.server_root, old.file), *result.scope.files_read))
+    logs = result.logs[:MAX_LOGS]
     if not logs:
         return ""
     sides = ["--new", _path_of(new.server_root, new.file)]
@@ -224,7 +223,7 @@ def _path_of(root: str, file: str) -> str:
 def _after_undecided(result: VerifyResult, repeated: list[str], following: str, *, is_test: bool) -> str:
     """Return what makes the facts known, or who decides about them, and the command that comes then."""
     repetition = command_line("verify", *repeated)
-    if result.has_ended:
+    if result.has_ended or result.is_cut:
         more = command_line("verify", *repeated, "--limit", str(MORE_REQUESTS))
         return _next(more) + (f"Or, as it is: {following}\n" if is_test else "")
     lines = []
@@ -240,7 +239,8 @@ def _after_undecided(result: VerifyResult, repeated: list[str], following: str, 
             "That is recorded nowhere: the next step does not ask for it."
         )
     is_one = by_hand + unknown == 1
-    lines.append(f"When {'that is' if is_one else 'all that is'} known or looked at:")
+    if lines:
+        lines.append(f"When {'that is' if is_one else 'all that is'} known or looked at:")
     return "".join(f"{line}\n" for line in lines) + _next(following)
 
 
@@ -257,14 +257,10 @@ def after_replay(
     before, after = summary.dialects
     other = f"{old}@{before}" if old is not None else before
     for key, change in summary.changes:
-        for example in () if key.rule else change.examples:
-            found = _EXAMPLE.match(example)
-            if found is not None:
-                method, url, client = found.groups()
-                more = ["--method", method] if method != "GET" else []
-                diff = [] if has_backups else ["--diff", other]
-                words = [url, str(new), "--from", client, *more, "--dialect", after, *diff]
-                return _next(command_line("explain", *words))
+        if change.words and not summary.is_excepted(key):
+            diff = [] if has_backups else ["--diff", other]
+            url, *more = change.words
+            return _next(command_line("explain", url, str(new), *more, "--dialect", after, *diff))
     return _next(onward)
 
 
@@ -363,6 +359,8 @@ def _request_words(result: VerifyResult) -> list[str]:
     """Return the words of `explain` for the first request that differs, or is not decided, and that needs no
     variable; of a cause that opens access, the first one that is admitted.
     """
+    from whimbrel.verify.request_words import request_words
+
     examples = [
         example.probe
         for group in result.causes_to_review
@@ -372,12 +370,7 @@ def _request_words(result: VerifyResult) -> list[str]:
     for probe in (*examples, *(one.probe for one in result.not_decided if one.probe is not None)):
         if probe.environment or (probe.tls and probe.tls.peer_certificate):
             continue
-        words = [probe.request_text.partition(" ")[2], "--from", probe.client]
-        words += ["--client-host", probe.client_host] if probe.client_host else []
-        words += ["--host", probe.host] if probe.host and f"/{probe.host}/" not in words[0] else []
-        words += ["--method", probe.method] if probe.method != "GET" else []
-        words += ["--user", probe.user.name] if probe.user is not None else []
-        return words + [word for pair in probe.fields for word in ("--header", ": ".join(pair))]
+        return list(request_words(probe))
     return []
 
 

@@ -224,10 +224,10 @@ def _print_steps(outcome: CaseResult) -> None:
         for condition in step.conditions:
             result = "holds" if condition.holds else "fails"
             echo_line(f"    condition '{condition.subject}' {condition.pattern}: {result}")
-        echo_line(
-            f"    {_place(step.place)}: '{step.pattern}' fits '{step.subject}'"
-            + (f" -> {step.result}" if step.applied else ", not applied")
-        )
+        result = f" -> {step.result}" if step.applied else ", not applied"
+        if step.refused:
+            result = f", refused: -> {step.refused}"
+        echo_line(f"    {_place(step.place)}: '{step.pattern}' fits '{step.subject}'{result}")
 
 
 def overlaps(outcomes: list[CaseResult]) -> set[tuple[str, str]]:

@@ -328,7 +328,9 @@ def upgrade(
             if out is not None:
                 copy = _copied(result, what, directory, out)
             elif write or interactive:
-                backups = write_in_place(result, directory, named.paths, is_open=is_open)
+                backups = write_in_place(
+                    result, directory, named.paths, is_open=is_open, is_confirmed=interactive
+                )
         is_written = write or interactive or out is not None
         is_left = bool(result.files) and (out is not None or not is_written)
         following = _before_writing(result, directory, external if is_left else [], is_written=is_written)
@@ -364,9 +366,11 @@ def _files_beside(result: UpgradeResult, what: Sources, named: ConfigArguments) 
         return {}
     tree = result.tree
     main = os.path.realpath(to_bytes(os.path.join(options.server_root, options.file)))
-    by_real = {os.path.realpath(to_bytes(path)): path for path in tree.files if path not in tree.lone_paths}
     files = {str(path): os.path.realpath(os.fsencode(path)) for path in named.paths if path.is_file()}
     own = {word: path for word, path in files.items() if path != main}
+    if not own:
+        return {}
+    by_real = {os.path.realpath(to_bytes(path)): path for path in tree.files if path not in tree.lone_paths}
     if any(path not in by_real for path in own.values()):
         return {}
     return {word: by_real[path] for word, path in own.items()}

@@ -9,8 +9,9 @@ from typing import Final
 from whimbrel.base.lazy_dataclasses import dataclass, replace
 from whimbrel.config.origins import Origin
 from whimbrel.engine.explain.deciding_rules import NO_USER, deciding_rules, is_negated, rule_trees
-from whimbrel.engine.explain.decisions import DECLINES, DENIED, GRANTED, OTHER_METHODS
+from whimbrel.engine.explain.decisions import DECLINES, DENIED, GRANTED, NOT_EVALUATED, OTHER_METHODS
 from whimbrel.explain.defaults import deciding_defaults
+from whimbrel.explain.requirements_22 import WORDS
 from whimbrel.explain.rewriting import (
     file_of,
     leading_lines,
@@ -30,7 +31,17 @@ _DENIED: Final = "client denied by server configuration"
 """What 2.4 logs about the address of a client whom a password may still admit (X13)."""
 _UNAUTHORIZED: Final = "authorization failure"
 """What 2.4 logs about an authenticated user whom no Require line admits."""
-_EXCLUDED: Final = "the line holds for {}, and is negated (Require not, or in <RequireNone>)"
+_HOLDING: Final = {
+    "all": "every client",
+    "env": "a variable that is set",
+    "expr": "its expression",
+    "forward-dns": "the address of the client",
+    "host": "the name of the client",
+    "ip": "the address of the client",
+    "local": "a client of this machine",
+    "method": "the method {method}",
+}
+"""What lines hold for, by the words of Require; those of other words hold for a user."""
 MAX_DECIDING: Final = 3
 """Lines of one cause."""
 _METHODS: Final = {
@@ -38,15 +49,8 @@ _METHODS: Final = {
     "TRACE": "the request itself is sent back: TraceEnable is on, which is the default",
 }
 """What methods without a file get."""
-_OF_REQUESTS: Final = ("env", "expr", "method", "not")
+_OF_REQUESTS: Final = ("env", "expr", "method")
 """Words of Require that are no matter of the client's name or address."""
-_REQUIRED: Final = {
-    "mod_authz_user": ("user", "valid-user"),
-    "mod_authz_groupfile": ("group",),
-    "mod_authz_dbm": ("group",),
-    "mod_authz_owner": ("file-owner", "file-group"),
-}
-"""The words of Require that modules of 2.2 decide."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -203,10 +207,10 @@ def _cause_of_step(
     """Return the cause of a status that *step* gave."""
     logged = _logged(explanation)
     if step.kind == "access":
-        return _cause_of_denial(step, explanation.status, logged)
+        return _cause_of_denial(step, explanation.status, logged, _method(explanation))
     inner = _refused_index(explanation) if step.what == "mod_dir" else None
     if inner is not None:
-        return _cause_of_denial(inner, explanation.status, logged)
+        return _cause_of_denial(inner, explanation.status, logged, _method(explanation))
     if step.lines and step.kind in ("mapping", "fix-ups"):
         return AnswerCause(step.lines[:MAX_DECIDING], _without_code(step.detail))
     if step.result == "refused":
@@ -246,7 +250,7 @@ def _path_info(file: ExplanationStep) -> str:
     return file.detail.removeprefix("path info ").rstrip("/")
 
 
-def _cause_of_denial(access: ExplanationStep, status: int | None, logged: str) -> AnswerCause:
+def _cause_of_denial(access: ExplanationStep, status: int | None, logged: str, method: str) -> AnswerCause:
     """Return the cause of a 401 or another refusal of the access phases."""
     if status == 500 and (failed := _cause_of_failed_check(access, logged)) is not None:
         return failed
@@ -257,14 +261,14 @@ def _cause_of_denial(access: ExplanationStep, status: int | None, logged: str) -
     user = _USER.search(access.detail)
     is_unlogged = is_challenge and not logged
     if user is not None and (is_unlogged or _UNAUTHORIZED in logged):
-        required = rules or [step for step in leaves if step.what.startswith("Require")]
-        return AnswerCause(_lines(required or [access]), _refusal_of(user[1], rules, tree))
+        required = rules or _required(leaves)
+        return AnswerCause(_lines(required or [access]), _refusal_of(user[1], rules, tree, method))
     if is_challenge:
         return _cause_of_challenge(access, leaves, rules, logged)
     refused = [step for step in leaves if step.what.startswith("Deny") and step.result == "matches"]
     refused = refused or rules or [step for step in leaves if step.result == "denied"]
     if refused:
-        return AnswerCause(_lines(refused), _reason(refused[0], logged))
+        return AnswerCause(_lines(refused), _reason(refused, logged, method))
     order = [step for step in leaves if step.what.startswith("Order")]
     if order and status == 403:
         return AnswerCause(_lines(order), "no Allow line has this client")
@@ -309,7 +313,7 @@ def _cause_of_challenge(
     access: ExplanationStep, leaves: list[ExplanationStep], rules: list[ExplanationStep], logged: str
 ) -> AnswerCause:
     """Return the cause of a 401 to a client without a user, or with credentials that are not right."""
-    required = [step for step in leaves if step.what.startswith("Require")]
+    required = _required(leaves)
     chosen = [step for step in rules if step.result == NO_USER]
     chosen = chosen or [step for step in required if _needs_user(step)] or required
     sentence = "" if _DENIED in logged else _without_code(logged)
@@ -319,16 +323,40 @@ def _cause_of_challenge(
     return AnswerCause(_lines(chosen or [access]), sentence or "no credentials were sent")
 
 
-def _refusal_of(user: str, rules: list[ExplanationStep], tree: ExplanationStep | None) -> str:
+def _refusal_of(user: str, rules: list[ExplanationStep], tree: ExplanationStep | None, method: str) -> str:
     """Return why *rules*, on which the result of *tree* rests, refuse an authenticated user."""
-    if any(map(_is_excluding, rules)):
-        return f"{user} is authenticated; {_EXCLUDED.format(user)}"
-    start = f"{user} is authenticated, and "
+    excluded = _exclusion(rules, method, user)
+    others = [rule for rule in rules if not _is_excluding(rule)]
+    if excluded and not others:
+        return f"{user} is authenticated; {excluded}"
     joint = _joint_of(tree) if tree is not None else ""
     if not joint:
-        return f"{start}no line admits {user}"
-    lines = "this line does" if len(rules) == 1 else "these lines do"
-    return f"{start}{lines} not admit {user}: {joint} asks for all its parts"
+        sentence = f"no line admits {user}"
+    else:
+        these = ("the other line", "the other lines") if excluded else ("this line", "these lines")
+        lines = f"{these[0]} does" if len(others) == 1 else f"{these[1]} do"
+        sentence = f"{lines} not admit {user}: {joint} asks for all its parts"
+    start = f"{user} is authenticated"
+    return f"{start}; {excluded}; {sentence}" if excluded else f"{start}, and {sentence}"
+
+
+def _exclusion(rules: list[ExplanationStep], method: str, user: str = "") -> str:
+    """Return what the negated lines among *rules* hold for, "" without one; others have no part in it."""
+    excluding = [rule for rule in rules if rule.what.startswith("Require") and _is_excluding(rule)]
+    if not excluding:
+        return ""
+    holding = dict.fromkeys(
+        _HOLDING.get(_word_of(rule), f"the user {user}" if user else "this client").format(method=method)
+        for rule in excluding
+    )
+    lines = "the line" if len(excluding) == 1 else "the lines"
+    if len(excluding) < len(rules):
+        lines = ", ".join(f"`{rule.what}`" for rule in excluding)
+    verbs = ("holds", "is") if len(excluding) == 1 else ("hold", "are")
+    return (
+        f"{lines} {verbs[0]} for {' and '.join(holding)}, and {verbs[1]} negated "
+        "(Require not, or in <RequireNone>)"
+    )
 
 
 def _is_excluding(rule: ExplanationStep) -> bool:
@@ -344,23 +372,32 @@ def _joint_of(tree: ExplanationStep) -> str:
     return next(filter(None, map(_joint_of, members)), "")
 
 
+def _required(leaves: Iterable[ExplanationStep]) -> list[ExplanationStep]:
+    """Return the Require lines among *leaves*, without those that a module of 2.2 never looks at."""
+    required = [step for step in leaves if step.what.startswith("Require")]
+    return [step for step in required if step.result != NOT_EVALUATED] or required
+
+
 def _needs_user(step: ExplanationStep) -> bool:
     words = step.what.split()
     return len(words) > 1 and words[1].lower() in ("user", "valid-user", "group", "dbm-group", "file-owner")
 
 
-def _reason(step: ExplanationStep, logged: str) -> str:
+def _reason(refused: list[ExplanationStep], logged: str, method: str) -> str:
+    """Return what the first of the lines *refused*, or the negated ones of them, did with the client."""
+    step = refused[0]
     if step.result == "general error":
         return _without_code(logged)
     if step.detail and not step.detail.isdecimal():
         return step.detail
+    excluded = _exclusion(refused, method)
     if step.what.startswith("Require") and _is_excluding(step):
-        return _EXCLUDED.format("this client")
+        return excluded
     if "(access_checker" in step.what:
         return _without_code(logged)
     if not step.what.startswith("Deny"):
-        word = step.what.lower().split()[1:2]
-        return f"it does not admit this {'request' if word and word[0] in _OF_REQUESTS else 'client'}"
+        what = f"it does not admit this {'request' if _word_of(step) in _OF_REQUESTS else 'client'}"
+        return "; ".join(filter(None, (what, excluded)))
     return (
         "it names every client"
         if step.what.lower().split()[1:] == ["from", "all"]
@@ -433,14 +470,15 @@ def admitting_lines(access: ExplanationStep) -> tuple[Origin, ...]:
         step.what for step in access.all() if "(auth_checker)" in step.what and step.result == "granted"
     ]
     for module in checks:
-        words = next((words for name, words in _REQUIRED.items() if module.startswith(f"{name} ")), ())
+        words = WORDS.get(module.partition(" ")[0], frozenset())
         admitted = [step for step in required if _word_of(step) in words] + admitted
     return _lines(admitted or [step for step in leaves if step.what.startswith("Order")])
 
 
 def _word_of(step: ExplanationStep) -> str:
     """Return the kind of a Require line in lower case."""
-    return (step.what.lower().split() + ["", ""])[1]
+    words = [word for word in step.what.lower().split() if word != "not"]
+    return (words + ["", ""])[1]
 
 
 def _lines(steps: Iterable[ExplanationStep]) -> tuple[Origin, ...]:

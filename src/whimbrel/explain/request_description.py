@@ -33,6 +33,7 @@ class RequestDescription:
     """A request as a user gives it; "" and 0 stand for what was not given.
 
     Attributes:
+        host: the Host field as it stands; that of the URL if it is empty.
         client: address. `address`: of the server.
         user: NAME, or NAME:PASSWORD; that of the URL if it is empty.
         fields: header fields.
@@ -57,38 +58,37 @@ def probe_of(
 ) -> Probe:
     """Return the probe; the address of a virtual host without wildcard, and the port of the only listener,
     are found in *configuration*.  Raises BadRequest.
+
+    The Host field has a port where the URL names one that is not its scheme's (RFC 9110, section 7.2). A path
+    alone stands for the URL that reaches the main server.
     """
+    is_whole = "://" in described.url
     try:
-        parts = urlsplit(
-            described.url if "://" in described.url else f"//{described.host}{_rooted(described.url)}"
-        )
+        parts = urlsplit(described.url if is_whole else f"//{described.host}{_rooted(described.url)}")
         name = parts.hostname or ""
         port = parts.port or 0
     except ValueError as problem:
         raise BadRequest(f"{_shown(described.url)}: {problem}") from None
     if parts.scheme not in ("", "http", "https"):
         raise BadRequest(f"{_shown(described.url)}: not a URL of http or https")
-    target = described.url.partition("://")[2] if "://" in described.url else _rooted(described.url)
-    if "://" in described.url:
+    target = described.url.partition("://")[2] if is_whole else _rooted(described.url)
+    if is_whole:
         slash = re.search(r"[/?#]", target)
         target = _rooted(target[slash.start() :] if slash else "/")
     target = target.partition("#")[0]
     if re.search(r"[\s\x00-\x1f\x7f]", target):
         raise BadRequest(f"{_shown(described.url)}: a URL contains no blanks; write %20")
     is_tls = described.tls or parts.scheme == "https" or bool(described.certificate)
-    host = described.host or (parts.netloc.rpartition("@")[2] if "://" in described.url else "")
-    address, found_port = place_of(configuration, described.host or name, is_tls)
-    if "://" in described.url and not port:
+    address, found_port = place_of(configuration, _HAS_PORT.sub("", described.host) or name, is_tls)
+    if is_whole and not port:
         port = _port_of(configuration, is_tls, found_port)
     port = port or found_port
-    if "://" not in described.url and configuration is not None:
+    if not is_whole and configuration is not None:
         is_tls = is_tls or takes_tls(configuration, described.address or address, port)
+    host = described.host or _host_of(parts.netloc if is_whole else "", is_tls)
     if not host and configuration is not None:
         host = configuration.main.name or "localhost"
-    # beside a whole URL --host is the field as it stands
-    is_given = bool(described.host) and "://" in described.url
-    if host and not is_given and port != (443 if is_tls else 80) and not _HAS_PORT.search(host):
-        host = f"{host}:{port}"  # as a client sends it that asks this port
+        host = host if port == default_port(is_tls) or _HAS_PORT.search(host) else f"{host}:{port}"
     fields = described.fields
     given = described.user or unquote(parts.netloc.rpartition("@")[0], "latin-1")
     user = None
@@ -120,9 +120,28 @@ def _shown(url: str) -> str:
     return printable_line(without_user(url))
 
 
+def _host_of(authority: str, is_tls: bool) -> str:
+    """Return the Host field of a client of a URL with *authority*, which leaves out the scheme's port."""
+    return authority.rpartition("@")[2].removesuffix(f":{default_port(is_tls)}")
+
+
+def default_port(is_tls: bool) -> int:
+    """Return the port of the scheme."""
+    return 443 if is_tls else 80
+
+
+def origin_of(configuration: Configuration | None, host: str, port: int, is_tls: bool) -> str:
+    """Return the scheme, *host* and the port of a URL of it; port 0: where *configuration* listens for it."""
+    address, found = place_of(configuration, host, is_tls)
+    port = port or found
+    is_tls = is_tls or (configuration is not None and takes_tls(configuration, address, port))
+    scheme = "https" if is_tls else "http"
+    return f"{scheme}://{host}" + (f":{port}" if port != default_port(is_tls) else "")
+
+
 def _port_of(configuration: Configuration | None, is_tls: bool, found: int) -> int:
     """Return the port of a URL without one: that of its scheme, unless the server only listens elsewhere."""
-    default = 443 if is_tls else 80
+    default = default_port(is_tls)
     listeners = configuration.spec.listeners if configuration is not None else ()
     return default if not listeners or any(one.port == default for one in listeners) else found
 
@@ -154,7 +173,7 @@ def place_of(
     """Return the address and port on which a server is found for *host*: those of its <VirtualHost> if they
     are no wildcards, else the loopback address and a port that is listened on. *hosts*: `host_table`.
     """
-    default = 443 if is_tls else 80
+    default = default_port(is_tls)
     if configuration is None:
         return LOCAL, default
     ports = [listener.port for listener in configuration.spec.listeners]

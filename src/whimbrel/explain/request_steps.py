@@ -17,6 +17,8 @@ from whimbrel.engine.plan.plan import Plan
 from whimbrel.engine.request import Request
 from whimbrel.explain.defaults import options_default, override_default
 from whimbrel.explain.reasons import lines_of, rule_origin, settings_of
+from whimbrel.explain.requirements_22 import with_unasked
+from whimbrel.explain.rewriting import REFUSED
 from whimbrel.explain.step import ExplanationStep, is_reason
 from whimbrel.explain.void_lines import unread_htaccess, void_rules
 from whimbrel.modules.aaa.mod_authz_core.settings import AuthzCoreDirConfig
@@ -156,6 +158,8 @@ def _rule(hook: HookTrace, step: Step) -> ExplanationStep:
         result = "no match"
     elif not step.applied:
         result = "a condition fails"
+    elif step.refused:
+        result = f"{REFUSED}{step.refused}"
     else:
         query = f"?{step.query}" if step.query else ""
         result = f"-> {step.result}{query}" if step.result else "applied"
@@ -214,7 +218,7 @@ def access_steps(trace: RequestTrace) -> Iterator[ExplanationStep]:
     lines += satisfy
     users = [hook.changes["user"][1] for hook in trace.hooks if hook.changes.get("user", ("", ""))[1]]
     detail = ", ".join((step.detail, *(f"user {user}" for user in users[:1]))).strip(", ")
-    children = step.children
+    children = with_unasked(trace, step.children)
     if satisfy and trace.status == OK and not any(hook.phase == "check_user_id" for hook in trace.hooks):
         children += tuple(_void_requirements(trace))
     yield ExplanationStep("access", step.what, step.result, lines, detail, children)

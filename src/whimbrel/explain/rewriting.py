@@ -11,6 +11,8 @@ from whimbrel.explain.step import ExplanationStep
 _NEGOTIATION: Final = "mod_negotiation"
 _LEADING: Final = ("action ", "script ", "fallbackresource ")
 _RESULT: Final = "-> "
+REFUSED: Final = "refused: -> "
+"""What stands before the result of a rule for which the request is refused."""
 
 
 def rewriting_lines(blocks: Iterable[Iterable[ExplanationStep]]) -> list[Origin]:
@@ -40,6 +42,16 @@ def rewritten_paths(step: ExplanationStep) -> list[tuple[Origin, str]]:
         (line, rule.result.removeprefix(_RESULT))
         for rule in step.children
         if rule.kind == "rule" and rule.result.startswith(_RESULT)
+        for line in rule.lines
+    ]
+
+
+def refused_paths(step: ExplanationStep) -> list[tuple[Origin, str]]:
+    """Return the lines of the rules of *step* for which the request is refused, each with what it gives."""
+    return [
+        (line, rule.result.removeprefix(REFUSED))
+        for rule in step.children
+        if rule.kind == "rule" and rule.result.startswith(REFUSED)
         for line in rule.lines
     ]
 

@@ -16,7 +16,7 @@ from whimbrel.engine.explain.decisions import DECLINES, GRANTED
 from whimbrel.explain.cause import admitting_lines, cause_of, choosing_lines, deciding_block, handler_lines
 from whimbrel.explain.changes import ChangedStep, innermost
 from whimbrel.explain.response_differences import part_texts
-from whimbrel.explain.rewriting import negotiations, rewriting_lines, rewritten_paths
+from whimbrel.explain.rewriting import negotiations, refused_paths, rewritten_paths
 from whimbrel.explain.source_lines import SourceLines
 from whimbrel.explain.step import ExplanationStep, RequestExplanation, is_reason
 from whimbrel.explain.void_lines import UNREAD, VOID
@@ -195,7 +195,7 @@ def main_rows(explanation: RequestExplanation, sources: SourceLines, root: str) 
     yield from _rewriting_rows(explanation, sources, root)
     for step in block:
         is_line = step.kind == "mapping" and step.what != "core" and step.lines
-        if is_line and step.result != "declined" and not rewriting_lines([[step]]):
+        if is_line and step.result != "declined" and not (rewritten_paths(step) or refused_paths(step)):
             yield _row("mapping", step.lines[0], sources, root)
     yield from (row for step in block for row in _file_row(step, root))
     for step, path in negotiations(block):
@@ -263,6 +263,12 @@ def _rewriting_rows(explanation: RequestExplanation, sources: SourceLines, root:
                 )
                 for line, path in rewritten_paths(inner)
                 if path != explanation.location
+            ]
+            rows += [
+                TextRow(
+                    "not rewritten", f"to {path}  by {sources.text(line) or line.text}", place_of(line, root)
+                )
+                for line, path in refused_paths(inner)
             ]
     shown_rows = list(dict.fromkeys(rows))[: MAX_ROWS if len(rows) <= MAX_ROWS else MAX_ROWS // 2]
     label = ""

@@ -15,7 +15,16 @@ from whimbrel.explain.explanation import explain_probe
 from whimbrel.explain.source_lines import SourceLines
 from whimbrel.explain.step import ExplanationStep, RequestExplanation
 from whimbrel.replay.answers import FastAnswer
-from whimbrel.replay.tally import NOT_RUN, SOURCE_SENT, CausingLine, ChangeKey, StatusReason
+from whimbrel.replay.tally import (
+    HANDLER_CHANGED,
+    MAX_CAUSE_LINES,
+    NOT_RUN,
+    PROGRAM,
+    SOURCE_SENT,
+    CausingLine,
+    ChangeKey,
+    StatusReason,
+)
 from whimbrel.upgrade.access_control.effective import DECIDING
 from whimbrel.verify.answer import DECIDES, REFUSED, Answer
 from whimbrel.verify.causes import PlanPair
@@ -29,7 +38,7 @@ from whimbrel.verify.side import Side
 
 VALUES: Final = ("status", "content-type", "handler", "cache-control", "vary", "user")
 """Parts whose values say what changes; those of others differ from request to request."""
-MAX_LINES: Final = 4
+MAX_LINES: Final = MAX_CAUSE_LINES
 """Lines of one side that are named."""
 MAX_VALUE: Final = 60  # characters of a value
 MAX_EXPLAINED: Final = 200  # requests of a piece that are explained; later ones with a new cause are not
@@ -84,7 +93,7 @@ class ChangeCauses:
             if old.status == new.status:
                 if old.head[1] == new.head[1] and is_php(to_text(old.head[0]), to_text(new.head[0])):
                     return None
-                what = "handler or its target"
+                what = HANDLER_CHANGED
             elif old.status == NOT_RUN and is_source(self._old.answer(probe), self._new.answer(probe)):
                 what = SOURCE_SENT
             else:
@@ -276,7 +285,7 @@ def _as_causing(lines: Iterable[Origin]) -> tuple[CausingLine, ...]:
 
 
 def _status(status: int) -> str:
-    return "by a program or back end" if status == NOT_RUN else str(status)
+    return PROGRAM if status == NOT_RUN else str(status)
 
 
 def words_of(difference: Difference) -> str:

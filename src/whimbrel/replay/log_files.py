@@ -20,7 +20,8 @@ PIECE: Final = 4 << 20
 MAX_LINE: Final = 64 << 10  # bytes of a line; longer ones are counted as huge
 GZIP_MAGIC: Final = b"\x1f\x8b"
 STANDARD_INPUT: Final = "-"
-_ROTATED: Final = re.compile(r"[.-]\d+(?:\.gz)?$|\.gz$")
+ROTATED: Final = re.compile(r"[.-]\d+(?:\.gz)?$|\.gz$")
+"""What a rotated log has behind the name of the log."""
 
 
 class LogPiece(NamedTuple):
@@ -60,7 +61,7 @@ def _older(name: str) -> list[str]:
     """Return the rotated files of a log, the newest first."""
     path = Path(name)
     others = [each for each in path.parent.iterdir() if each.name.startswith(path.name) and each != path]
-    rotated = [each for each in others if _ROTATED.fullmatch(each.name[len(path.name) :])]
+    rotated = [each for each in others if ROTATED.fullmatch(each.name[len(path.name) :])]
 
     def age(each: Path) -> tuple[int, str]:
         numbers = re.findall(r"\d+", each.name[len(path.name) :])

@@ -47,6 +47,7 @@ class LoggedRequest(NamedTuple):
     """The request of one log line.
 
     *status* is the logged one, 0 if the format has none; *host* and *user* are "" if unknown; *port* 0.
+    *host_field*: the Host field as the client sent it, "" if unknown.
     """
 
     method: str
@@ -58,6 +59,7 @@ class LoggedRequest(NamedTuple):
     port: int
     status: int
     fields: tuple[tuple[str, str], ...] = ()
+    host_field: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -146,6 +148,7 @@ class LineFormat:
             for key, title in (("agent", "User-Agent"), ("referer", "Referer"))
             if parts.get(key, "-") != "-"
         )
+        host_field = unescape_logitem(parts.get("header host", ""))
         logged_port = parts.get("port", "")
         return LoggedRequest(
             method,
@@ -157,6 +160,7 @@ class LineFormat:
             int(logged_port) if is_digits(logged_port) else port,
             int(status) if is_digits(status) else 0,
             fields,
+            host_field if host_field != "-" else "",
         )
 
 

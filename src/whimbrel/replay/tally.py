@@ -11,11 +11,16 @@ from typing import Final, NamedTuple
 from whimbrel.base.lazy_dataclasses import dataclass, field
 
 MAX_EXAMPLES: Final = 5
+MAX_CAUSE_LINES: Final = 4  # lines that a change has of a cause; a cause with more is cut
 MAX_GROUPS: Final = 1000  # changes that are listed apart; more are counted by status
 MAX_NAMES: Final = 2000  # clients, users, hosts and paths of a change; the rarest are dropped beyond twice it
 MAX_HOURS: Final = 50_000  # hours that are counted apart, of five years
 MAX_SHOWN: Final = 200  # bytes of a line that is shown as an example
 NOT_RUN: Final = 0  # status of a request whose handler is a program or a back end
+PROGRAM: Final = "by a program or back end"
+"""The status of a request whose handler was not run."""
+HANDLER_CHANGED: Final = "handler or its target"
+"""What changes where both sides would run another program, or contact another back end."""
 SOURCE_SENT: Final = "the program runs -> its source is sent"
 """What changes where the new side sends the text of a program that the old side runs."""
 
@@ -50,6 +55,18 @@ class StatusReason(NamedTuple):
     sentence: str
 
 
+class HostlessLines(NamedTuple):
+    """Lines without a host that one of *number* virtual hosts logged, the first of which are *names*.
+
+    *taken*: the host that was taken. *what* they have in common: "log in their format".
+    """
+
+    taken: str
+    number: int
+    names: tuple[str, ...]
+    what: str
+
+
 @dataclass(slots=True)
 class Change:
     """One change: how often and for whom.
@@ -57,6 +74,7 @@ class Change:
     Attributes:
         requests: logged requests. `distinct`: those that were answered apart.
         examples: requests in words, the first ones. `dropped`: requests of names that were dropped.
+        words: those of `explain` for the first one.
     """
 
     requests: int = 0
@@ -66,6 +84,7 @@ class Change:
     hosts: Counter[str] = field(default_factory=Counter)
     paths: Counter[str] = field(default_factory=Counter)
     examples: list[str] = field(default_factory=list)
+    words: tuple[str, ...] = ()
     dropped: int = 0
 
     def add(self, other: Change) -> None:
@@ -73,6 +92,7 @@ class Change:
         self.requests += other.requests
         self.distinct += other.distinct
         self.dropped += other.dropped
+        self.words = self.words or other.words
         self.examples = [*self.examples, *other.examples][:MAX_EXAMPLES]
         for mine, theirs in (
             (self.clients, other.clients),
@@ -104,8 +124,7 @@ class Tally:
         status_examples, status_reasons: the first request by (logged, new) status, and why it has that.
         missing: requests whose file does not exist here, although the log has a success.
         changes: by what changes and why.
-        hostless: requests of lines without a host that several virtual hosts may have logged, by the host
-            that was taken and the number of virtual hosts.
+        hostless: requests of lines without a host that several virtual hosts may have logged.
         taken_for: requests of lines without a host that one virtual host logged, by the sentence about it.
         hours: requests, and those that change, by day and hour (``10/Oct/2000:13``); "" for lines without.
     """
@@ -123,7 +142,7 @@ class Tally:
     status_reasons: dict[tuple[int, int], StatusReason] = field(default_factory=dict)
     changes: dict[ChangeKey, Change] = field(default_factory=dict)
     hours: dict[str, tuple[int, int]] = field(default_factory=dict)
-    hostless: Counter[tuple[str, int]] = field(default_factory=Counter)
+    hostless: Counter[HostlessLines] = field(default_factory=Counter)
     taken_for: Counter[str] = field(default_factory=Counter)
 
     def change(self, key: ChangeKey) -> Change:
@@ -177,3 +196,9 @@ class Tally:
     def changed(self) -> int:
         """The number of requests whose answer changes."""
         return sum(change.requests for change in self.changes.values())
+
+    @property
+    def not_compared(self) -> int:
+        """The number of requests that programs or back ends answer on both sides, whose choice is equal."""
+        others = sum(change.requests for key, change in self.changes.items() if key.what == HANDLER_CHANGED)
+        return sum(n for (_, old, new), n in self.statuses.items() if old == new == NOT_RUN) - others

@@ -11,7 +11,7 @@ from operator import itemgetter
 from typing import Any, Final, NamedTuple
 
 from whimbrel.base.bounded_dict import BoundedDict
-from whimbrel.base.latin1 import to_text
+from whimbrel.base.latin1 import from_system, to_text
 from whimbrel.base.lazy_dataclasses import dataclass
 from whimbrel.base.numbers import lower
 from whimbrel.config.options import LoadOptions
@@ -19,15 +19,18 @@ from whimbrel.engine.specialized.split_path import LineParts, logged_parts
 from whimbrel.explain.request_description import CLIENT, host_table, place_of
 from whimbrel.replay.answers import EVERY_CLIENT, MAX_TAILS, FastAnswer, SideAnswers, Tail
 from whimbrel.replay.causes import ChangeCauses, status_reason
-from whimbrel.replay.configured_formats import HOSTS, LoggingHost, hosts_of_format, logging_host
+from whimbrel.replay.configured_formats import HOSTS
+from whimbrel.replay.host_logs import HostLogs, LogOwners
 from whimbrel.replay.log_files import MAX_LINE, LogPiece
 from whimbrel.replay.log_format import LineFormat, LoggedRequest, best_format
-from whimbrel.replay.tally import MAX_EXAMPLES, NOT_RUN, ChangeKey, Tally
+from whimbrel.replay.tally import MAX_EXAMPLES, NOT_RUN, ChangeKey, HostlessLines, Tally
 from whimbrel.verify.loading import load_side
 from whimbrel.verify.probe import Probe, ProbeUser, TlsFacts
+from whimbrel.verify.request_words import request_words
 from whimbrel.verify.side import Side
 
 MAX_KNOWN: Final = 200_000  # distinct requests whose answers are remembered, each some 500 bytes
+MAX_HOSTS: Final = 6  # virtual hosts that a sentence names
 MAX_PAIRS: Final = 1024  # pairs of responses that many requests get
 MAX_PAIR_BYTES: Final = 32 * 1024  # of a pair that is remembered
 MAX_REASONS: Final = 40  # reasons of statuses that were not logged, each an explanation
@@ -114,7 +117,8 @@ class Replayer:
         self._pairs: BoundedDict[tuple[object, object], ReplayOutcome] = BoundedDict(MAX_PAIRS)
         self._others_of: Callable[[Any], Any] = _no_others
         self._hosts = host_table(self.new.loaded)
-        self._of_host: LoggingHost | None = None
+        self._owners = LogOwners()
+        self._logs: HostLogs | None = None
         self._causes = ChangeCauses(self.old, self.new)
 
     @staticmethod
@@ -141,7 +145,7 @@ class Replayer:
         form = best_format(self._formats, [line.rstrip(b"\r") for line in sample])
         if form is None:
             form = best_format(self._formats, data.split(b"\n")) or self._formats[0]
-        self._take_host(form)
+        self._take_host(form, piece.path)
         # the end of the last line is no line of its own
         found: Any = form.pattern.findall(data, 0, len(data) - data.endswith(b"\n")) if data else []
         if len(form.names) == 1:
@@ -153,13 +157,17 @@ class Replayer:
         self._count_hostless(tally, form, counts)
         return tally
 
-    def _take_host(self, form: LineFormat) -> None:
-        """Find whose requests the lines of a piece are that name no host."""
-        is_open = not self.work.host and HOSTS.isdisjoint(form.names)
-        found = logging_host(self.new, form) if is_open else None
-        if found != self._of_host:
-            self._of_host = found
-            self._known.clear()  # its keys do not have the host
+    def _take_host(self, form: LineFormat, path: str) -> None:
+        """Find whose requests the lines of a piece of the log at *path* are that name no host."""
+        found = LogOwners()
+        if not self.work.host and HOSTS.isdisjoint(form.names):
+            if self._logs is None:
+                self._logs = HostLogs(self.new)
+            found = self._logs.owners(form, from_system(path))
+        if found.host != self._owners.host:
+            self._known.clear()  # the keys of both do not have the host
+            self._tails.clear()
+        self._owners = found
 
     def _count(self, tally: Tally, form: LineFormat, counts: Counter[tuple[bytes, ...]]) -> None:
         """Add the requests of distinct lines, with their numbers."""
@@ -199,12 +207,12 @@ class Replayer:
                 self._note(tally, outcome, form.request(values), number)
 
     def _count_hostless(self, tally: Tally, form: LineFormat, counts: Counter[tuple[bytes, ...]]) -> None:
-        """Count the requests whose host the log does not have, where several virtual hosts log in *form*."""
-        if self.work.host or not HOSTS.isdisjoint(form.names):
-            return
-        of_host = self._of_host
-        number = len(hosts_of_format(self.new, form))
-        if of_host is None and number < 2:
+        """Count the requests whose host the log does not have, and whose host was found for it, or where it
+        may be one of several.
+        """
+        of_host = self._owners.host
+        names = self._owners.names
+        if of_host is None and len(names) < 2:
             return
         at = form.position("request")
         named = 0
@@ -214,7 +222,8 @@ class Replayer:
         if left > 0 and of_host is not None:
             tally.taken_for[of_host.sentence(self.new.options.server_root)] += left
         elif left > 0:
-            tally.hostless[self._default_host, number] += left
+            lines = HostlessLines(self._default_host, len(names), names[:MAX_HOSTS], self._owners.what)
+            tally.hostless[lines] += left
 
     @property
     def _default_host(self) -> str:
@@ -268,7 +277,9 @@ class Replayer:
         if request.user:
             change.users[request.user] += number
         if len(change.examples) < MAX_EXAMPLES:
-            shown = str(self._probe(request))
+            probe = self._probe(request)
+            change.words = change.words or request_words(probe)
+            shown = str(probe)
             if shown not in change.examples:
                 change.examples.append(shown)
 
@@ -344,7 +355,7 @@ class Replayer:
         return Tail(data, probe.address, probe.port, probe.user, probe.tls, next(self._count_of_tails))
 
     def _probe(self, request: LoggedRequest) -> Probe:
-        of_host = self._of_host if not request.host else None
+        of_host = self._owners.host if not request.host else None
         if of_host is None:
             host = request.host or self._default_host
             address, port = place_of(self.new.loaded, host, request.port == 443, self._hosts)
@@ -360,7 +371,7 @@ class Replayer:
         return Probe(
             request.target,
             request.method,
-            host + port_text,
+            request.host_field or host + port_text,
             place[0],
             place[1],
             request.client if _is_address(request.client) else CLIENT,

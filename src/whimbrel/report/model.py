@@ -11,7 +11,7 @@ from whimbrel.base.lazy_dataclasses import dataclass, field
 from whimbrel.upgrade.check.start_faults import StartFault
 from whimbrel.upgrade.edits.frame_lines import FrameLine
 from whimbrel.upgrade.knowledge.scope import KnowledgeScope
-from whimbrel.upgrade.model import READ_ERROR, Risk, TextFix
+from whimbrel.upgrade.model import READ_ERROR, Finding, OtherLines, Risk, TextFix
 
 OLD_TEXT: Final = " (2.2 text)"
 """Mark behind the number of a line that the text at the path lacks: an upgrade has replaced it."""
@@ -66,7 +66,7 @@ class ReportEntry:
         lines: the lines of its frame, where the edit is known as ranges
         is_lone: no Include of the server reads its file
         waits_for: the place to correct before `upgrade` makes the change, "" for none
-        decision, answers, unless: see `Finding`
+        decision, answers, unless, elsewhere: see `Finding`
         is_old: the line is one of the text of 2.2, which is not at its path
     """
 
@@ -92,7 +92,20 @@ class ReportEntry:
     waits_for: str = ""
     answers: tuple[str, ...] = ()
     unless: str = ""
+    elsewhere: tuple[OtherLines, ...] = ()
     is_old: bool = False
+
+    @property
+    def own_new(self) -> tuple[str, ...]:
+        """The lines that are written into the file of the finding."""
+        others = Counter(text for one in self.elsewhere for text in one.new)
+        own: list[str] = []
+        for text in reversed(self.new):  # of equal lines, those of the file itself were written first
+            if others[text]:
+                others[text] -= 1
+            else:
+                own.insert(0, text)
+        return tuple(own)
 
     @property
     def effect_class(self) -> EffectClass:
@@ -156,6 +169,8 @@ class Report:
         fault: the place at which no version of httpd starts, "" for none
         start_fault: the line at which every version of httpd ends its start, None for none
         exempted: the findings about access whose lines a comment exempts: `entries` lacks them
+        recorded: the findings whose lines a comment exempts that names their rule; `entries` lacks them too
+        is_part: files were read without their server
     """
 
     files: list[str] = field(default_factory=list)
@@ -176,6 +191,8 @@ class Report:
     fault: str = ""
     start_fault: StartFault | None = None
     exempted: list[ReportEntry] = field(default_factory=list)
+    recorded: list[Finding] = field(default_factory=list)
+    is_part: bool = False
 
     def add(self, other: Report) -> None:
         """Add the entries of *other*, each finding once."""
@@ -183,6 +200,8 @@ class Report:
         self.files += [path for path in dict.fromkeys(other.files) if path not in set(self.files)]
         self.entries += [entry for entry in other.entries if entry not in seen]
         self.exempted += [entry for entry in other.exempted if entry not in self.exempted]
+        self.recorded += other.recorded
+        self.is_part = self.is_part or other.is_part
         self.lines += other.lines
         self.lone.update(other.lone)
         self.is_complete = self.is_complete and other.is_complete

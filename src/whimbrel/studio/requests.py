@@ -6,7 +6,7 @@ from typing import Final
 
 from whimbrel.base.latin1 import to_bytes
 from whimbrel.explain.error_lines import TLS_PORT, is_error_line, read_error_line, url_of_file
-from whimbrel.explain.request_description import BadRequest
+from whimbrel.explain.request_description import BadRequest, origin_of
 from whimbrel.replay.configured_formats import formats_of
 from whimbrel.replay.log_format import best_format
 from whimbrel.studio.documents import Refused
@@ -35,15 +35,17 @@ def form_of_log_line(line: str, side: Side) -> dict[str, object]:
     logged = form.parse(data) if form is not None else None
     if logged is None:
         raise Refused("the line has none of the log formats of this configuration, nor that of an error log")
-    port = f":{logged.port}" if logged.port not in (0, 80, TLS_PORT) else ""
+    is_tls = logged.port == TLS_PORT
+    is_named = bool(logged.host) and logged.target.startswith("/")
+    origin = origin_of(side.configuration, logged.host, logged.port, is_tls) if is_named else ""
     return {
         "url": logged.target,
-        "host": f"{logged.host}{port}" if logged.host else "",
+        "host": logged.host_field or origin.partition("://")[2],
         "client": logged.client,
         "user": logged.user,
         "method": logged.method,
         "fields": [f"{name}: {value}" for name, value in logged.fields],
-        "tls": logged.port == TLS_PORT,
+        "tls": is_tls or origin.startswith("https:"),
     }
 
 
@@ -53,14 +55,15 @@ def _of_error_line(text: str, side: Side) -> dict[str, object]:
         found = url_of_file(side.configuration, logged.path, "")
     except BadRequest as problem:
         raise Refused(str(problem)) from None
+    origin = origin_of(side.configuration, found.host, 0, found.is_tls) if found.host else ""
     return {
         "url": found.path,
-        "host": found.host,
+        "host": origin.partition("://")[2],
         "client": logged.client,
         "user": "" if logged.user is None else _credentials(logged.user),
         "method": "GET",
         "fields": [],
-        "tls": found.is_tls,
+        "tls": found.is_tls or origin.startswith("https:"),
     }
 
 

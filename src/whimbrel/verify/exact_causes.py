@@ -112,11 +112,16 @@ class ExactCauses:
         try:
             if known is not None and self._holds(probe, difference, known):
                 return self._of_pairs(known)
-            deciding = self._deciding(probe, difference, pairs)
+            changed = [pair for pair in pairs if None in pair]
+            deciding = self._deciding(probe, difference, changed) if len(changed) < len(pairs) else []
             if not deciding:
-                deciding = self._deciding(probe, difference, _paired(self._causes, *others))
+                deciding = self._deciding(probe, difference, pairs)
+            further = [] if deciding else _paired(self._causes, *others)
             if not deciding:
-                deciding = [pair for pair in pairs if _says_value(pair, difference)]
+                deciding = self._deciding(probe, difference, further)
+            if not deciding:
+                saying = (*pairs, *(pair for pair in further if _sets_field(pair, difference)))
+                deciding = [pair for pair in saying if _says_value(pair, difference)]
         except NotKnown:
             return None
         self._known[key] = deciding
@@ -266,6 +271,13 @@ def _says_value(pair: LinePair, difference: Difference) -> bool:
     values = [value.partition(";")[0].lower() for value in (part.old, part.new)]
     texts = zip(values, pair, strict=True)
     return any(line is not None and value in map(str.lower, line.words()) for value, line in texts)
+
+
+def _sets_field(pair: LinePair, difference: Difference) -> bool:
+    """Return True for a Header line about the field in which the answers differ."""
+    fields = {difference.names[0], f"{difference.names[0]}:"}
+    headers = (line for line in pair if line is not None and line.name == "header")
+    return any(not fields.isdisjoint(map(str.lower, line.words())) for line in headers)
 
 
 def _is_removable(line: ConfigLine) -> bool:

@@ -15,6 +15,8 @@ RIGHT_PASSWORD: Final = "the password of this user"
 WRONG_PASSWORD: Final = "another password"
 CREDENTIALS: Final = ("authorization", "proxy-authorization")
 """Fields with secrets, in lower case."""
+COMMON_SCHEMES: Final = ("basic", "digest")
+"""Schemes of `ProbeUser` that need no words: a client that has the password uses them."""
 _PORT: Final = re.compile(r":\d*\Z")
 
 
@@ -41,7 +43,8 @@ class ProbeUser:
 
     def __str__(self) -> str:
         groups = f" in {', '.join(self.groups)}" if self.groups else ""
-        return f"{self.name}{groups}" + ("" if self.is_password_valid else " with a wrong password")
+        scheme = f" by {self.scheme}" if self.scheme not in COMMON_SCHEMES else ""
+        return f"{self.name}{groups}{scheme}" + ("" if self.is_password_valid else " with a wrong password")
 
     def authorization(self) -> str:
         """Return the value of the Authorization field."""
@@ -136,21 +139,33 @@ class Probe:
     protocol: str = "HTTP/1.1"
 
     def __str__(self) -> str:
-        text = f"{self.request_text} from {self.client_text}"
-        authority = self.request_text.partition("://")[2].removesuffix(self.target)
-        return f"{text}, Host: {self.host}" if self.host and self.host != authority else text
+        return f"{self.method} {self.url} from {self.client_text}{self._host_text}"
+
+    @property
+    def url(self) -> str:
+        """Return the URL of the place that the client connects to, with the port unless it is the scheme's.
+
+        It has the name of the Host field. A client of this URL sends the Host field of the probe, unless that
+        is `other_host`.
+        """
+        scheme, default = ("https", 443) if self.tls is not None else ("http", 80)
+        name = _PORT.sub("", self.host) or self.address
+        return f"{scheme}://{name}" + (f":{self.port}" if self.port != default else "") + self.target
 
     @property
     def request_text(self) -> str:
-        """Return the method and the URL, with the port unless it is that of the scheme.
+        """Return the method and the URL, with the Host field where it is not the one of the URL."""
+        return f"{self.method} {self.url}{self._host_text}"
 
-        `__str__` adds the Host field where it is not the one that the URL stands for.
-        """
-        scheme, default = ("https", 443) if self.tls is not None else ("http", 80)
-        authority = self.host or f"{self.address}:{self.port}"
-        if self.port != default and not _PORT.search(authority):
-            authority = f"{authority}:{self.port}"
-        return f"{self.method} {scheme}://{authority}{self.target}"
+    @property
+    def other_host(self) -> str:
+        """The Host field if it is not the one of `url`, else "" (RFC 9110, section 7.2)."""
+        authority = self.url.partition("://")[2].removesuffix(self.target)
+        return self.host if self.host != authority else ""
+
+    @property
+    def _host_text(self) -> str:
+        return f", Host: {self.other_host}" if self.other_host else ""
 
     @property
     def client_text(self) -> str:

@@ -47,6 +47,7 @@ from whimbrel.verify.text_differences import TextDifferences
 from whimbrel.verify.undecided_passwords import undecided_passwords
 from whimbrel.verify.verification import CUT, DifferenceGroup, Example, NotDecided, VerifyResult
 from whimbrel.verify.written_by_upgrade import written_by_upgrade
+from whimbrel.verify.written_logs import written_logs
 
 MAX_SECONDS: Final = 30.0
 """Processor time for the requests of all hosts, where the user gives no number of requests: that of programs
@@ -90,10 +91,12 @@ def verify(
         result.scope = scope.with_items(written_by_upgrade((old,)))
         return result
     result.no_start = new.no_start
+    result.is_stopped_alike = bool(old.no_start) and old.dialect is new.dialect
     result.start_stops = new.start_stops
     on_windows = [side.name for side in (old, new) if side.loaded.build.name == WINDOWS]
     if on_windows:
         result.limits.append(f"read as a server on Windows: {' and '.join(on_windows)}")
+    result.logs = written_logs(old.loaded)
     Comparison(old, new, result, limit).run(more, report_progress)
     return result
 

@@ -154,7 +154,32 @@ def test_a_group_of_22(tmp_path: Path) -> None:
         found = explain_probe(side, Probe("/index.html", host="q", user=user))
         causes[name] = (found.status, texts(cause_of(found)))
     assert causes["alice"] == (200, ["Require group staff"])
-    assert causes["bob"] == (401, ["Require user carol", "Require group staff"])
+    assert causes["bob"] == (401, ["Require group staff"])
+
+
+@pytest.mark.parametrize(
+    ("more", "user", "deciding"),
+    [
+        # mod_authz_groupfile is asked first, and leaves no user to mod_authz_user: carol is no member either
+        ("", "carol", (401, ["Require group staff"])),
+        ("", "", (401, ["Require group staff"])),
+        ("AuthzGroupFileAuthoritative Off\n", "bob", (401, ["Require user carol", "Require group staff"])),
+        ("AuthzGroupFileAuthoritative Off\n", "", (401, ["Require user carol", "Require group staff"])),
+        ("AuthzGroupFileAuthoritative Off\n", "alice", (200, ["Require group staff"])),
+        ("AuthGroupFile none\n", "bob", (500, [])),
+    ],
+)
+def test_lines_without_effect_are_no_cause_under_22(
+    tmp_path: Path, more: str, user: str, deciding: tuple[int, list[str]]
+) -> None:
+    """Each module of 2.2 knows some words of Require, and the first one that is authoritative decides."""
+    assumed = ProbeUser(user, is_assumed=True, has_file_groups=True) if user else None
+    found = explain_probe(group_side(tmp_path, more), Probe("/index.html", host="q", user=assumed))
+    lines = [text for text in texts(cause_of(found)) if text.startswith("Require")]
+    assert (found.status, lines) == deciding
+    line = next(step for step in found.all() if step.what == "Require user carol")
+    has_effect = more.startswith("AuthzGroupFileAuthoritative") and user != "alice"
+    assert (line.result == "applies") is has_effect
 
 
 def test_the_address_is_enough_for_satisfy_any_of_22(tmp_path: Path) -> None:
@@ -256,6 +281,26 @@ AccessFileName none
         Require not ip 192.0.2.0/24
     </RequireAll>
 </Location>
+<Location /private/m.html>
+    <RequireAny>
+        <RequireAll>
+            Require not method GET POST
+            Require all granted
+        </RequireAll>
+        Require user ann
+    </RequireAny>
+</Location>
+SetEnvIf Request_URI ^/private/n seen
+<Location /private/n.html>
+    <RequireAll>
+        Require all granted
+        Require not method GET
+    </RequireAll>
+    <RequireAll>
+        Require all granted
+        Require not env seen
+    </RequireAll>
+</Location>
 """
 
 
@@ -264,8 +309,15 @@ AccessFileName none
     [
         ("x", 401, ["Require user ann", "Require ip 10.0.0.0/8"],
          "bob is authenticated, and these lines do not admit bob: AuthMerging And asks for all its parts"),
-        ("y", 401, ["Require user bob"], "bob is authenticated; the line holds for bob, and is negated"),
-        ("z", 403, ["Require not ip 192.0.2.0/24"], "the line holds for this client, and is negated"),
+        ("y", 401, ["Require user bob"],
+         "bob is authenticated; the line holds for the user bob, and is negated"),
+        ("z", 403, ["Require not ip 192.0.2.0/24"],
+         "the line holds for the address of the client, and is negated"),
+        ("m", 401, ["Require not method GET POST", "Require user ann"],
+         "bob is authenticated; `Require not method GET POST` holds for the method GET, and is negated "
+         "(Require not, or in <RequireNone>); no line admits bob"),
+        ("n", 403, ["Require not method GET", "Require not env seen"],
+         "the lines hold for the method GET and a variable that is set, and are negated"),
     ],
 )  # fmt: skip
 def test_a_line_that_grants_is_no_cause_of_a_refusal(

@@ -47,7 +47,8 @@ def test_the_address_and_the_port_come_from_the_configuration(tmp_path: Path) ->
 @pytest.mark.parametrize(
     ("listen", "url", "port", "shown"),
     [
-        ("Listen 8080", "http://b.example/", 8080, "GET http://b.example:8080/"),
+        ("Listen 8080", "http://b.example/", 8080, "GET http://b.example:8080/, Host: b.example"),
+        ("Listen 8080", "http://b.example:8080/", 8080, "GET http://b.example:8080/"),
         ("Listen 80\nListen 8080", "http://b.example/", 80, "GET http://b.example/"),
         ("Listen 8080", "http://b.example:81/", 81, "GET http://b.example:81/"),
         ("Listen 80", "http://[::1]/", 80, "GET http://[::1]/"),
@@ -66,8 +67,18 @@ def test_a_url_without_port_goes_where_the_server_listens(
     [
         (
             RequestDescription("http://b.example/x"),
+            "b.example",
+            "GET http://b.example:8080/x from 192.0.2.1, Host: b.example",
+        ),
+        (
+            RequestDescription("http://b.example:8080/x"),
             "b.example:8080",
             "GET http://b.example:8080/x from 192.0.2.1",
+        ),
+        (
+            RequestDescription("/x", host="b.example"),
+            "b.example",
+            "GET http://b.example:8080/x from 192.0.2.1, Host: b.example",
         ),
         (
             RequestDescription("http://b.example/x", host="b.example"),
@@ -80,7 +91,16 @@ def test_a_url_without_port_goes_where_the_server_listens(
 def test_the_request_that_is_shown_is_the_one_that_is_answered(
     tmp_path: Path, described: RequestDescription, host: str, answered: str
 ) -> None:
-    """A client sends the port of its URL in Host (RFC 9110, section 7.2), and redirects go to that port."""
+    """A client sends the port of its URL in Host, if it names one that is not its scheme's (RFC 9110, section
+    7.2); where the server listens is no part of that. The request that is shown, asked again, is the same.
+    """
     configuration = side_of(tmp_path, CONF.replace("Listen 80", "Listen 8080")).configuration
     probe = probe_of(described, configuration)
     assert (probe.host, str(probe)) == (host, answered)
+    assert probe_of(RequestDescription(probe.url, host=probe.other_host), configuration) == probe
+
+
+def test_a_client_leaves_out_the_port_of_the_scheme() -> None:
+    """RFC 9110, section 4.2.3: an URL with the default port is the one without it."""
+    assert probe_of(RequestDescription("http://b.example:80/x"), None).host == "b.example"
+    assert probe_of(RequestDescription("https://b.example:80/x"), None).host == "b.example:80"

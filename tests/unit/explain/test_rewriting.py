@@ -158,3 +158,16 @@ def test_the_query_stands_behind_the_rule_that_makes_it(root: Path) -> None:
     assert found.location.endswith("/lab/?id=7&z=1")
     assert "rewritten to   htdocs/loops/index.html?id=7&z=1  by RewriteRule ^item" in shown(found, root)
     assert "/lab/  by" not in shown(found, root)
+
+
+@pytest.mark.parametrize("flags", ["", " [R=302,L]", " [PT]"])
+def test_a_refused_rule_gives_what_its_text_says_and_rewrites_nothing(root: Path, flags: str) -> None:
+    """2.4.60 refuses a question mark that a rule copies from %3f (rewrite/flags.html, UnsafeAllow3F)."""
+    rule = f"RewriteRule ^/old/(.*)\\.html$ /new/$1.php{flags}"
+    text = f"{CONF}<VirtualHost *:80>\nServerName r\nRewriteEngine On\n{rule}\n</VirtualHost>\n"
+    found = explained(side_of(root, text), "/old/q%3fx.html", host="r")
+    assert found.status == 403 and lines_and_sentence(found)[0] == [rule]
+    [rewriting] = [step for step in found.all() if step.kind == "rule" and step.what == rule]
+    assert rewriting.result == "refused: -> /new/q?x.php"
+    assert f"not rewritten  to /new/q?x.php  by {rule}" in shown(found, root)
+    assert "rewritten to" not in shown(found, root)

@@ -13,10 +13,14 @@ from whimbrel.base.lazy_dataclasses import replace
 from whimbrel.replay.html import html_of, page_of, risk_of
 from whimbrel.replay.log_files import pieces_of
 from whimbrel.replay.log_format import COMBINED, LineFormat
-from whimbrel.replay.summary import Summary
-from whimbrel.replay.tally import MAX_HOURS, CausingLine, ChangeKey, Tally
+from whimbrel.replay.summary import STATUS, Summary
+from whimbrel.replay.tally import HANDLER_CHANGED, MAX_HOURS, PROGRAM, CausingLine, ChangeKey, Tally
 from whimbrel.replay.work import Replayer
 from whimbrel.upgrade.model import Risk
+from whimbrel.verify.answer import Answer
+from whimbrel.verify.difference import Difference
+from whimbrel.verify.probe import Probe
+from whimbrel.verify.verification import Example
 
 
 def summary() -> Summary:
@@ -58,7 +62,7 @@ def test_access_and_verdict() -> None:
         "403",
         "4",
     ]
-    assert page_of(Summary("a", "b", (), Tally())).badge.text == "Nothing changes"
+    assert page_of(Summary("a", "b", (), Tally(requests=1))).badge.text == "Nothing changes"
     broken = page_of(Summary("a", "b", (), Tally(), ("b: Invalid command",)))
     assert (broken.badge.text, broken.groups[0].items[0].message) == ("Does not load", "b: Invalid command")
 
@@ -70,13 +74,22 @@ def test_access_and_verdict() -> None:
         ("status 401 -> 302, content-type a -> b", Risk.OPENS),
         ("status 200 -> 401", Risk.CLOSES),
         ("status 200 -> 404", Risk.CHANGES),
-        ("status 200 -> not run", Risk.CHANGES),
+        (f"status {PROGRAM} -> 403", Risk.CLOSES),
+        (f"status 401 -> {PROGRAM}", Risk.OPENS),
+        (f"status 404 -> {PROGRAM}", Risk.CHANGES),
         ("cache-control a -> b", Risk.CHANGES),
     ],
 )
 def test_risks(what: str, risk: Risk) -> None:
-    assert risk_of(ChangeKey(what, is_of_access=True)) is risk
-    assert risk_of(ChangeKey(what)) is Risk.CHANGES  # another module gave these statuses
+    """Whatever line decided: `verify` counts them alike, from the statuses alone."""
+    for is_of_access in (True, False):
+        assert risk_of(ChangeKey(what, is_of_access=is_of_access)) is risk
+    found = STATUS.search(what)
+    if found is not None:
+        statuses = [200 if word == PROGRAM else int(word) for word in found.groups()]
+        answers = [Answer(status=status) for status in statuses]
+        example = Example(Probe(), Difference(()), *answers)
+        assert (example.opens, example.closes) == (risk is Risk.OPENS, risk is Risk.CLOSES)
 
 
 def test_requests_are_counted_by_hour_if_that_is_wanted(tmp_path: Path) -> None:
@@ -109,3 +122,16 @@ def test_hours_are_bounded() -> None:
         tally.count_hour(b"%d" % at, 2, is_changed=at % 2 == 0)
     assert len(tally.hours) == MAX_HOURS + 1
     assert tally.hours[""] == (100, 50)
+
+
+def test_requests_that_were_not_run_are_none_with_the_same_answer() -> None:
+    """Nothing is known of what programs and back ends send."""
+    tally = Tally(requests=14)
+    tally.statuses.update({(200, 200, 200): 5, (200, 0, 0): 6, (200, 200, 403): 2, (200, 0, 403): 1})
+    tally.change(ChangeKey("status 200 -> 403")).requests = 2
+    tally.change(ChangeKey(f"status {PROGRAM} -> 403")).requests = 1
+    tally.change(ChangeKey(HANDLER_CHANGED)).requests = 2
+    cards = {card.name: card.count for card in page_of(Summary("old", "new", ("log",), tally)).cards}
+    assert (cards["requests, same answer"], cards["requests, not run"]) == (5, 4)
+    against_log = {card.name: card.count for card in page_of(Summary("", "new", ("log",), tally)).cards}
+    assert (against_log["requests, as logged"], against_log["requests, not run"]) == (5, 6)

@@ -8,8 +8,17 @@ from collections import Counter
 import pytest
 
 from whimbrel.replay import tally as subject
-from whimbrel.replay.tally import MAX_EXAMPLES, MAX_SHOWN, CausingLine, Change, ChangeKey, Tally
+from whimbrel.replay.tally import (
+    MAX_EXAMPLES,
+    MAX_SHOWN,
+    CausingLine,
+    Change,
+    ChangeKey,
+    HostlessLines,
+    Tally,
+)
 
+LINES = HostlessLines("q", 2, ("q", "r"), "log in their format")
 KEY = ChangeKey("200 -> 403", (CausingLine("/a", 1, "x"),))
 COUNTS = ("lines", "requests", "distinct", "malformed", "huge", "without_request", "missing")
 NAMES = ("clients", "users", "hosts", "paths")
@@ -27,7 +36,7 @@ def piece(number: int) -> Tally:
     found.statuses[200, 200, 403] = number
     found.status_examples[200, 403] = f"GET /{number}"
     found.changes[KEY] = change(number)
-    found.hostless["q", 2] = number
+    found.hostless[LINES] = number
     found.taken_for["q"] = number
     found.count_hour(b"10/Oct/2000:13", number, is_changed=number % 2 == 0)
     found.note_bad(b"bad %d" % number)
@@ -40,7 +49,7 @@ def test_pieces_add_up() -> None:
         total.add(piece(number))
     assert [getattr(total, name) for name in COUNTS] == [10 * 10**at for at in range(len(COUNTS))]
     assert total.statuses == {(200, 200, 403): 10}
-    assert total.hostless == {("q", 2): 10}
+    assert total.hostless == {LINES: 10}
     assert total.taken_for == {"q": 10}
     assert total.status_examples == {(200, 403): "GET /1"}
     assert total.hours == {"10/Oct/2000:13": (10, 6)}

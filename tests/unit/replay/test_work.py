@@ -490,7 +490,7 @@ def test_lines_without_a_host_of_several_virtual_hosts_are_not_decided(tmp_path:
     assert found.matters
     assert found.subject == "2 of 3 requests: the lines name no host, and 2 virtual hosts log in their format"
     assert found.consequence == "taken as requests for localhost"
-    assert "--host NAME" in found.advice
+    assert found.advice == "--host NAME names the one that logged them: a.example, b.example"
     assert not unknown(second, host="b.example")
     assert not unknown(second, begin="b.example ")
     assert not unknown(CONF)

@@ -14,8 +14,9 @@ import pytest
 from typer.testing import CliRunner
 
 from whimbrel.cli import check, replay, upgrade, verify
-from whimbrel.report.decisions import access_line
-from whimbrel.report.model import ReportEntry
+from whimbrel.report.decisions import access_line, answer_lines, not_started
+from whimbrel.report.model import Report, ReportEntry
+from whimbrel.report.page.check_page import access_tables
 from whimbrel.upgrade.model import Risk
 
 TEXT = """\
@@ -285,3 +286,23 @@ def test_access_names_what_is_to_decide_first_with_clients_and_counts_the_rest()
         "C17 closes it at c:3 (fixed by upgrade); 1 more finding closes it"
     )
     assert access_line([]) == "access: no finding opens or closes it"
+
+
+def test_an_answer_of_a_text_that_does_not_start_is_none_as_the_text_stands() -> None:
+    opening = ReportEntry("C20", "b", 2, "m", needs_review=True, risk=Risk.OPENS)
+    report = Report(files=["b"], entries=[opening], stop="2.4 does not start: b:9: mod_x is gone")
+    begin = "access: 2.4 does not start with this text; beside that, "
+    assert answer_lines(report)[-1] == f"{begin}C20 opens it at b:2 (needs review)"
+    (table,) = access_tables([opening], {}, not_started(report))
+    assert table.note == "2.4 does not start with this text: after the start is mended, if these lines stay."
+    assert access_tables([opening], {})[0].note == "If the text stays as it is."
+
+
+def test_access_of_a_file_alone_is_as_its_server_has_it(tmp_path: Path) -> None:
+    """An outer <FilesMatch> is merged behind the lines of a .htaccess file, which 2.4 replaces."""
+    alone = tmp_path / ".htaccess"
+    alone.write_text("Satisfy any\nOrder allow,deny\nAllow from all\n")
+    output = run(check.app, alone)
+    part = "; the server of what was read is not known, whose sections decide too"
+    assert f"access: no finding opens or closes it{part}" in output.splitlines()
+    assert "<FilesMatch> or <Location> of its server 2.4 may deny" in " ".join(output.split())

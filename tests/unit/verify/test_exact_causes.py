@@ -185,3 +185,12 @@ def test_sides_that_were_tried_are_not_loaded_again(tmp_path: Path, monkeypatch:
         loaded.clear()
     assert found[0][0] == found[1][0]
     assert found[0][2] <= found[0][1] and found[1][2] < found[0][2]
+
+
+def test_a_header_line_that_gives_one_side_its_value_is_named(tmp_path: Path) -> None:
+    """The type would differ without it, too: 2.4 has none for a name that begins with its only dot."""
+    files = 'AddType application/sql .sql\n<FilesMatch "\\.(inc|sql)$">\nFileETag None\n</FilesMatch>\n'
+    (tmp_path / "htdocs").mkdir()
+    (tmp_path / "htdocs/.sql").write_text("x\n")
+    found = causes(groups(tmp_path, files, files), "content-type")
+    assert ([], ['Header set Content-Type "text/plain" "expr=-z %{CONTENT_TYPE}"']) in found

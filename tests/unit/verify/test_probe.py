@@ -39,10 +39,13 @@ def test_digest_credentials_take_a_challenge() -> None:
 @pytest.mark.parametrize(
     ("probe", "words"),
     [
-        (Probe(), "GET http://127.0.0.1:80/ from 192.0.2.1"),
+        (Probe(), "GET http://127.0.0.1/ from 192.0.2.1"),
         (Probe("/a", host="a.test"), "GET http://a.test/a from 192.0.2.1"),
         (Probe("/a", host="a.test", port=8080), "GET http://a.test:8080/a from 192.0.2.1, Host: a.test"),
-        (Probe("/a", host="a.test:81", port=8080), "GET http://a.test:81/a from 192.0.2.1"),
+        (
+            Probe("/a", host="a.test:81", port=8080),
+            "GET http://a.test:8080/a from 192.0.2.1, Host: a.test:81",
+        ),
         (Probe("/a", host="a.test", port=443, tls=TlsFacts()), "GET https://a.test/a from 192.0.2.1"),
         (
             Probe("/a", host="a.test", port=80, tls=TlsFacts()),
@@ -63,7 +66,8 @@ def test_digest_credentials_take_a_challenge() -> None:
 )
 def test_the_words_of_a_report(probe: Probe, words: str) -> None:
     assert str(probe) == words
-    assert probe.request_text == words.partition(" from ")[0]
+    host = words.partition(", Host: ")
+    assert probe.request_text == words.partition(" from ")[0] + "".join(host[1:])
 
 
 def test_a_host_field_that_the_url_does_not_show() -> None:

@@ -184,6 +184,7 @@ def _item(group: DifferenceGroup, names: tuple[str, str], anchors: Anchors) -> S
     notes = [ASSUMED] if group.is_assumed else []
     notes += [OF_VERSIONS] if group.is_of_versions else []
     notes += [page_text(group.reason)] if group.reason else []
+    notes += [page_text(f"decided in the text: {', '.join(group.decided)}")] if group.decided else []
     sides = (
         CodeSide(page_text(old), _lines(group.joint_cause.old)),
         CodeSide(page_text(new), _lines(group.joint_cause.new)),

@@ -10,7 +10,7 @@ from whimbrel.upgrade.model import AccessDifference, Risk
 
 MAX_ROWS: Final = 6
 """Differences that the text has, which the last screen shows whole; HTML has all."""
-MAX_CELL: Final = 60
+MAX_CELL: Final = 110
 """Characters of a request."""
 MAX_CLIENTS: Final = 110
 """Characters of a client, or of a set of them."""

@@ -44,6 +44,11 @@ def headline(group: DifferenceGroup) -> str:
     return f"{example.probe}: {example.difference}"
 
 
+def decided_note(group: DifferenceGroup) -> str:
+    """Return which comments of the new text decide about *group*, behind a semicolon; "" for none."""
+    return f"; decided in the text: {', '.join(group.decided)}" if group.decided else ""
+
+
 def names_of(group: DifferenceGroup, names: tuple[str, str]) -> tuple[str, str]:
     """Return the names of the two answers of *group*, for a verification of sides with *names*."""
     return ("Whimbrel", "the real server") if group.kind == "httpd" else names
@@ -69,6 +74,7 @@ def report_of(verification: VerifyResult) -> Report:
             )
     report.entries += [_entry(group, verification.names) for group in verification.groups]
     report.entries += [_undecided(one) for one in verification.not_decided]
+    report.entries += [_undecided(NotDecided(reason)) for reason in verification.open_reasons]
     report.entries += [_unknown(item) for item in verification.scope.deciding]
     return report
 
@@ -76,9 +82,12 @@ def report_of(verification: VerifyResult) -> Report:
 def summary(verification: VerifyResult) -> list[str]:
     """Return the verdict and the counts as sentences."""
     old, new = verification.names
-    note = verification.cosmetic_note
-    but = f", but for {note}" if note and verification.verdict is Verdict.SAME else ""
-    lines = [f"{old} and {new}: {WORDS[verification.verdict]}{but}"]
+    note = verification.excepted_note
+    verdict = verification.verdict
+    but = f", but for {note}" if note and verdict is Verdict.SAME else ""
+    if verdict is Verdict.NOT_DECIDED and not verification.not_decided and verification.scope.is_complete:
+        but = ", though no answer differs"
+    lines = [f"{old} and {new}: {WORDS[verdict]}{but}"]
     if not any(verification.errors):
         lines.append(
             f"{count_noun(verification.chains, 'chain')} of sections compared exactly, "
@@ -129,7 +138,7 @@ def _entry(group: DifferenceGroup, names: tuple[str, str]) -> ReportEntry:
         "V-ACCESS" if group.kind == "access" else "V-RESPONSE",
         path,
         line,
-        headline(group),
+        headline(group) + decided_note(group),
         risk=risk_of(group),
         evidence="\n".join(
             [*_lines(names[0], group.joint_cause.old), *_lines(names[1], group.joint_cause.new)]

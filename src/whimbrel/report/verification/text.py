@@ -129,6 +129,8 @@ def _print_group(console: Console, number: int, group: DifferenceGroup, names: t
         console.print(f"    {line}")
     if group.reason:
         console.print(f"    {group.reason}")
+    if group.decided:
+        console.print(printable_line(f"    decided in the text: {', '.join(group.decided)}"))
     if group.is_of_versions:
         console.print("    the versions differ in what these lines do")
 

@@ -64,7 +64,7 @@ def test_lines_without_a_request_stand_under_their_reason() -> None:
     ]
     assert render(result).splitlines()[2:-3] == [
         "not decided: access under old: AuthType is an expression",
-        "    at GET http://127.0.0.1:80/ from 192.0.2.1",
+        "    at GET http://127.0.0.1/ from 192.0.2.1",
         f"not decided: 2 lines: {UNREACHED} (whimbrel explain URL --diff CONF compares a URL that you know)",
         "    old: /a.conf:1: Order x",
         "    new: /a.conf:1: Require x",

@@ -82,3 +82,12 @@ def test_htaccess_files_are_marked(tmp_path: Path) -> None:
     found = of_access(tmp_path, override + CLOSED, **files)
     assert {one.in_htaccess for one in found if one.place.path.endswith(".htaccess")} == {True}
     assert {one.in_htaccess for one in found if one.place.path.endswith(".conf")} == {False}
+
+
+def test_a_text_that_does_not_start_has_no_answers(tmp_path: Path) -> None:
+    """2.4 has no LockFile: the line ends its start, and no client is admitted."""
+    text = f"<Directory ROOT/htdocs>\n{USERS}Require user joe\nRequire group staff\n</Directory>\n"
+    root = tmp_path / "b"
+    root.mkdir()
+    (found,) = [one for one in of_access(root, f"LockFile logs/lock\n{text}") if one.rule == "C21"]
+    assert found.evidence.startswith("once 2.4 starts with these lines: ")

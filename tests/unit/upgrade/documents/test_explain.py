@@ -100,7 +100,7 @@ def test_the_tables_lead_somewhere() -> None:
     named = {row for code in codes().values() for row in code.rows} | {
         row for one in message_patterns() for row in one.rows
     }
-    assert sorted(row for row in named if not re.fullmatch(r"[CX]\d\d", row)) == []
+    assert sorted(row for row in named if not re.fullmatch(r"[CRX]\d\d", row)) == []
     assert sorted({code for one in message_patterns() for code in one.codes} - set(codes())) == []
     assert [code.code for code in codes().values() if not code.meaning] == []
 
@@ -259,3 +259,11 @@ def test_whatever_heads_a_finding_is_explained() -> None:
 
 def test_words_of_messages_are_no_headings() -> None:
     assert [found.kind for found in explain("load") + explain("Read") + explain("diff")].count("finding") == 0
+
+
+def test_a_code_names_each_rule_whose_document_is_about_it() -> None:
+    for rule in all_rules():
+        named = set(re.findall(r"AH\d{5}", document(rule)))
+        missing = [code for code in named if code in codes() and rule.number not in codes()[code].rows]
+        assert not missing, (rule.number, missing)
+    assert codes()["AH10508"].rows == ("R01",)

@@ -145,7 +145,8 @@ class RewriteRun:
                 continue
             if self.c.step is not None:
                 self.c.step.applied = True
-                self.c.step.result = (r.filename or "") if rule.output is not None else ""
+                is_replaced = rule.output is not None and not self.refused
+                self.c.step.result = (r.filename or "") if is_replaced else ""
                 if "://" in self.c.step.result or r.untracked_args != query:
                     self.c.step.query = r.untracked_args or ""
             outcome = self._matched(rule)
@@ -246,6 +247,8 @@ class RewriteRun:
             )
             r.status = 403
             self.refused = True
+            if c.step is not None:
+                c.step.refused = "".join(values)
             return True
         if rule.env or rule.cookies:
             await self._side_effects(rule)

@@ -31,7 +31,8 @@ class Step:
 
     *matches*: its pattern, or negated pattern, accepts *subject*. *applied*: its conditions held.
     *result*: the resulting URL or file ("" for rules without substitution). *query*: the query of a
-    resulting URL, or the new query of a file; "" without one.
+    resulting URL, or the new query of a file; "" without one. *refused*: what the rule gives, where the
+    request is refused for it (UnsafeAllow3F); *result* is "" then.
     *also*: locations of later rules whose patterns match the same text.
     """
 
@@ -45,6 +46,7 @@ class Step:
     query: str = ""
     also: tuple[SourceLocation | None, ...] = ()
     matches: bool = True
+    refused: str = ""
 
 
 def steps_of(r: Request) -> list[Step] | None:
