@@ -1,4 +1,4 @@
-"""The order of what a person reads first: documents that are there, then other methods, then made-up names."""
+"""What a person reads first: requests for documents that are there, other methods, then made-up names."""
 
 from __future__ import annotations
 
