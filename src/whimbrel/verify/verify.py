@@ -591,7 +591,7 @@ def _order_of(group: DifferenceGroup) -> tuple[bool | int, ...]:
     """Return the key of sorting: what opens access first, then other access, cosmetic changes last; of these,
     requests for documents that are there before others.
     """
-    weight = min((one.weight for one in group.examples), default=Weight.MADE_UP)
+    weight = min((one.weight for one in group.examples), default=Weight.INVENTED)
     is_other = group.kind != "access" and not group.closes
     return not group.opens, is_other, bool(group.rule), weight, group.kind != "access", not group.closes
 

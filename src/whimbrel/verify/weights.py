@@ -10,7 +10,7 @@ from whimbrel.verify.derive.targets import NEUTRAL
 from whimbrel.verify.probe import Probe
 from whimbrel.verify.side import Side
 
-_USUAL: Final = ("GET", "HEAD")
+_SAFE_METHODS: Final = ("GET", "HEAD")
 
 
 class Weight(IntEnum):
@@ -24,7 +24,7 @@ class Weight(IntEnum):
     """Another method for such a one."""
     NAME = 3
     """GET or HEAD of a name that nothing here has."""
-    MADE_UP = 4
+    INVENTED = 4
     """Another method for such a name."""
 
 
@@ -35,7 +35,7 @@ def weight_of(probe: Probe, answers: tuple[Answer, Answer], sides: tuple[Side, S
         for answer, side in zip(answers, sides, strict=True)
     )
     if not is_there:
-        return Weight.NAME if probe.method in _USUAL else Weight.MADE_UP
-    if probe.method in _USUAL:
+        return Weight.NAME if probe.method in _SAFE_METHODS else Weight.INVENTED
+    if probe.method in _SAFE_METHODS:
         return Weight.DOCUMENT if probe.method == "GET" else Weight.HEAD
     return Weight.METHOD

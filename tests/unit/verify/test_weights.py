@@ -20,8 +20,8 @@ from whimbrel.verify.weights import Weight, weight_of
         ("OPTIONS", "/a.html", Weight.METHOD),
         ("GET", "/whimbrel-probe.php", Weight.NAME),
         ("GET", "/none.html", Weight.NAME),
-        ("FROB", "/whimbrel-probe.php", Weight.MADE_UP),
-        ("OPTIONS", "/none.html", Weight.MADE_UP),
+        ("FROB", "/whimbrel-probe.php", Weight.INVENTED),
+        ("OPTIONS", "/none.html", Weight.INVENTED),
     ],
 )
 def test_the_weight_of_a_request(tmp_path: Path, method: str, target: str, weight: Weight) -> None:

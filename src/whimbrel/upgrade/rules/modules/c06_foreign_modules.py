@@ -27,7 +27,7 @@ from whimbrel.upgrade.source.queries import lines_for_24
 _BY_ENDING: Final = ("addhandler", "addtype")
 _NAMING: Final = (*_BY_ENDING, "sethandler", "forcetype")
 """Directives that give files a handler, or a type that is one."""
-ALONE: Final = "or remove the line"
+REMOVED: Final = "or remove the line"
 FPM: Final = '"proxy:unix:/run/php/php-fpm.sock|fcgi://localhost"'
 """The handler that hands files to PHP-FPM."""
 FPM_MODULES: Final = "proxy_module and proxy_fcgi_module"
@@ -61,16 +61,16 @@ def check(tree: ConfigTree) -> Iterator[Finding]:
             if successor is None:
                 finding = _finding(tree, line, words[0], words[1], module_file)
             else:
-                finding = _replacement(line, words, *successor, is_here=module_file is not None)
+                finding = _replacement(line, words, *successor, has_file=module_file is not None)
             is_proven = module_file is not None and module_file.api != ""
             yield replace(finding, is_proven=is_proven, accepted=f"{words[1]} is built for 2.4")
 
 
-def _replacement(line: Statement, words: list[str], identifier: str, name: str, *, is_here: bool) -> Finding:
-    """Return the finding about a library of PHP in whose place *name* is loaded; *is_here*: it exists too."""
+def _replacement(line: Statement, words: list[str], identifier: str, name: str, *, has_file: bool) -> Finding:
+    """Return the finding about a library of PHP that gives way to *name*; *has_file*: it exists too."""
     file = words[1].rpartition("/")
     written = f"{identifier} {file[0]}{file[1]}{name}"
-    fact = f"2.4 refuses {words[1]}" if is_here else f"{words[1]} is not here"
+    fact = f"2.4 refuses {words[1]}" if has_file else f"{words[1]} is not here"
     return Finding(
         "C06",
         line.place,
@@ -103,7 +103,7 @@ def _finding(
         )
     known = product_of(name)
     removal = _removal(tree, path)
-    what = f"; {known.name}: {known.successor}" if known is not None and removal == ALONE else ""
+    what = f"; {known.name}: {known.successor}" if known is not None and removal == REMOVED else ""
     build = "install a build for 2.4 (API 20120211), or remove the line"
     advice = f"install a build for 2.4 (API 20120211), {removal}{what}"
     short = advice if advice == build else f"{build}; the advice of `whimbrel check` has what goes with that"
@@ -131,7 +131,7 @@ def _removal(tree: ConfigTree, path: str) -> str:
     library = re.sub(r"^(libphp[57]?)[\d.]*$", r"\1", path.rpartition("/")[2].removesuffix(".so"))
     users = [line for line in lines_for_24(tree, *_NAMING) if library in modules_of(_handler_of(line), "2.4")]
     if not users:
-        return ALONE
+        return REMOVED
     named = [f"{line.node.name} {_as_read(tree, line)}" for line in users]
     more = f" and {len(named) - MAX_LINES} more" if len(named) > MAX_LINES else ""
     endings = dict.fromkeys(word for line in users for word in line.words()[1:] if line.name in _BY_ENDING)
