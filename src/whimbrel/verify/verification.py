@@ -40,7 +40,8 @@ class Example:
     """A request that both sides answer differently; *client* describes it.
 
     *access*: the results of access control as statuses, 200 for granted. *clients*: all clients for whom the
-    statuses are those, in words; "" if they are not known, or too many to name.
+    statuses are those, in words; "" if they are not known, or too many to name. *weight*: what it says to a
+    person, the less the more (see weights.py).
     """
 
     probe: Probe
@@ -50,6 +51,7 @@ class Example:
     client: str = ""
     access: tuple[int, int] | None = None
     clients: str = ""
+    weight: int = 0
 
     @property
     def statuses(self) -> tuple[int, int]:
@@ -134,6 +136,11 @@ class DifferenceGroup:
         elif example.opens > self.opens or example.closes > self.closes:
             spare = [one for one in self.examples if not (one.opens or one.closes)] or self.examples
             self.examples[self.examples.index(spare[-1])] = example
+        elif all(example.weight < one.weight for one in self.examples):
+            is_of_access = example.opens or example.closes
+            spare = [one for one in self.examples if is_of_access or not (one.opens or one.closes)]
+            if spare:
+                self.examples[self.examples.index(spare[-1])] = example
 
 
 @dataclass(frozen=True, slots=True)

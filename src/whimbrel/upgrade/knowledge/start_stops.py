@@ -21,7 +21,7 @@ MAX_STOPS: Final = 6
 """Lines that a sentence names."""
 MAX_REASON: Final = 160
 """Characters of a reason."""
-NOT_HERE: Final = "not on this machine"
+MISSING_FILE: Final = "not on this machine"
 Place = Callable[[SourceLocation], str]
 """Returns the file and the line as a reader finds them."""
 
@@ -64,7 +64,7 @@ class StartStops(NamedTuple):
             place, path = self.module_files[0]
             others = count_noun(len(self.module_files) - 1, "more module file")
             more = f", nor {word_for(len(self.module_files) - 1, 'is', 'are')} {others}"
-            yield f"{place_of(place)}: {path} is {NOT_HERE}{more if len(self.module_files) > 1 else ''}"
+            yield f"{place_of(place)}: {path} is {MISSING_FILE}{more if len(self.module_files) > 1 else ''}"
 
     def line_texts(self, place_of: Place) -> Iterator[str]:
         """Yield ``FILE:LINE: reason`` of each line up to `MAX_STOPS`."""
