@@ -203,6 +203,52 @@ _SECTIONS: Final = (
     ("<VirtualHost *:80>\nServerName a.test\n<Location />", "</Location>\n</VirtualHost>"),
     ("<Proxy *>", "</Proxy>"),
 )
+_OF_HOSTS: Final = (
+    "ServerAlias www.a.test *.b.test",
+    "DocumentRoot /srv/www/a",
+    "ServerAdmin me@a.test",
+    "ErrorLog logs/a-error.log\nCustomLog logs/a.log combined",
+    "LogLevel warn",
+    "Alias /doc /usr/share/doc",
+    "ScriptAlias /cgi-bin/ /srv/cgi/",
+    "Redirect permanent /old http://b.test/",
+    "RewriteEngine On\nRewriteCond %{HTTPS} !=on\nRewriteRule ^/(.*) https://%{SERVER_NAME}/$1 [R,L]",
+    "RewriteEngine On\nRewriteLog logs/r.log\nRewriteLogLevel 3\nRewriteRule ^/x$ /y [PT]",
+    "SSLEngine on\nSSLProtocol all -SSLv2\nSSLCipherSuite HIGH:!ADH\nSSLOptions +StdEnvVars",
+    "SSLVerifyClient none\nSSLCARevocationPath /etc/crl",
+    "SSLProxyEngine on\nProxyPass /s https://127.0.0.1:1/",
+    "ProxyPass /b http://127.0.0.1:1/b retry=0 timeout=5\nProxyPassReverse /b http://127.0.0.1:1/b",
+    "ProxyPreserveHost On\nProxyVia Full",
+    "<Proxy *>\nOrder deny,allow\nAllow from all\n</Proxy>",
+    "<Proxy balancer://pool>\nBalancerMember http://127.0.0.1:1 loadfactor=2\n</Proxy>\n"
+    "ProxyPass /p balancer://pool/",
+    "<Location /server-status>\nSetHandler server-status\nOrder deny,allow\nDeny from all\n"
+    "Allow from 127.0.0.1\n</Location>",
+    "<LocationMatch ^/adm>\nSatisfy All\nOrder deny,allow\nDeny from all\nAllow from .a.test\n"
+    "</LocationMatch>",
+    "UseCanonicalName Off\nVirtualDocumentRoot /srv/%0",
+    "UserDir public_html\nUserDir disabled root",
+    "RewriteMap low int:tolower",
+    "SetEnvIf Remote_Addr ^10\\. inside\nCustomLog logs/in.log common env=inside",
+    "php_admin_value open_basedir /srv/www",
+    "SuexecUserGroup web web",
+    "FastCgiExternalServer /srv/php.fcgi -host 127.0.0.1:9000",
+    "WSGIScriptAlias /app /srv/app.wsgi",
+    "DefaultType text/html",
+    "ServerSignature EMail",
+    "HostnameLookups Double",
+    "TraceEnable extended",
+    "LimitInternalRecursion 5",
+    "AllowEncodedSlashes On",
+    "<IfModule mod_disk_cache.c>\nCacheEnable disk /\nCacheRoot /var/cache/x\n</IfModule>",
+    "ExtFilterDefine gz mode=output cmd=/bin/gzip",
+    "DAVLockDB /var/lock/dav\n<Location /dav>\nDAV On\nOrder allow,deny\nAllow from all\n</Location>",
+    "AuthType Basic",
+    "<Files *.inc>\nDeny from all\n</Files>",
+    "MaxClients 10",
+    "NameVirtualHost *:80",
+)
+"""Lines of a virtual host in a file of its own."""
 _REFUSED: Final = (
     "RequireAny",
     "Require unknown-word",
@@ -236,7 +282,7 @@ _FAMILIES: Final[tuple[tuple[float, Sequence[str]], ...]] = (
 
 def generated(count: int, seed: int = 1) -> Iterator[tuple[str, str]]:
     """Yield names and texts of lone files: .htaccess files; fragments for the server; fragments without a
-    section, which an Include in a <Directory> reads (`part*.conf`)."""
+    section, which an Include in a <Directory> reads (`part*.conf`); a virtual host alone (`host*.conf`)."""
     choice = random.Random(seed)
     for number in range(count):
         blocks = [_block(choice) for _ in range(choice.randint(1, 4))]
@@ -244,6 +290,8 @@ def generated(count: int, seed: int = 1) -> Iterator[tuple[str, str]]:
             blocks.insert(choice.randrange(len(blocks) + 1), choice.choice(_REFUSED))
         if number % 4 == 3:
             yield f"part{number}.conf", _written(choice, blocks)
+        elif number % 8 == 5:
+            yield f"host{number}.conf", _host(choice, blocks)
         elif number % 4 == 1:
             opening, closing = choice.choice(_SECTIONS)
             around = [choice.choice(_SERVER)] if choice.random() < 0.4 else []
@@ -251,6 +299,15 @@ def generated(count: int, seed: int = 1) -> Iterator[tuple[str, str]]:
             yield f"f{number}.conf", _written(choice, [*around, opening, *blocks, closing, *bare])
         else:
             yield ".htaccess", _written(choice, blocks)
+
+
+def _host(choice: random.Random, blocks: list[str]) -> str:
+    """Return a virtual host with some of its own lines, and *blocks* in a directory."""
+    own = choice.sample(_OF_HOSTS, choice.randint(2, 7))
+    opening, closing = choice.choice(_SECTIONS[:4])
+    address = choice.choice(("*:80", "*", "_default_:443", "10.0.0.1:80", "*:80 *:8080", "a.test:80"))
+    inside = [*own, opening, *blocks, closing]
+    return _written(choice, [f"<VirtualHost {address}>", "ServerName a.test", *inside, "</VirtualHost>"])
 
 
 def _written(choice: random.Random, blocks: list[str]) -> str:

@@ -249,7 +249,8 @@ class Question:
         return "\r\n".join([*lines, "", ""]).encode() + body
 
 
-def _basic(user: str, password: str = PASSWORD) -> str:
+def basic(user: str, password: str = PASSWORD) -> str:
+    """Return the field with the credentials of *user*."""
     return "Authorization: Basic " + base64.b64encode(f"{user}:{password}".encode()).decode()
 
 
@@ -295,11 +296,11 @@ _PROFILES: tuple[tuple[str, ...], ...] = (
     ("Referer: http://OTHER.example/x",),
     ("Accept-Language: de",),
     ("Accept-Encoding: gzip",),
-    (_basic("ann"),),
-    (_basic("bob"),),
-    (_basic("cat"),),
-    (_basic("dan"),),
-    (_basic("ann", "wrong"),),
+    (basic("ann"),),
+    (basic("bob"),),
+    (basic("cat"),),
+    (basic("dan"),),
+    (basic("ann", "wrong"),),
 )
 CLIENTS = ("127.0.0.1", "127.0.0.2", "127.1.2.3", "127.9.0.1")
 _HOST_NAMES = ("main.example", "www.main.example", "second.example", "a.second.example", "no.example")
@@ -315,11 +316,11 @@ def questions() -> list[Question]:
         asked += [
             Question(client, main, method, target, fields)
             for target in _OF_METHODS
-            for fields in ((), (_basic("ann"),), (_basic("bob"),))
+            for fields in ((), (basic("ann"),), (basic("bob"),))
         ]
     for other in CLIENTS:
         asked += [
-            Question(other, main, "GET", f"/{place}/{name}", (_basic(user),))
+            Question(other, main, "GET", f"/{place}/{name}", (basic(user),))
             for place, name in (("team", "plan.txt"), ("priv", "key.txt"), ("net", "data.txt"))
             for user in USERS
         ]

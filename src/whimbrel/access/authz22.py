@@ -104,7 +104,7 @@ def _groupfile(query: AccessQuery) -> Outcomes:
     if query.unreadable(settings.file.path):
         return constant(query.space, 500)
     noted = _notes_group(query)
-    source = query.file_source(settings.file.path)
+    source = query.group_source(settings.file.path)
     return _groups(
         query,
         lines,

@@ -98,6 +98,10 @@ class Bounds:
     walked: dict[str, tuple[list[str], list[tuple[str, str]]]] = field(default_factory=dict)
     disk: CopiedPaths = IN_PLACE
 
+    def again(self) -> Bounds:
+        """Return the bounds of another search on the same disk."""
+        return Bounds(walked=self.walked, disk=self.disk)
+
 
 class _SectionGroups(Generic[S]):
     """The sections of one server, or those that all servers share, by the step that merges them."""
@@ -154,15 +158,16 @@ class _ServerMap(Generic[S, V]):
         self, root: str, inventory: SectionInventory[S, V], server: V | None, shared: _SectionGroups[S]
     ) -> None:
         self.is_main = server is None
-        key = inventory.server_key(server)
         own = _SectionGroups(inventory.of_server(server)[1])
         self.shared = shared
         self.own = own
-        self.root: str = inventory.roots.get(key) or inventory.roots.get(0) or absolute_path(root, "htdocs")
-        inherited = [] if self.is_main else inventory.aliases.get(0, [])
+        self.root: str = (
+            inventory.roots.get(server) or inventory.roots.get(None) or absolute_path(root, "htdocs")
+        )
+        inherited = [] if self.is_main else inventory.aliases.get(None, [])
         self.maps: list[tuple[str, str]] = [
             (prefix, target if prefix.endswith("/") else target.rstrip("/"))
-            for prefix, target in (*inventory.aliases.get(key, []), *inherited)
+            for prefix, target in (*inventory.aliases.get(server, []), *inherited)
         ]
         self.maps.append(("/", self.root.rstrip("/") + "/"))
         self.path_sections = sorted(shared.plain + own.plain, key=lambda u: u.components)
@@ -234,14 +239,15 @@ class _ServerMap(Generic[S, V]):
 
     def _step(self, above: _Walk[S], path: str, depth: int) -> _Walk[S]:
         """Return the walk that continues *above* by one directory."""
-        sections = list(above.sections)
+        added = [section for section in self._by_depth.get(depth, ()) if section.matches(path)]
+        file = self.htaccess.get(path)
+        if not added and file is None:
+            return above
+        sections = [*above.sections, *added]
         overrides = above.overrides
         override = above.override
-        for section in self._by_depth.get(depth, ()):
-            if section.matches(path):
-                sections.append(section)
-                override = section.merge_override(override)
-        file = self.htaccess.get(path)
+        for section in added:
+            override = section.merge_override(override)
         if file is not None and not is_htaccess_ignored(override):
             sections.append(file)
             overrides = [*overrides, (file, override)]
@@ -314,7 +320,7 @@ class ServedRequests(Generic[S, V]):
     def __init__(self, root: str, inventory: SectionInventory[S, V], bounds: Bounds) -> None:
         self._root = root
         self._inventory = inventory
-        self._bounds = Bounds(walked=bounds.walked, disk=bounds.disk)
+        self._bounds = bounds.again()
         self._servers: list[tuple[V | None, _ServerMap[S, V], dict[str, list[str]], list[str]]] = []
 
     def below(

@@ -20,6 +20,11 @@ class AccessVerdict(IntEnum):
     FORBIDDEN = 403
     ERROR = 500
 
+    @property
+    def words(self) -> str:
+        """What a version does; a request that is let in has the status of its handler, such as 405."""
+        return "lets it in" if self is AccessVerdict.GRANTED else f"answers {self.value}"
+
 
 class Undecided(Exception):
     """The configuration depends on something without an atom; the message names it."""
@@ -36,7 +41,7 @@ class Counterexample:
 
     def __str__(self) -> str:
         first, second = self.names
-        return f"{self.client}: {first} answers {self.before.value}, {second} answers {self.after.value}"
+        return f"{self.client}: {first} {self.before.words}, {second} {self.after.words}"
 
 
 def _weight(pair: tuple[AccessVerdict, AccessVerdict]) -> tuple[bool, bool]:

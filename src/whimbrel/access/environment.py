@@ -46,8 +46,9 @@ class AccessEnvironment:
         aliases: the <AuthnProviderAlias> and <AuthzProviderAlias> containers.
         methods: method names that the main file registers (<Limit>, RegisterHttpMethod); those of the chain
             may be missing.
-        identity: a function from the path of a password or group file to its name in atoms: files of one name
-            have the same users and groups.
+        identity: a function from the path of a password file to its name in atoms: files of one name have
+            the same users.
+        group_identity: the same of a group file: files of one name have the same groups.
     """
 
     modules: tuple[str, ...]
@@ -56,6 +57,7 @@ class AccessEnvironment:
     aliases: tuple[AccessLine, ...] = ()
     methods: tuple[str, ...] = ()
     identity: Callable[[str], str] = lambda path: path
+    group_identity: Callable[[str], str] = lambda path: path
     _settings: dict[str, ModuleSettings] = field(default_factory=dict, init=False, repr=False)
 
     def settings(self, dialect: Dialect) -> ModuleSettings:

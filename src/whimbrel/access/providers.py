@@ -153,10 +153,10 @@ def _group(query: AccessQuery, args: str, user: bool) -> Outcomes:
     if text is None:
         return _result(
             query,
-            query.variable(Opaque(f"{_normal('group', args)} by {query.file_source(file.path)}", user=True)),
+            query.variable(Opaque(f"{_normal('group', args)} by {query.group_source(file.path)}", user=True)),
         )
     return _result(
-        query, query.any_member(query.file_source(file.path), (word.lower() for word in require_words(text)))
+        query, query.any_member(query.group_source(file.path), (word.lower() for word in require_words(text)))
     )
 
 
@@ -169,7 +169,7 @@ def _file_group(query: AccessQuery, _args: str, user: bool) -> Outcomes:
     if file is None or query.unreadable(file.path) or query.plan.provider("access", "file_group") is None:
         return _user_result(query, query.space.false, user)
     return _user_result(
-        query, query.variable(Opaque(f"file-group by {query.file_source(file.path)}", user=True)), user
+        query, query.variable(Opaque(f"file-group by {query.group_source(file.path)}", user=True)), user
     )
 
 

@@ -58,8 +58,12 @@ class AccessQuery:
         )
 
     def file_source(self, path: str) -> str:
-        """Return the name of a password or group file in atoms."""
+        """Return the name of a password file in atoms."""
         return f"file {self.environment.identity(path)}"
+
+    def group_source(self, path: str) -> str:
+        """Return the name of a group file in atoms."""
+        return f"file {self.environment.group_identity(path)}"
 
     def dbm_source(self, path: str, kind: str) -> str:
         """Return the name of a DBM file in atoms."""

@@ -4,7 +4,6 @@ text."""
 from __future__ import annotations
 
 import os
-import re
 from collections.abc import Callable, Container, Iterator
 from typing import Generic, TypeVar
 
@@ -118,37 +117,35 @@ class SectionInventory(Generic[S, V]):
 
     Attributes:
         servers: the virtual hosts.
-        roots: the DocumentRoot by `server_key`.
-        aliases: the pairs of URL prefix and path by `server_key`.
+        roots: the DocumentRoot of each server, of the main server by None.
+        aliases: the pairs of URL prefix and path of each server, likewise.
         is_served_by: whether a server may serve a directory; the main server also stands for each host that
             is not one of those given.
     """
 
     sections: list[S] = field(default_factory=list)
     servers: list[V] = field(default_factory=list)
-    roots: dict[int, str] = field(default_factory=dict)
-    aliases: dict[int, list[tuple[str, str]]] = field(default_factory=dict)
+    roots: dict[V | None, str] = field(default_factory=dict)
+    aliases: dict[V | None, list[tuple[str, str]]] = field(default_factory=dict)
     is_served_by: Callable[[V | None, str, Container[V | None]], bool] = _always
-    _groups: dict[int, list[S]] = field(default_factory=dict, repr=False)
-
-    def server_key(self, server: object) -> int:
-        """Return the key of *server* in `roots` and `aliases`; 0 is the main server."""
-        return 0 if server is None else id(server)
+    _groups: dict[object, list[S]] = field(default_factory=dict, repr=False)
 
     def of_server(self, server: V | None) -> tuple[list[S], list[S]]:
         """Return the sections of every server, with .htaccess files, and the sections of *server* alone."""
         if not self._groups:
-            self._groups[0] = [section for section in self.sections if section.in_main_server]
+            self._groups[None] = [section for section in self.sections if section.in_main_server]
             for section in self.sections:
                 if not section.in_main_server:
-                    self._groups.setdefault(self.server_key(section.server), []).append(section)
-        return self._groups[0], [] if server is None else self._groups.get(id(server), [])
+                    self._groups.setdefault(section.server, []).append(section)
+        return self._groups[None], [] if server is None else self._groups.get(server, [])
 
 
 def absolute_path(root: str, path: str, *, keep_slash: bool = False) -> str:
     """Return *path* below the server root without dot segments; *keep_slash* keeps a slash at its end."""
     joined = path if path.startswith("/") else os.path.join(root or "/", path)
-    clean = re.sub(r"/+", "/", os.path.normpath(joined))
+    clean = os.path.normpath(joined)
+    if clean.startswith("//"):  # POSIX gives two slashes at the beginning a meaning of their own
+        clean = clean[1:]
     return clean + "/" if keep_slash and path.endswith("/") and clean != "/" else clean
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Sequence
 from typing import TYPE_CHECKING, Final, NamedTuple
 
 from whimbrel.api.conversion import finding_of, path_of, text_of, unknown_of
@@ -13,7 +13,8 @@ from whimbrel.api.findings import CheckReport, FileChange, UpgradePlan
 from whimbrel.base.counts import and_more
 from whimbrel.base.dialect import V22, V24
 from whimbrel.base.errors import SourceLocation
-from whimbrel.base.latin1 import from_system
+from whimbrel.base.file_reading import read_regular
+from whimbrel.base.latin1 import from_system, to_bytes
 from whimbrel.catalogue import catalogue
 from whimbrel.config.execute import root_relative
 from whimbrel.report.decisions import has_stop, is_to_decide, open_question_texts, to_decide
@@ -21,6 +22,8 @@ from whimbrel.report.entries import as_report, entry_of
 from whimbrel.report.model import Report
 from whimbrel.report.questions import QuestionText
 from whimbrel.report.start_failures import reason_of
+from whimbrel.upgrade.apply.left_decisions import findings_left
+from whimbrel.upgrade.apply.transaction import decisions_left
 from whimbrel.upgrade.check.check import (
     Selection,
     UnknownRule,
@@ -55,13 +58,15 @@ _RELEASE: Final = re.compile(r"2\.4(?:\.(\d{1,3}))?")
 
 class OpenFindings(NamedTuple):
     """What a person must decide about a new text: a sentence, "" for nothing, and the questions with their
-    answers; whether 2.4 stops until then; and what no file shows.
+    answers; whether 2.4 stops until then; what no file shows; and the findings that a comment with their
+    rule exempts.
     """
 
     to_decide: str
     questions: tuple[QuestionText, ...]
     has_stop: bool
     unknown: tuple[UnknownItem, ...]
+    recorded: tuple[Finding, ...]
 
 
 def upgrade_options(style: str, target: str, *, also_22: bool, exact: bool) -> UpgradeOptions:
@@ -110,8 +115,12 @@ def check_parts(
     work = [(batch, directory) for sources, directory in parts for batch in batches(sources)]
     unread: list[Finding] = []
     results = check_all([batch for batch, _ in work], wanted, jobs, progress, step, options)
-    for (_batch, directory), result in zip(work, results, strict=True):
+    for (batch, directory), result in zip(work, results, strict=True):
         base = directory if len(parts) == 1 else from_system(os.getcwd())
+        if result.files:
+            left, recorded = _left(directory, result.files, result.findings, wanted, batch.options)
+            result.findings += left
+            result.recorded = (*result.recorded, *recorded)
         report.add(as_report(result, base))
         unread += [finding for finding in result.findings if not result.files]
     if not report.files:
@@ -119,11 +128,43 @@ def check_parts(
     return report
 
 
+def _left(
+    directory: str,
+    files: Collection[str],
+    findings: Collection[Finding],
+    wanted: Selection,
+    options: LoadOptions | None,
+) -> tuple[list[Finding], list[Finding]]:
+    """Return what an earlier upgrade of the tree *directory* leaves to decide about *files*, beside the
+    *findings* about them: what is open, and what comments record.
+    """
+    overlay = options.overlay if options is not None else {}
+
+    def text_of(path: str) -> bytes:
+        try:
+            return overlay[path] if path in overlay else read_regular(to_bytes(path))
+        except OSError:
+            return b""
+
+    known = {(finding.rule, finding.place.path, finding.place.line) for finding in findings}
+    parts: tuple[list[Finding], list[Finding]] = [], []
+    for finding, is_recorded in findings_left(decisions_left(directory), files, text_of):
+        place = finding.place
+        if wanted.selects(finding.rule) and (finding.rule, place.path, place.line) not in known:
+            parts[is_recorded].append(finding)
+    return parts
+
+
 def open_findings(options: LoadOptions) -> OpenFindings:
-    """Return what the findings about the new text of a comparison, which `check` shows, leave to a person."""
+    """Return what the findings about the new text of a comparison, which `check` shows, leave to a person.
+
+    *options* are those of the compared side, which read its .htaccess files at the places of the old ones.
+    """
     from whimbrel.verify.copied_htaccess import as_copied  # a check does not need the engine
 
-    new_text = as_copied(Sources(options=options))
+    new_text = Sources(options=options)
+    if not options.copies:
+        new_text = as_copied(new_text)
     report = check_parts([(new_text, options.server_root)], Selection())
     entries = [entry for entry in report.entries if entry.rule not in _COMPARED]
     return OpenFindings(
@@ -131,6 +172,7 @@ def open_findings(options: LoadOptions) -> OpenFindings:
         tuple(open_question_texts(entries)),
         has_stop(entries),
         tuple(item for item in report.scope.deciding if item.consequence == NOT_SHOWN),
+        tuple(report.recorded),
     )
 
 
@@ -237,6 +279,10 @@ def upgrade_sources(
         raise UsageError(unread or "no files")
     tree.report_progress = step
     result = upgrade(tree, wanted.applied_rules(), prompt(tree) if prompt is not None else None)
+    if sources.options is not None:
+        root = sources.options.server_root
+        files = [path for path in tree.files if path not in tree.lone_paths]
+        result.findings += _left(root, files, result.findings, wanted, sources.options)[0]
     step("loading the result", 0, 0)
     if not wanted.only and not wanted.without:
         add_load_errors(result, sources.options)

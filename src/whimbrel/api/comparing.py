@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 from whimbrel.api.answering import load_error, options_of
+from whimbrel.api.checking import open_findings
 from whimbrel.api.conversion import deciding_lines_of, text_of, unknown_of
 from whimbrel.api.named_files import NamedInput
 from whimbrel.api.verdicts import Difference, Verdict
+from whimbrel.base.dialect import V22, V24
 from whimbrel.config.options import LoadOptions
 from whimbrel.report.verification.entries import risk_of
-from whimbrel.verify.loading import as_copy, load_sides
+from whimbrel.verify.loading import as_copy, load_sides, with_copied_htaccess
+from whimbrel.verify.recorded_decisions import mark_decided
 from whimbrel.verify.verification import DifferenceGroup, VerifyResult
 from whimbrel.verify.verify import ReportProgress, verify
 
@@ -24,7 +27,7 @@ def compare_inputs(
             raise load_error(side, errors[0])
     return Verdict(
         tuple(map(_difference, result.groups)),
-        tuple(text_of(one.reason) for one in result.not_decided),
+        tuple(map(text_of, (*(one.reason for one in result.not_decided), *result.open_reasons))),
         result.probes,
         unknown_of(result.scope),
     )
@@ -36,11 +39,29 @@ def compare_options(
     limit: int | None = None,
     report_progress: ReportProgress = lambda _what, _done, _all: None,
 ) -> VerifyResult:
-    """Return the comparison of two configurations under two dialects."""
+    """Return the comparison of two configurations under two dialects; of a text of 2.2 with one of 2.4 also
+    what the new one leaves to a person.
+    """
     old, new = options
     names = f"old ({dialects[0]})", f"new ({dialects[1]})"
     sides = load_sides((as_copy(old, old), as_copy(old, new)), dialects, names)
-    return verify(*sides, report_progress=report_progress, limit=limit)
+    result = verify(*sides, report_progress=report_progress, limit=limit)
+    if dialects == (V22.name, V24.name) and not any(result.errors):
+        report_progress("findings about the new text", 0, 0)
+        _add_open_findings(result, with_copied_htaccess(old, new))
+    return result
+
+
+def _add_open_findings(result: VerifyResult, options: LoadOptions) -> None:
+    """Put into *result* what the findings about the new text leave to a person, and what its comments
+    decide.
+    """
+    found = open_findings(options)
+    result.to_decide = found.to_decide
+    result.questions = found.questions
+    result.has_stop = found.has_stop
+    result.scope = result.scope.with_items(found.unknown)
+    mark_decided(result, found.recorded)
 
 
 def _difference(group: DifferenceGroup) -> Difference:
@@ -53,4 +74,5 @@ def _difference(group: DifferenceGroup) -> Difference:
         text_of(str(example.difference)) if example is not None else "answers differ",
         deciding_lines_of((*group.joint_cause.old, *group.lines[0])),
         deciding_lines_of((*group.joint_cause.new, *group.lines[1])),
+        tuple(map(text_of, group.decided)),
     )

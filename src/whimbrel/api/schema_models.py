@@ -227,6 +227,9 @@ class DifferenceDocument(Document):
     assumed: bool
     reason: str = Field("", description="why answers differ where no line decides it, or what is known of it")
     rule: str = Field("", description="the rule of check that calls the change cosmetic; empty for none")
+    decided: list[str] = Field(
+        default=[], description="comments of NEW that record a decision about it: RULE at FILE:LINE"
+    )
     cause: LinesOfSides
     lines: LinesOfSides
     examples: list[ExampleDocument]
@@ -343,6 +346,9 @@ class ReplayChange(Document):
     what: str
     reason: str = Field("", description="why answers change where no line decides it, or what is known of it")
     rule: str = Field("", description="the rule of check that calls the change cosmetic; empty for none")
+    decided: list[str] = Field(
+        default=[], description="comments of NEW that record a decision about it: RULE at FILE:LINE"
+    )
     requests: int
     old_lines: list[PlacedLine]
     new_lines: list[PlacedLine]

@@ -18,6 +18,7 @@ class Difference:
         count: the number of differing requests that were found.
         request: one of them in words; `change`: what differs in its answers.
         old_lines, new_lines: the lines that cause it.
+        decided: comments of the new text that record a decision about it: ``R01 at FILE:LINE``.
     """
 
     kind: str
@@ -27,6 +28,7 @@ class Difference:
     change: str
     old_lines: tuple[Line, ...]
     new_lines: tuple[Line, ...]
+    decided: tuple[str, ...] = ()
 
     def __str__(self) -> str:
         return f"{self.request}: {self.change}"
@@ -49,9 +51,9 @@ class Verdict:
 
     @property
     def is_same(self) -> bool:
-        """Return True if both give the same answers, but for cosmetic differences, and nothing is left
-        undecided or unknown.
+        """Return True if both give the same answers, but for cosmetic differences and those that a comment
+        of the new text decides, and nothing is left undecided or unknown.
         """
         is_known = not any(item.matters for item in self.unknown)
-        has_others = any(one.risk != "cosmetic" for one in self.differences)
+        has_others = any(one.risk != "cosmetic" and not one.decided for one in self.differences)
         return not has_others and not self.not_decided and is_known

@@ -62,6 +62,7 @@ from whimbrel.cli.options import (
     release,
     sources,
 )
+from whimbrel.cli.parts_of_servers import server_of_part
 from whimbrel.cli.terminal import NoPager, write_text
 from whimbrel.utilities.usage_error import UsageError
 
@@ -256,7 +257,8 @@ def check(
     server = parts[0][0].options if is_one_server and parts else None
     tested = loading_command(context, server) if server is not None else ""
     served = serving(server) if server is not None else ""
-    output = _TextOutput(color, summary, not no_pager, arguments, compared, tested, backups, served)
+    around = server_of_part(parts[0][0]) if len(parts) == 1 and not given else ""
+    output = _TextOutput(color, summary, not no_pager, arguments, compared, tested, backups, served, around)
     _print_report(report, shape, output)
     if not report.files:
         raise typer.Exit(EXIT_USAGE)
@@ -351,6 +353,7 @@ class _TextOutput(NamedTuple):
         tested: the command that loads it under 2.4, "" for what is no server, or no server of its own.
         backups: the command that compares it with what an upgrade replaced; "" for what is no server.
         served: the command that serves it; "" for what is no server.
+        around: the command that upgrades a file with the server around it; "" for none.
     """
 
     color: ColorMode
@@ -361,6 +364,7 @@ class _TextOutput(NamedTuple):
     tested: str
     backups: str
     served: str
+    around: str
 
     def next_command(self, report: Report) -> str:
         """Return the command that follows this report, "" for none."""
@@ -369,6 +373,8 @@ class _TextOutput(NamedTuple):
 
         if report.fault or is_waiting_for_files(report):
             return command_line("check", *self.arguments)
+        if self.around and report.findings:
+            return self.around
         if any(entry.is_fixable for entry in report.entries):
             return command_line("upgrade", *self.arguments)
         breaking = [entry for entry in report.findings if entry.risk is Risk.BREAKS]

@@ -211,7 +211,8 @@ def missing_line(problem: ConfigError | StartError, configuration: Configuration
 
 
 def damaged_bytes(problem: ConfigError | StartError, configuration: Configuration) -> list[str]:
-    """Return one sentence for each fault of the bytes of the file that *problem* is about."""
+    """Return one sentence for each fault of the bytes of the file that *problem* is about, and for a text that
+    is no configuration or a template of one."""
     options = configuration.options
     place = problem.place if isinstance(problem, ConfigError) else None
     path = place.path if place is not None else root_relative(options.server_root, options.file)
@@ -221,11 +222,18 @@ def damaged_bytes(problem: ConfigError | StartError, configuration: Configuratio
         data = read_overlaid(path, options)
     except OSError:
         return []
-    if b"\0" not in data and b"\n" in data and data[:1] not in (b"\xef", b"\xff", b"\xfe"):
+    is_damaged = b"\0" in data or b"\n" not in data or data[:1] in (b"\xef", b"\xff", b"\xfe")
+    if not is_damaged and not any(mark in data for mark in (b"{", b"<%", b"@")):
         return []
-    from whimbrel.upgrade.source.text_faults import encoding_faults  # damaged files alone need it
+    from whimbrel.upgrade.source import text_faults  # wrong files alone need it
 
-    return [f"{path}:{fault.line}: {fault}" for fault in encoding_faults(data)]
+    kinds = (text_faults.FaultKind.FOREIGN, text_faults.FaultKind.TEMPLATE)
+    if is_damaged:
+        faults = text_faults.encoding_faults(data)
+    else:
+        every = text_faults.faults_and_template(data)
+        faults = tuple(fault for fault in every if fault.kind in kinds)
+    return [f"{path}:{fault.line}: {fault}" for fault in faults]
 
 
 def print_error(problem: ConfigError | StartError, loader: ConfigLoader) -> int:

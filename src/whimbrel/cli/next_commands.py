@@ -6,7 +6,7 @@ from __future__ import annotations
 
 import os
 import shlex
-from collections.abc import Iterable, Sequence
+from collections.abc import Container, Iterable, Sequence
 from functools import partial
 from pathlib import Path
 from shutil import which
@@ -44,6 +44,8 @@ _MODULES: Final = (
 FIRST: Final = "First: "
 """Begin of the line with what comes before the next command."""
 NOT_TRIED: Final = "Whimbrel's test did not try module files; that of httpd, which comes next, does."
+MAX_LOGS: Final = 4
+"""Logs that a command names."""
 MORE_REQUESTS: Final = 200_000
 """The number of requests that is offered where they ended before every line was asked for."""
 
@@ -70,12 +72,17 @@ def _quoted(word: str) -> str:
 
 
 def after_upgrade(
-    context: typer.Context, options: LoadOptions | None, out: Path | None, *, is_changed: bool
+    context: typer.Context,
+    options: LoadOptions | None,
+    out: Path | None,
+    *,
+    is_changed: bool,
+    without: Container[str] = (),
 ) -> list[str]:
     """Return the lines behind a written upgrade: what comes next, and what undoes it.
 
     *options* are those of the server, None for fragments; *out* is the directory of a copy. *is_changed*: a
-    file was written.
+    file was written. *without*: the words of files that were named beside their server, which has all.
     """
     lines: list[str] = []
     build = context.params.get("target_build")
@@ -85,7 +92,7 @@ def after_upgrade(
         old, new = _sides(options, out)
         lines.append(command_line("verify", *builtin, *given_words(context, READ), old, new))
     elif options is not None and is_changed:
-        words = [*builtin, *given_words(context, READ | NAMED)]
+        words = [*builtin, *given_words(context, READ | NAMED, without=without)]
         lines.append(command_line("verify", "--backups", *words))
     elif options is not None and _is_in_place(options):
         words = [*builtin, *given_words(context, READ)]
@@ -94,7 +101,8 @@ def after_upgrade(
         lines.append(serving(options))
     lines = [f"Next: {line}" for line in lines]
     if is_changed and out is None:
-        lines.append(f"Undo: {command_line('upgrade', '--undo', *given_words(context, NAMED))}")
+        undone = given_words(context, NAMED, without=without)
+        lines.append(f"Undo: {command_line('upgrade', '--undo', *undone)}")
     return lines
 
 
@@ -186,13 +194,11 @@ def _replay_of(
     """Return the command that replays the logs of the old server that are on this machine; "" without one,
     and where a replay has not the options of the comparison.
     """
-    from whimbrel.cli.found_logs import found_logs  # most commands read no log
-
     given = given_names(context)
     if given & (READ - {"defines"}) or "2.4" not in dialects[1:]:
         return ""
     old, new = both
-    logs = found_logs(old, (os.path.join(old.server_root, old.file), *result.scope.files_read))
+    logs = result.logs[:MAX_LOGS]
     if not logs:
         return ""
     sides = ["--new", _path_of(new.server_root, new.file)]
@@ -217,7 +223,7 @@ def _path_of(root: str, file: str) -> str:
 def _after_undecided(result: VerifyResult, repeated: list[str], following: str, *, is_test: bool) -> str:
     """Return what makes the facts known, or who decides about them, and the command that comes then."""
     repetition = command_line("verify", *repeated)
-    if result.has_ended:
+    if result.has_ended or result.is_cut:
         more = command_line("verify", *repeated, "--limit", str(MORE_REQUESTS))
         return _next(more) + (f"Or, as it is: {following}\n" if is_test else "")
     lines = []
@@ -233,7 +239,8 @@ def _after_undecided(result: VerifyResult, repeated: list[str], following: str, 
             "That is recorded nowhere: the next step does not ask for it."
         )
     is_one = by_hand + unknown == 1
-    lines.append(f"When {'that is' if is_one else 'all that is'} known or looked at:")
+    if lines:
+        lines.append(f"When {'that is' if is_one else 'all that is'} known or looked at:")
     return "".join(f"{line}\n" for line in lines) + _next(following)
 
 
@@ -250,7 +257,7 @@ def after_replay(
     before, after = summary.dialects
     other = f"{old}@{before}" if old is not None else before
     for key, change in summary.changes:
-        if change.words and not key.rule:
+        if change.words and not summary.is_excepted(key):
             diff = [] if has_backups else ["--diff", other]
             url, *more = change.words
             return _next(command_line("explain", url, str(new), *more, "--dialect", after, *diff))

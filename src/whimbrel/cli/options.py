@@ -213,8 +213,10 @@ def given_names(context: typer.Context) -> frozenset[str]:
     return frozenset(name for name, found in sources.items() if found and found.name == "COMMANDLINE")
 
 
-def given_words(context: typer.Context, names: Container[str]) -> list[str]:
-    """Return the words of the command line that give the parameters *names*: options, then arguments."""
+def given_words(context: typer.Context, names: Container[str], *, without: Container[str] = ()) -> list[str]:
+    """Return the words of the command line that give the parameters *names*: options, then arguments, but for
+    those in *without*.
+    """
     options: list[str] = []
     arguments: list[str] = []
     for parameter in context.command.params:
@@ -225,7 +227,7 @@ def given_words(context: typer.Context, names: Container[str]) -> list[str]:
         value = context.params[name]
         values = [str(getattr(one, "value", one)) for one in (value if isinstance(value, list) else [value])]
         if parameter.param_type_name == "argument":
-            arguments += values
+            arguments += [one for one in values if one not in without]
         elif isinstance(value, bool):
             options += (parameter.opts if value else parameter.secondary_opts)[:1]
         else:

@@ -2,7 +2,7 @@
 
 Exit codes: 0 nothing changes, but for what is cosmetic; 1 answers change, or a configuration does not load;
 2 wrong usage, or a log that cannot be read; 3 nothing changes in what is known, but something that may matter
-is not known.
+is not known or left to a person, the new server does not start here, or no request was replayed.
 """
 
 from __future__ import annotations
@@ -26,6 +26,7 @@ from whimbrel.cli.next_commands import after_replay, command_of, live_command
 from whimbrel.cli.options import (
     EXIT_FINDINGS,
     EXIT_OK,
+    EXIT_REVIEW,
     EXIT_USAGE,
     ConfigArguments,
     Defines,
@@ -50,7 +51,8 @@ EPILOG: Final = epilog(
         0: "nothing changes, but for what is cosmetic",
         1: "answers change, or a configuration does not load",
         2: "wrong usage, or a log that cannot be read",
-        3: "nothing changes in what is known, but something that may matter is not known",
+        3: "nothing changes in what is known, but something that may matter is not known or to decide, "
+        "or the new server does not start here",
     },
     (
         "whimbrel replay access_log --new /etc/httpd",
@@ -145,7 +147,7 @@ def replay(
 ) -> None:
     """Send the requests of access logs through two configurations; report what changes, for whom and why."""
     try:
-        sides = _sides((old, old_dialect), (new, new_dialect), defines or [], is_before=backups)
+        sides, upgraded = _sides((old, old_dialect), (new, new_dialect), defines or [], is_before=backups)
         summary = _replay(
             logs,
             sides,
@@ -155,6 +157,7 @@ def replay(
             jobs,
             cluster,
             with_hours=shape is ReplayFormat.html,
+            upgraded=upgraded,
         )
     except UsageError as problem:
         typer.echo(problem.message, err=True)
@@ -166,7 +169,7 @@ def replay(
     write_fragment_hints([old, new], "whimbrel replay LOG... --new DIRECTORY")
     if summary.errors or summary.has_changes_to_review or summary.differs_from_log:
         raise typer.Exit(EXIT_FINDINGS)
-    raise typer.Exit(summary.scope.exit_code(EXIT_OK))
+    raise typer.Exit(EXIT_OK if summary.is_known else EXIT_REVIEW)
 
 
 def _replay(
@@ -179,7 +182,9 @@ def _replay(
     cluster: str,
     *,
     with_hours: bool,
+    upgraded: str,
 ) -> Summary:
+    """Return the result of a replay; *upgraded* is the directory whose upgrade is replayed, "" for none."""
     from whimbrel.api.checking import open_findings
     from whimbrel.base.lazy_dataclasses import replace
     from whimbrel.cli.progress import ProgressBar
@@ -187,6 +192,8 @@ def _replay(
     from whimbrel.replay.summary import Summary
     from whimbrel.replay.tally import Tally
     from whimbrel.replay.work import LoadFailure, Replayer, ReplayWork
+    from whimbrel.verify.changed_after_upgrade import changed_after_upgrade
+    from whimbrel.verify.copied_htaccess import unwritten_sentence
 
     try:
         files = logs_of(logs, is_rotated=rotated)
@@ -214,18 +221,22 @@ def _replay(
             return Summary(*names, tuple(files), Tally(), failure.errors, dialects=dialects)
         tally = _run(work, replayer, files, jobs, cluster, bar.byte_counter("replaying", size_of(files)))
         roots = tuple(side.options.server_root for side in loaded)
-        summary = Summary(*names, tuple(files), tally, sides=_scope(loaded), dialects=dialects, roots=roots)
+        scope = _scope(loaded)
+        if upgraded:
+            scope = scope.with_items(changed_after_upgrade(upgraded, scope.files_read))
+        summary = Summary(*names, tuple(files), tally, sides=scope, dialects=dialects, roots=roots)
         if dialects != (V22.name, V24.name):
             return summary
         bar.on_step("findings about the new text", 0, 0)
         found = open_findings(new_side.options)
     return replace(
-        summary,
+        summary.with_decisions(found.recorded),
         sides=summary.sides.with_items(found.unknown),
         to_decide=found.to_decide,
         questions=found.questions,
         has_stop=found.has_stop,
         no_start=loaded[1].no_start,
+        unwritten=unwritten_sentence(loaded[1].loaded, loaded[1].options),
     )
 
 
@@ -244,9 +255,9 @@ def _scope(sides: tuple[Side, Side]) -> KnowledgeScope:
 
 def _sides(
     old: tuple[Path | None, str], new: tuple[Path, str], defines: list[str], *, is_before: bool
-) -> tuple[SideOptions, SideOptions]:
-    """Return both sides, one object without an old one; *is_before*: the old one is what an upgrade has
-    replaced in the new one. Raises UsageError.
+) -> tuple[tuple[SideOptions, SideOptions], str]:
+    """Return both sides, one object without an old one, and the directory of the upgrade; *is_before*: the
+    old side is what an upgrade has replaced in the new one, else the directory is "". Raises UsageError.
     """
     from whimbrel.base.lazy_dataclasses import replace
     from whimbrel.upgrade.apply.journal import WriteError
@@ -257,7 +268,7 @@ def _sides(
         raise UsageError("--backups takes no --old: it is what the upgrade replaced in --new")
     new_side, directory = _side(new[0], new[1], defines)
     if not is_before and old[0] is None:
-        return new_side, new_side
+        return (new_side, new_side), ""
     try:
         overlay = saved(directory) if is_before else {}
     except WriteError as problem:
@@ -267,7 +278,8 @@ def _sides(
     name = f"{old_side.name} before the upgrade" if is_before else old_side.name
     old_side = replace(old_side, options=options, name=name)
     new_side = replace(new_side, options=as_copy(options, new_side.options))
-    return replace(old_side, options=as_copy(options, options)), new_side
+    old_side = replace(old_side, options=as_copy(options, options))
+    return (old_side, new_side), directory if is_before else ""
 
 
 def _side(conf: Path, dialect: str, defines: list[str]) -> tuple[SideOptions, str]:

@@ -66,6 +66,7 @@ from whimbrel.cli.options import (
     release,
     sources,
 )
+from whimbrel.cli.parts_of_servers import ALONE, about_part, server_of_part
 from whimbrel.cli.terminal import NoPager
 from whimbrel.utilities.usage_error import UsageError
 
@@ -94,8 +95,6 @@ EPILOG: Final = epilog(
     ),
     f"{NOTE} {FLEET_NOTE}",
 )
-MAX_ABOVE: Final = 5
-"""Directories above a file that may be those of its server."""
 MAX_EXTERNAL: Final = 3
 """Files outside of the tree that the line before the command names."""
 HOW: Final = frozenset(
@@ -317,7 +316,8 @@ def upgrade(
                 _recover(directory)
         with ProgressBar() as bar:
             result, words = _run(what, options, wanted, bar, interactive=interactive, verify=verify)
-        arguments = given_words(context, CARRIED | HOW)
+        beside = _files_beside(result, what, named)
+        arguments = given_words(context, CARRIED | HOW, without=beside)
         external = [] if is_open else external_files(result, directory, named.paths)
         writing = command_line("upgrade", "--write", *["--outside"] * bool(external), *arguments)
         if external and (write or interactive):
@@ -328,19 +328,25 @@ def upgrade(
             if out is not None:
                 copy = _copied(result, what, directory, out)
             elif write or interactive:
-                backups = write_in_place(result, directory, named.paths, is_open=is_open)
+                backups = write_in_place(
+                    result, directory, named.paths, is_open=is_open, is_confirmed=interactive
+                )
         is_written = write or interactive or out is not None
         is_left = bool(result.files) and (out is not None or not is_written)
-        following = _before_writing(result, external if is_left else [], is_written=is_written)
+        following = _before_writing(result, directory, external if is_left else [], is_written=is_written)
         if is_written:
-            following += after_upgrade(context, what.options, out, is_changed=bool(result.files))
+            following += after_upgrade(
+                context, what.options, out, is_changed=bool(result.files), without=beside
+            )
+        around = "" if is_written else server_of_part(what)
+        following += [] if is_written else about_part(what, around)
         if is_left and (out is None or not _stops(result)):
-            following.append(f"{'Next' if out is None else 'To go live'}: {writing}")
+            label = "To go live" if out is not None else "Next"
+            following.append(f"{ALONE if around else label}: {writing}")
         if is_left and out is None:
-            following += _after_writing(result)
-        only = _named_files(result, what, named)
+            following += _after_writing(result, directory)
+        only = frozenset(beside.values())
         following[:0] = [] if is_written else _about_named(result, only)
-        following += _server_of_part(what)
         uncompared = result.unverified or _uncompared(what, wanted, is_verified=verify)
         output = _Output(
             shape, color, is_written, words, uncompared, following, not no_pager, copy, writing, backups, only
@@ -351,39 +357,31 @@ def upgrade(
         raise typer.Exit(EXIT_USAGE) from None
 
 
-def _named_files(result: UpgradeResult, what: Sources, named: ConfigArguments) -> frozenset[str]:
-    """Return the files of a server that were named beside it, if nothing else was: their diff is wanted."""
+def _files_beside(result: UpgradeResult, what: Sources, named: ConfigArguments) -> dict[str, str]:
+    """Return the files of a server that were named beside it, by the words that name them, if nothing else
+    was: their diff is wanted. An upgrade is that of the whole server all the same.
+    """
     options = what.options
     if options is None:
-        return frozenset()
+        return {}
     tree = result.tree
     main = os.path.realpath(to_bytes(os.path.join(options.server_root, options.file)))
+    files = {str(path): os.path.realpath(os.fsencode(path)) for path in named.paths if path.is_file()}
+    own = {word: path for word, path in files.items() if path != main}
+    if not own:
+        return {}
     by_real = {os.path.realpath(to_bytes(path)): path for path in tree.files if path not in tree.lone_paths}
-    files = [os.path.realpath(os.fsencode(path)) for path in named.paths if path.is_file()]
-    own = [path for path in files if path != main]
-    return frozenset(by_real[path] for path in own) if all(path in by_real for path in own) else frozenset()
+    if any(path not in by_real for path in own.values()):
+        return {}
+    return {word: by_real[path] for word, path in own.items()}
 
 
 def _about_named(result: UpgradeResult, only: frozenset[str]) -> list[str]:
     """Return what the diff of the files *only* leaves out; nothing if it has all."""
     others = len(result.files) - len(only & result.files.keys())
-    return [f"the diff is of what was named; {count_noun(others, 'other file')} to change"] if only else []
-
-
-def _server_of_part(what: Sources) -> list[str]:
-    """Return the command that shows a file, read alone, as its server changes it; nothing without a server
-    around it.
-    """
-    from whimbrel.config.servers import server_at
-
-    if what.options is not None or len(what.fragments) != 1:
+    if not only or not others:
         return []
-    path = os.path.realpath(to_bytes(what.fragments[0]))
-    around = (str(one) for one in Path(os.fsdecode(path)).parents[:MAX_ABOVE] if one != Path("/"))
-    found = next(filter(None, (server_at(from_system(one)) for one in around)), None)
-    if found is None:
-        return []
-    return [f"As its server changes it: {command_line('upgrade', to_system(found.root), os.fsdecode(path))}"]
+    return [f"the diff is of what was named; --write changes {count_noun(others, 'other file')} too"]
 
 
 def _copied(result: UpgradeResult, what: Sources, directory: str, out: Path) -> ServerCopy:
@@ -408,7 +406,9 @@ def _refused_external(external: list[str], directory: str, writing: str) -> str:
     )
 
 
-def _before_writing(result: UpgradeResult, external: list[str], *, is_written: bool) -> list[str]:
+def _before_writing(
+    result: UpgradeResult, directory: str, external: list[str], *, is_written: bool
+) -> list[str]:
     """Return the lines before the command that comes next: what is to correct before it, and what --outside
     is for. *is_written*: the new text is there.
     """
@@ -420,11 +420,11 @@ def _before_writing(result: UpgradeResult, external: list[str], *, is_written: b
     lines = []
     links = [one for one in result.needs_review if LINK_TEXT in one.message]
     if links:
-        place = shown(display_path(links[0].place.path, result.tree.root))
+        place = shown(display_path(links[0].place.path, directory))
         others = and_more(len(links) - 1)
         lines.append(f"First: {COPY_LINKS}: text in the place of a link: {place}{others}")
     elif stop is not None and (is_written or stop.rule == READ_ERROR or not result.files):
-        lines.append(f"First: correct {_correction(stop, result)}")
+        lines.append(f"First: correct {_correction(stop, result, directory, is_new=is_written)}")
     if external:
         named = [*map(shown, external[:MAX_EXTERNAL]), *["..."] * (len(external) > MAX_EXTERNAL)]
         lines.append(
@@ -434,21 +434,23 @@ def _before_writing(result: UpgradeResult, external: list[str], *, is_written: b
     return lines
 
 
-def _after_writing(result: UpgradeResult) -> list[str]:
+def _after_writing(result: UpgradeResult, directory: str) -> list[str]:
     """Return what is to correct in the new text: a correction of the old one changes what 2.2 does."""
     from whimbrel.upgrade.model import READ_ERROR
 
     stop = _stops(result)
     if stop is None or stop.rule == READ_ERROR:
         return []
-    return [f"Then correct, in the new text, {_correction(stop, result)}"]
+    return [f"Then correct, in the new text, {_correction(stop, result, directory, is_new=True)}"]
 
 
-def _correction(stop: Finding, result: UpgradeResult) -> str:
-    """Return the place of *stop*, and what 2.4 does until it is corrected."""
-    from whimbrel.upgrade.edits.diff import display_path
+def _correction(stop: Finding, result: UpgradeResult, directory: str, *, is_new: bool) -> str:
+    """Return the place of *stop*, of the new text if *is_new*, and what 2.4 does until it is corrected."""
+    from whimbrel.report.entries import entry_of
+    from whimbrel.report.written_lines import WrittenLines
 
-    place = shown(f"{display_path(stop.place.path, result.tree.root)}:{stop.place.line}")
+    entry = entry_of(stop, directory)
+    place = shown((WrittenLines(result).entry(entry, stop, directory) if is_new else entry).place)
     is_assumed = bool(stop.accepted) and not stop.is_proven
     until_then = "whether 2.4 starts is not known" if is_assumed else "2.4 does not start, or answers 500,"
     return f"{stop.rule} {place}: {until_then} until then"

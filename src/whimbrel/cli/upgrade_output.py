@@ -11,6 +11,7 @@ from typing import Any, Final, TextIO
 
 from whimbrel.base.counts import count_noun, word_for
 from whimbrel.base.latin1 import to_bytes, to_text
+from whimbrel.base.lazy_dataclasses import replace
 from whimbrel.base.printable import printable
 from whimbrel.base.real_paths import real_path
 from whimbrel.base.terminal_text import shown, terminal_bytes, terminal_width, wrapped_alike
@@ -24,13 +25,14 @@ from whimbrel.report.knowledge import as_json, text_lines
 from whimbrel.report.model import LONE_FILES, groups
 from whimbrel.report.questions import question_lines
 from whimbrel.report.readiness import readiness
+from whimbrel.report.start_line import start_line, stops_of
+from whimbrel.report.written_lines import WrittenLines
 from whimbrel.upgrade.apply.backup_paths import places_of
 from whimbrel.upgrade.apply.server_copy import ServerCopy
 from whimbrel.upgrade.check.check import source_lines
 from whimbrel.upgrade.check.diffs import diffs
 from whimbrel.upgrade.check.fixpoint import UpgradeResult
 from whimbrel.upgrade.edits.diff import display_path
-from whimbrel.upgrade.knowledge.loaded import STARTS
 from whimbrel.upgrade.model import READ_ERROR, Finding, InputContext
 from whimbrel.upgrade.rules import rule_names
 from whimbrel.upgrade.source.config_tree import Role
@@ -40,7 +42,6 @@ MAX_SUMMARY_LINE: Final = 1200
 """Characters of a line of the summary."""
 MAX_IDLE: Final = 3
 """Unchanged .htaccess files that the summary of a copy names, and directories below which they answer 500."""
-OF_MACHINE: Final = "modules, users and certificates of its machine were not tested"
 _COLORS: Final = {b"-": b"\x1b[31m", b"+": b"\x1b[32m", b"@": b"\x1b[36m", b"d": b"\x1b[1m"}
 
 
@@ -84,8 +85,8 @@ def summary_text(
     backups: Iterable[str] = (),
 ) -> bytes:
     """Return the answer, the kind of input, findings that need review (equal ones once), decisions, other
-    changes by rule, the answer again, and the lines *following* with the commands that come next, for
-    *stream*.
+    changes by rule, the answer again without the questions, and the lines *following* with the commands that
+    come next, for *stream*.
 
     *verified* is a sentence about the comparison of answers; *uncompared*: see `ready_line`. *copy*: the one
     that was written, None for the files in their own place, of which *backups* were made.
@@ -94,17 +95,22 @@ def summary_text(
     shown_findings = _left_to_do(result)
     texts = source_lines(result.tree, shown_findings)
     entries = [entry_of(finding, directory, texts) for finding in shown_findings]
+    written = WrittenLines(result) if is_written and copy is None else None
+    if written is not None:
+        pairs = zip(entries, shown_findings, strict=True)
+        entries = [written.entry(entry, finding, directory) for entry, finding in pairs]
     frames = list(framed(groups(entries), style, is_applied=True))
     ready = ready_line(result, directory, uncompared)
     question_part = list(question_lines(open_question_texts(entries)))
-    answer = [ready, *question_part, start_line(result, directory), *_access(result, verified), verified]
+    start = _start_line(result, directory, is_written=is_written and copy is None)
+    answer = [ready, start, *question_part, *_access(result, verified), verified]
     lines = _wrapped(filter(None, answer), style) if frames else []
     lines += _wrapped(inputs(result.tree, is_upgraded=result.tree.context is InputContext.SERVER), style)
     lines += ["", *frames] if frames else []
-    lines += _wrapped(_counts(result, directory, is_written, copy), style)
+    lines += _wrapped(_counts(result, directory, is_written, copy, written), style)
     lines += _wrapped(_idle_copies(result, directory, copy) if copy else (), style)
     lines += _wrapped(filter(None, [places_of(backups, directory)]), style)
-    lines += _wrapped([ready, *question_part] if frames else filter(None, answer[::-1]), style)
+    lines += _wrapped([ready] if frames else filter(None, answer[::-1]), style)
     lines += following  # whole: a command that is broken between words cannot be copied
     return terminal_bytes("".join(f"{line}\n" for line in lines))
 
@@ -147,17 +153,22 @@ def _lone_counts(result: UpgradeResult) -> Iterator[str]:
 
 
 def _counts(
-    result: UpgradeResult, directory: str, is_written: bool, copy: ServerCopy | None
+    result: UpgradeResult,
+    directory: str,
+    is_written: bool,
+    copy: ServerCopy | None,
+    written: WrittenLines | None,
 ) -> Iterator[str]:
     """Yield remarks about startling edits, the changes by rule, what is not known, and the files."""
     applied = [finding for finding in result.findings if finding.edits]
-    yield from _remarks(applied, directory)
+    yield from _remarks(applied, directory, written)
     counts = Counter(finding.rule for finding in applied)
     if counts:
         counted_rules = [f"{rule} {count} times" if count > 1 else rule for rule, count in counts.items()]
         yield f"changes by rule: {', '.join(counted_rules)}"
     known = {finding.message for finding in result.findings if finding.rule == READ_ERROR}
-    yield from text_lines(result.scope, directory, known)
+    scope = stops_of(result).other_facts(result.scope)
+    yield from text_lines(scope if written is None else written.scope(scope), directory, known)
     if is_written:
         where = f"changed in {copy.directory}" if copy else "changed"
         name = display_path if copy else _changed_path
@@ -207,12 +218,13 @@ def _wrapped(lines: Iterable[str], style: FrameStyle) -> list[str]:
     return out
 
 
-def _remarks(applied: Iterable[Finding], directory: str) -> Iterator[str]:
+def _remarks(applied: Iterable[Finding], directory: str, written: WrittenLines | None) -> Iterator[str]:
     """Yield the facts that explain startling edits, equal ones once with their first place."""
     places: dict[tuple[str, str], list[str]] = {}
     for finding in applied:
         if finding.remark and not finding.needs_review:
-            place = f"{display_path(finding.place.path, directory)}:{finding.place.line}"
+            entry = replace(entry_of(finding, directory), line=finding.place.line)
+            place = (entry if written is None else written.entry(entry, finding, directory)).place
             places.setdefault((finding.rule, finding.remark), []).append(place)
     for (rule, remark), found in places.items():
         more = f" and {len(found) - 1} more" if len(found) > 1 else ""
@@ -232,18 +244,9 @@ def ready_line(result: UpgradeResult, directory: str, uncompared: str) -> str:
     return readiness(entries, len(result.scope.deciding), uncompared)
 
 
-def start_line(result: UpgradeResult, directory: str) -> str:
-    """Return that 2.4 loads the new text, and what ends its start on this machine alone; "" where it does not
-    load, or was not loaded.
-    """
-    if result.loaded is None or has_stop(entry_of(finding, directory) for finding in _left_to_do(result)):
-        return ""
-    items = [item for item in result.scope.items if item.consequence in STARTS and item.place is not None]
-    if not items or result.tree.disk.image:
-        return f"start: 2.4 loads the new text; {OF_MACHINE}"
-    first = items[0]
-    where = "" if first.place is None else f"{display_path(first.place.path, directory)}:{first.place.line}"
-    return f"start: 2.4 loads the new text; on this machine it ends at {where}: {first.subject}"
+def _start_line(result: UpgradeResult, directory: str, *, is_written: bool) -> str:
+    is_open = has_stop(entry_of(finding, directory) for finding in _left_to_do(result))
+    return start_line(result, directory, is_open=is_open, is_written=is_written)
 
 
 def finding_lines(finding: Finding, directory: str) -> Iterator[str]:
@@ -310,7 +313,7 @@ def write_page(
         is_written=is_written,
         answer=(
             ready_line(result, directory, uncompared),
-            start_line(result, directory),
+            _start_line(result, directory, is_written=False),
             *_access(result, verified),
             verified,
         ),

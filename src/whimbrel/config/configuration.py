@@ -65,6 +65,7 @@ class Configuration:
         is_mapped: paths are those of the text; False where an adapter has changed the lines.
         disk: where the files of these paths are.
         foreign_modules: identifiers of loaded modules of which nothing is known here.
+        module_files: paths of LoadModule, by their lines in reading order.
         foreign_libraries: those of modules that httpd does not distribute, by their lines in reading order.
         third_party: lines of modules without behaviour here; None before the first.
         boundary: the boundary of all multipart responses of 2.4 (ap_multipart_boundary): 64 random bits.
@@ -116,6 +117,7 @@ class Configuration:
         self.missing: list[MissingResource] = [*options.undecided]
         self.stand_ins: dict[str, StandIn] = {}
         self.foreign_modules: set[str] = set()
+        self.module_files: dict[SourceLocation, str] = {}
         self.foreign_libraries: dict[SourceLocation, str] = {}
         self.third_party: ThirdPartyLines | None = None
         self.boundary = f"{int.from_bytes(os.urandom(8), 'big'):016x}"

@@ -147,6 +147,7 @@ def load_module(configuration: Configuration, name: str, path: str, place: Sourc
     check_presumption(configuration, name, path)
     if _built_in(configuration, name):
         return
+    configuration.module_files[place] = path
     shown = absolute if old else path
     base = path.rpartition("/")[2].removesuffix(".so")
     row = catalogue_of(configuration.dialect).module_of_file(base) if path.endswith(".so") else None

@@ -8,8 +8,8 @@ from __future__ import annotations
 
 from collections.abc import Callable, Hashable, Iterable, Sequence
 from functools import cache
-from itertools import repeat
-from operator import attrgetter
+from itertools import compress
+from operator import attrgetter, is_not
 from typing import Any, Final, NamedTuple, TypeVar
 
 from whimbrel.base.errors import SourceLocation
@@ -144,11 +144,11 @@ def _record(holder: Holder, kind: Any, before: list[Any], origin: Origin) -> Non
     record = holder.records.get(kind)
     if record is None:
         return
-    for name, old, new in zip(
-        field_names(kind), before or repeat(UNSET), _getter(kind)(record), strict=False
-    ):
-        if new is old:
-            continue
+    names = field_names(kind)
+    old_values = before or [UNSET] * len(names)
+    new_values = _getter(kind)(record)
+    fields = zip(names, old_values, new_values, strict=True)
+    for name, old, new in compress(fields, map(is_not, old_values, new_values)):
         if isinstance(old, _LongList) and new is old.items:
             if len(new) == old.length:
                 continue

@@ -30,6 +30,7 @@ from whimbrel.explain.request_steps import (
 from whimbrel.explain.step import REASON, ExplanationStep, RequestExplanation
 from whimbrel.http.semantics.status import reason
 from whimbrel.modules.metadata.mod_headers.lines import HeadersDirConfig
+from whimbrel.verify.answering import without_addresses
 from whimbrel.verify.deciding_lines import explain
 from whimbrel.verify.digest_user import DIGEST, authorization
 from whimbrel.verify.probe import secrets_of
@@ -166,7 +167,8 @@ def _response(explained: Explained, r: Request, status: int | None, location: st
         return ExplanationStep("response", r.filename or r.uri, "not known", (), text)
     plan: Plan = r.plan
     is_new = plan.dialect.messages_24
-    children = [ExplanationStep("log", line.message(new=is_new), detail=line.level) for line in explained.log]
+    logged = ((without_addresses(line.message(new=is_new)), line.level) for line in explained.log)
+    children = [ExplanationStep("log", text, detail=level) for text, level in logged]
     refusal = refusal_of(explained, status) if status >= 400 else None
     if refusal is not None:
         children.append(ExplanationStep(REASON, refusal.sentence, lines=refusal.lines))

@@ -253,7 +253,7 @@ class VerifyTask:
             WORDS[result.verdict],
             result.verdict.value,
             rule_counts(rules),
-            len(result.not_decided) + _undecided(result.scope),
+            len(result.not_decided) + len(result.open_reasons) + _undecided(result.scope),
             len(result.files),
             fault=self._fault(result, old)[:MAX_FAULT],
             note=_note(result)[:MAX_FAULT],
@@ -317,6 +317,7 @@ def _note(result: VerifyResult) -> str:
     if result.is_cut:
         return f"{count_noun(result.probes, 'request')} asked: {CUT} (--limit)"
     reasons = [one.reason for one in result.not_decided] + [item.subject for item in result.scope.deciding]
+    reasons += result.open_reasons
     return f"not decided: {reasons[0]}" if reasons else ""
 
 

@@ -17,6 +17,7 @@ from whimbrel.explain.step import ExplanationStep, RequestExplanation
 from whimbrel.replay.answers import FastAnswer
 from whimbrel.replay.tally import (
     HANDLER_CHANGED,
+    MAX_CAUSE_LINES,
     NOT_RUN,
     PROGRAM,
     SOURCE_SENT,
@@ -37,7 +38,7 @@ from whimbrel.verify.side import Side
 
 VALUES: Final = ("status", "content-type", "handler", "cache-control", "vary", "user")
 """Parts whose values say what changes; those of others differ from request to request."""
-MAX_LINES: Final = 4
+MAX_LINES: Final = MAX_CAUSE_LINES
 """Lines of one side that are named."""
 MAX_VALUE: Final = 60  # characters of a value
 MAX_EXPLAINED: Final = 200  # requests of a piece that are explained; later ones with a new cause are not

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from typing import Final
 
 from whimbrel.base.counts import count_noun, word_for
@@ -58,7 +58,7 @@ def page_of(summary: Summary, next_command: str = "") -> ReportPage:
         cards=_cards(summary),
         tables=(*_access(changes), *unknown_tables(summary.scope)),
         charts=tuple(chart for chart in charts if chart is not None),
-        groups=(*_errors(summary), *_groups(changes, anchors)),
+        groups=(*_errors(summary), *_groups(changes, anchors, summary.decided)),
         groups_title="What changes",
         next_command=page_text(next_command),
         noun="change",
@@ -75,7 +75,7 @@ def _nothing(summary: Summary) -> str:
     """Return what stands in the place of changes where there are none."""
     if summary.is_against_log:
         return "There is no old configuration: the statuses are compared with the log, see below."
-    return "Nothing changes." if summary.scope.is_complete else "Nothing changes in what is known."
+    return "Nothing changes." if summary.is_known else "Nothing changes in what is known."
 
 
 def _badge(summary: Summary) -> Badge:
@@ -83,13 +83,13 @@ def _badge(summary: Summary) -> Badge:
         return Badge("Does not load", KEYS[Risk.BREAKS])
     if summary.differs_from_log:
         return Badge("Differs from the log", KEYS[Risk.CHANGES])
-    risks = [risk_of(key) for key, _ in summary.changes]
-    if risks and set(risks) == {Risk.COSMETIC} and summary.scope.is_complete:
+    risks = [risk_of(key) for key, _ in summary.changes if key not in summary.decided]
+    if risks and set(risks) == {Risk.COSMETIC} and summary.is_known:
         return Badge("Cosmetic changes", KEYS[Risk.COSMETIC])
     if risks and set(risks) != {Risk.COSMETIC}:
         return Badge("Answers change", KEYS[min(risks, key=lambda risk: risk.rank)])
     same = "As logged" if summary.is_against_log else "Nothing changes"
-    return Badge(same, SAME) if summary.scope.is_complete else Badge("Not decided", UNDECIDED)
+    return Badge(same, SAME) if summary.is_known else Badge("Not decided", UNDECIDED)
 
 
 def _sentence(summary: Summary) -> str:
@@ -191,19 +191,26 @@ def _errors(summary: Summary) -> Iterator[FindingGroup]:
         yield FindingGroup("errors", "A configuration does not load", items)
 
 
-def _groups(changes: Changes, anchors: Anchors) -> Iterator[FindingGroup]:
+def _groups(
+    changes: Changes, anchors: Anchors, decided: Mapping[ChangeKey, tuple[str, ...]]
+) -> Iterator[FindingGroup]:
     """Yield the changes by the file of their first line; the file with the most requests comes first."""
     by_file: dict[str, list[ShownFinding]] = {}
     for key, change, anchor in changes:
         line = next(iter((*key.new, *key.old)), None)
-        by_file.setdefault(line.file if line is not None else "", []).append(_item(key, change, anchor, line))
+        item = _item(key, change, anchor, line, decided.get(key, ()))
+        by_file.setdefault(line.file if line is not None else "", []).append(item)
     for file, items in by_file.items():
         title = page_text(file, MAX_CODE) or NO_LINE
         yield FindingGroup(anchors.new(f"file {file}"), title, tuple(items))
 
 
-def _item(key: ChangeKey, change: Change, anchor: str, line: CausingLine | None) -> ShownFinding:
+def _item(
+    key: ChangeKey, change: Change, anchor: str, line: CausingLine | None, decided: tuple[str, ...]
+) -> ShownFinding:
     risk = risk_of(key)
+    notes = [("why", page_text(key.reason))] if key.reason else []
+    notes += [("decided in the text", page_text(", ".join(decided)))] if decided else []
     sides = (CodeSide("old", _lines(key.old)), CodeSide("new", _lines(key.new)))
     return ShownFinding(
         anchor,
@@ -213,7 +220,7 @@ def _item(key: ChangeKey, change: Change, anchor: str, line: CausingLine | None)
         KEYS[risk],
         risk.value,
         page_text(f"{count_noun(change.requests, 'request')}: {key.what}"),
-        notes=(("why", page_text(key.reason)),) if key.reason else (),
+        notes=tuple(notes),
         sides=sides if key.old or key.new else (),
         table=_for_whom(change),
     )

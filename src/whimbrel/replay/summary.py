@@ -4,15 +4,26 @@ from __future__ import annotations
 
 import re
 from collections import Counter
+from collections.abc import Iterable, Mapping
 from typing import Any, Final
 
 from whimbrel.base.counts import count_noun
-from whimbrel.base.lazy_dataclasses import dataclass
-from whimbrel.replay.tally import NOT_RUN, PROGRAM, SOURCE_SENT, CausingLine, Change, ChangeKey, Tally
+from whimbrel.base.lazy_dataclasses import dataclass, field, replace
+from whimbrel.replay.tally import (
+    MAX_CAUSE_LINES,
+    NOT_RUN,
+    PROGRAM,
+    SOURCE_SENT,
+    CausingLine,
+    Change,
+    ChangeKey,
+    Tally,
+)
 from whimbrel.report.knowledge import as_json
 from whimbrel.report.readiness import readiness_of_replay
 from whimbrel.upgrade.knowledge.scope import KnowledgeScope, UnknownItem, UnknownKind
-from whimbrel.upgrade.model import AccessDifference, Risk
+from whimbrel.upgrade.model import AccessDifference, Finding, Risk
+from whimbrel.verify.recorded_decisions import by_place, decisions
 
 STATUS: Final = re.compile(rf"status (\d{{3}}|{PROGRAM}) -> (\d{{3}}(?!\d)|{PROGRAM})")
 NO_HOST: Final = "-"
@@ -29,7 +40,8 @@ class Summary:
         dialects: names of the dialects. `roots`: server roots, which the text shows paths relative to.
         sides: what was read of both sides, and what is unknown there.
         logs: names of the logs. `errors`: why a side does not load; the tally is then empty.
-        to_decide, questions, has_stop, no_start: see `VerifyResult`.
+        to_decide, questions, has_stop, no_start, unwritten: see `VerifyResult`.
+        decided: the comments of the new text that decide about a change: ``R01 at FILE:LINE``.
     """
 
     old: str
@@ -44,6 +56,41 @@ class Summary:
     questions: tuple[tuple[str, str, str, str], ...] = ()
     has_stop: bool = False
     no_start: str = ""
+    unwritten: str = ""
+    decided: Mapping[ChangeKey, tuple[str, ...]] = field(default_factory=dict)
+
+    def with_decisions(self, recorded: Iterable[Finding]) -> Summary:
+        """Return the summary with what comments decide; *recorded*: the findings about the new text that a
+        comment with their rule exempts.
+        """
+        places = by_place(recorded)
+        decided = {}
+        for key in self.tally.changes if places else ():
+            # a cause with more lines is cut: what the others do is not decided by the comments at these
+            if not key.rule and len(key.new) < MAX_CAUSE_LINES:
+                risk = risk_of(key)
+                wanted = [risk] if risk in (Risk.OPENS, Risk.CLOSES) else []
+                lines = [(line.file, line.line) for line in key.new]
+                decided[key] = decisions(lines, key.reason, wanted, places)
+        return replace(self, decided={key: comments for key, comments in decided.items() if comments})
+
+    def is_excepted(self, key: ChangeKey) -> bool:
+        """Return True if a rule calls the change cosmetic, or a comment of the new text decides about it."""
+        return bool(key.rule) or key in self.decided
+
+    @property
+    def excepted_note(self) -> str:
+        """What the changes are that nobody has to review; "" for none."""
+        comments = dict.fromkeys(comment for row in self.decided.values() for comment in row)
+        decided = f"decided in the text ({', '.join(comments)})" if comments else ""
+        is_cosmetic = any(key.rule for key in self.tally.changes)
+        return " and ".join(filter(None, ("cosmetic" if is_cosmetic else "", decided)))
+
+    @property
+    def is_known(self) -> bool:
+        """Return True if requests were replayed, and nothing is open or unknown that may matter."""
+        open_work = self.to_decide or self.no_start or self.unwritten
+        return bool(self.tally.requests) and self.scope.is_complete and not open_work
 
     @property
     def is_against_log(self) -> bool:
@@ -62,19 +109,23 @@ class Summary:
 
     @property
     def has_changes_to_review(self) -> bool:
-        """Return True if a request changes, and no rule calls that cosmetic."""
-        return any(not key.rule for key in self.tally.changes)
+        """Return True if a request changes, no rule calls that cosmetic, and no comment decides about it."""
+        return any(not self.is_excepted(key) for key in self.tally.changes)
 
     @property
     def sources_sent(self) -> int:
         """The number of requests that get the text of a program in the place of its output."""
         changes = self.tally.changes.items()
-        return sum(change.requests for key, change in changes if key.what == SOURCE_SENT)
+        return sum(
+            change.requests for key, change in changes if key.what == SOURCE_SENT and key not in self.decided
+        )
 
     @property
     def status_changes(self) -> int:
-        """The number of requests whose status changes."""
-        return sum(number for (_, old, new), number in self.tally.statuses.items() if old != new)
+        """The number of requests whose status changes, without changes that comments decide about."""
+        found = sum(number for (_, old, new), number in self.tally.statuses.items() if old != new)
+        decided = (key for key in self.decided if STATUS.search(key.what))
+        return found - sum(self.tally.changes[key].requests for key in decided)
 
     @property
     def statuses(self) -> list[tuple[tuple[int, int], int]]:
@@ -169,7 +220,7 @@ class Summary:
                 "without_request": tally.without_request,
                 "examples": tally.malformed_examples,
             },
-            "changes": [_change(key, change) for key, change in self.changes],
+            "changes": [_change(key, change, self.decided.get(key, ())) for key, change in self.changes],
             "log": {
                 "as_logged": self.as_logged,
                 "differences": [
@@ -185,11 +236,12 @@ class Summary:
         }
 
 
-def _change(key: ChangeKey, change: Change) -> dict[str, Any]:
+def _change(key: ChangeKey, change: Change, decided: tuple[str, ...]) -> dict[str, Any]:
     return {
         "what": key.what,
         "reason": key.reason,
         "rule": key.rule,
+        "decided": list(decided),
         "requests": change.requests,
         "old_lines": list(map(_line, key.old)),
         "new_lines": list(map(_line, key.new)),

@@ -11,6 +11,7 @@ from typing import Final, NamedTuple
 from whimbrel.base.lazy_dataclasses import dataclass, field
 
 MAX_EXAMPLES: Final = 5
+MAX_CAUSE_LINES: Final = 4  # lines that a change has of a cause; a cause with more is cut
 MAX_GROUPS: Final = 1000  # changes that are listed apart; more are counted by status
 MAX_NAMES: Final = 2000  # clients, users, hosts and paths of a change; the rarest are dropped beyond twice it
 MAX_HOURS: Final = 50_000  # hours that are counted apart, of five years

@@ -43,7 +43,7 @@ def _lines(summary: Summary) -> Iterator[str]:
     yield from text_lines(summary.scope)
     for key, change in summary.changes:
         yield ""
-        yield from _change(key, change, summary.roots)
+        yield from _change(key, change, summary.roots, summary.decided.get(key, ()))
     yield ""
     yield from _log(summary)
     yield from answers
@@ -56,8 +56,10 @@ def answer(summary: Summary) -> list[str]:
     if summary.is_against_log:
         share = _percent(summary.not_as_logged, tally.requests)
         return [f"{summary.not_as_logged:,} of {requests} get another status than was logged ({share})"]
+    if not tally.requests:
+        return ["No request was replayed."]
     if not tally.changes:
-        return ["Nothing changes." if summary.scope.is_complete else "Nothing changes in what is known."]
+        return ["Nothing changes." if summary.is_known else "Nothing changes in what is known."]
     rules = sorted({key.rule for key in tally.changes if key.rule})
     cosmetic = sum(change.requests for key, change in tally.changes.items() if key.rule)
     status = sum(change.requests for key, change in tally.changes.items() if STATUS.search(key.what))
@@ -126,7 +128,9 @@ def _skipped(summary: Summary) -> Iterator[str]:
         yield f"    {example}"
 
 
-def _change(key: ChangeKey, change: Change, roots: tuple[str, ...]) -> Iterator[str]:
+def _change(
+    key: ChangeKey, change: Change, roots: tuple[str, ...], decided: tuple[str, ...] = ()
+) -> Iterator[str]:
     yield f"{count_noun(change.requests, 'request')}: {key.what}"
     for side, lines in (("old", key.old), ("new", key.new)):
         for line in lines[:MAX_LINES]:
@@ -137,6 +141,8 @@ def _change(key: ChangeKey, change: Change, roots: tuple[str, ...]) -> Iterator[
         yield f"    {key.reason}"
     elif not key.old and not key.new:
         yield "    no line differs: a default of the dialect"
+    if decided:
+        yield f"    decided in the text: {', '.join(decided)}"
     for what, names in (
         ("clients", change.clients),
         ("users", change.users),

@@ -18,6 +18,8 @@ from whimbrel.upgrade.model import READ_ERROR, AccessDifference, Risk
 
 MAX_EXAMPLE: Final = 200
 """Characters of the client and the request that gain or lose access."""
+PART: Final = "; the server of what was read is not known, whose sections decide too"
+"""What limits a sentence about access where files were read alone."""
 MAX_ACCESS: Final = 3
 """Findings that the line about access names for each of its risks."""
 
@@ -102,16 +104,17 @@ def open_question_texts(entries: Iterable[ReportEntry]) -> list[QuestionText]:
     return question_texts(open_questions(entries))
 
 
-def access_line(entries: Sequence[ReportEntry], exempted: Sequence[ReportEntry] = ()) -> str:
+def access_line(entries: Sequence[ReportEntry], exempted: Sequence[ReportEntry] = (), stop: str = "") -> str:
     """Return which findings open or close access if the text stays as it is, those to decide first: up to
     `MAX_ACCESS` of each risk with what is left to do, and for whom; *exempted* are those that a comment
-    exempts.
+    exempts. *stop*: which version does not start, "" where 2.4 starts.
     """
     texts = _access_texts(entries)
     left_out = [f"left out by a comment: {text}" for text in _access_texts(exempted)]
     if not texts:
         texts = ["no other finding opens or closes it" if left_out else "no finding opens or closes it"]
-    return f"access: {'; '.join((*texts, *left_out))}"
+    begin = f"{stop} with this text; beside that, " if stop else ""
+    return f"access: {begin}{'; '.join((*texts, *left_out))}"
 
 
 def _access_texts(entries: Sequence[ReportEntry]) -> list[str]:
@@ -136,7 +139,13 @@ def answer(report: Report) -> list[str]:
     entries = report.counted
     if not report.findings and not report.exempted:
         return []
-    return [to_decide(entries), *_not_read(entries), access_line(entries, report.exempted)]
+    access = access_line(entries, report.exempted, not_started(report)) + PART * report.is_part
+    return [to_decide(entries), *_not_read(entries), access]
+
+
+def not_started(report: Report) -> str:
+    """Return which version does not start with the text as it stands, "" where 2.4 may start."""
+    return report.stop.partition(": ")[0]
 
 
 def answer_lines(report: Report) -> list[str]:

@@ -50,6 +50,7 @@ def entry_of(
         else "",
         finding.answers,
         finding.unless,
+        tuple(one._replace(path=display_path(one.path, directory)) for one in finding.elsewhere),
     )
 
 
@@ -76,5 +77,7 @@ def as_report(result: CheckResult, directory: str) -> Report:
         is_of_24=result.is_of_24,
         start_fault=result.fault,
         exempted=[replace(entry_of(finding, directory), needs_review=False) for finding in result.exempted],
+        recorded=list(result.recorded),
+        is_part=result.is_part,
         lone={display_path(path, directory): result.files[path] for path in result.lone},
     )

@@ -6,6 +6,7 @@ from collections.abc import Collection, Iterable, Iterator, Sequence
 from typing import Any, Final
 
 from whimbrel.base.counts import count_noun
+from whimbrel.report.model import OLD_TEXT
 from whimbrel.upgrade.edits.diff import display_path
 from whimbrel.upgrade.knowledge.scope import KnowledgeScope, UnknownItem, UnknownKind
 
@@ -107,7 +108,7 @@ def place_of(item: UnknownItem, directory: str) -> str:
     if item.place is None or not item.place.path:
         return ""
     path = display_path(item.place.path, directory)
-    return f"{path}:{item.place.line}" if item.place.line else path
+    return f"{path}:{item.place.line}{OLD_TEXT if item.is_old else ''}" if item.place.line else path
 
 
 def as_json(scope: KnowledgeScope, directory: str = "") -> dict[str, Any]:

@@ -11,8 +11,10 @@ from whimbrel.base.lazy_dataclasses import dataclass, field
 from whimbrel.upgrade.check.start_faults import StartFault
 from whimbrel.upgrade.edits.frame_lines import FrameLine
 from whimbrel.upgrade.knowledge.scope import KnowledgeScope
-from whimbrel.upgrade.model import READ_ERROR, Risk, TextFix
+from whimbrel.upgrade.model import READ_ERROR, Finding, OtherLines, Risk, TextFix
 
+OLD_TEXT: Final = " (2.2 text)"
+"""Mark behind the number of a line that the text at the path lacks: an upgrade has replaced it."""
 LONE_FILES: Final = "files that no Include reads"
 
 
@@ -64,7 +66,8 @@ class ReportEntry:
         lines: the lines of its frame, where the edit is known as ranges
         is_lone: no Include of the server reads its file
         waits_for: the place to correct before `upgrade` makes the change, "" for none
-        decision, answers, unless: see `Finding`
+        decision, answers, unless, elsewhere: see `Finding`
+        is_old: the line is one of the text of 2.2, which is not at its path
     """
 
     rule: str
@@ -89,6 +92,20 @@ class ReportEntry:
     waits_for: str = ""
     answers: tuple[str, ...] = ()
     unless: str = ""
+    elsewhere: tuple[OtherLines, ...] = ()
+    is_old: bool = False
+
+    @property
+    def own_new(self) -> tuple[str, ...]:
+        """The lines that are written into the file of the finding."""
+        others = Counter(text for one in self.elsewhere for text in one.new)
+        own: list[str] = []
+        for text in reversed(self.new):  # of equal lines, those of the file itself were written first
+            if others[text]:
+                others[text] -= 1
+            else:
+                own.insert(0, text)
+        return tuple(own)
 
     @property
     def effect_class(self) -> EffectClass:
@@ -102,7 +119,7 @@ class ReportEntry:
         """Return the effect on 2.4 in words, with the directory if requests below it fail."""
         name = self.effect_class.name
         if self.effect_class.is_per_request and self.in_htaccess:
-            name = f"500 for each request below {self.path.rpartition('/')[0] or '.'}"
+            name = f"500 for each request below {self.path.rpartition('/')[0] or 'its directory'}"
         return f"{name} unless {self.unless}" if self.unless else name
 
     @property
@@ -127,7 +144,7 @@ class ReportEntry:
 
     @property
     def place(self) -> str:
-        return f"{self.path}:{self.line}" if self.line else self.path
+        return f"{self.path}:{self.line}{OLD_TEXT if self.is_old else ''}" if self.line else self.path
 
 
 @dataclass(slots=True)
@@ -152,6 +169,8 @@ class Report:
         fault: the place at which no version of httpd starts, "" for none
         start_fault: the line at which every version of httpd ends its start, None for none
         exempted: the findings about access whose lines a comment exempts: `entries` lacks them
+        recorded: the findings whose lines a comment exempts that names their rule; `entries` lacks them too
+        is_part: files were read without their server
     """
 
     files: list[str] = field(default_factory=list)
@@ -172,6 +191,8 @@ class Report:
     fault: str = ""
     start_fault: StartFault | None = None
     exempted: list[ReportEntry] = field(default_factory=list)
+    recorded: list[Finding] = field(default_factory=list)
+    is_part: bool = False
 
     def add(self, other: Report) -> None:
         """Add the entries of *other*, each finding once."""
@@ -179,6 +200,8 @@ class Report:
         self.files += [path for path in dict.fromkeys(other.files) if path not in set(self.files)]
         self.entries += [entry for entry in other.entries if entry not in seen]
         self.exempted += [entry for entry in other.exempted if entry not in self.exempted]
+        self.recorded += other.recorded
+        self.is_part = self.is_part or other.is_part
         self.lines += other.lines
         self.lone.update(other.lone)
         self.is_complete = self.is_complete and other.is_complete

@@ -64,7 +64,7 @@ def readiness_of_comparison(verification: VerifyResult) -> str:
     verdict = "yes"
     reason = "no answer differs"
     if verification.groups:
-        reason += f", but for {verification.cosmetic_note}"
+        reason += f", but for {verification.excepted_note}"
     if new:
         verdict = "no"
         reason = f"the new configuration does not load{_place_of(new[0])}"
@@ -92,10 +92,7 @@ def readiness_of_comparison(verification: VerifyResult) -> str:
     elif unknown:
         verdict = "not decided"
         reason = _unknown(unknown)
-    if verification.unwritten and verdict in ("yes", "not decided", "not yet"):
-        reason = verification.unwritten if verdict == "yes" else f"{verification.unwritten}; {reason}"
-        verdict = "not yet"
-    return f"ready for 2.4: {verdict}: {reason}"
+    return _with_unwritten(verification.unwritten, verdict, reason)
 
 
 def readiness_of_replay(summary: Summary) -> str:
@@ -104,9 +101,10 @@ def readiness_of_replay(summary: Summary) -> str:
         return ""
     tally = summary.tally
     total = count_noun(tally.requests, "request")
-    other = sum(change.requests for key, change in tally.changes.items() if not key.rule)
+    other = sum(change.requests for key, change in tally.changes.items() if not summary.is_excepted(key))
     verdict = "yes"
-    reason = f"none of {total} changes" + (" but for what is cosmetic" if tally.changed else "")
+    reason = f"none of {total} changes"
+    reason += f" but for what is {summary.excepted_note}" if tally.changed else ""
     if summary.errors:
         verdict = "no"
         reason = "a configuration does not load"
@@ -124,12 +122,23 @@ def readiness_of_replay(summary: Summary) -> str:
         verdict, reason = _unready(changes, summary.to_decide, has_stop=summary.has_stop)
     elif summary.to_decide:
         verdict, reason = _unready("", summary.to_decide, has_stop=summary.has_stop)
+    elif summary.no_start:
+        verdict = "not yet"
+        reason = f"it does not start here: {summary.no_start}"
     elif not tally.requests:
         verdict = "not decided"
         reason = "no request was replayed"
     elif summary.scope.deciding:
         verdict = "not decided"
         reason = _unknown(len(summary.scope.deciding))
+    return _with_unwritten(summary.unwritten, verdict, reason)
+
+
+def _with_unwritten(unwritten: str, verdict: str, reason: str) -> str:
+    """Return the sentence; of a copy that answers 500 with the old .htaccess files, that comes first."""
+    if unwritten and verdict in ("yes", "not decided", "not yet"):
+        reason = unwritten if verdict == "yes" else f"{unwritten}; {reason}"
+        verdict = "not yet"
     return f"ready for 2.4: {verdict}: {reason}"
 
 

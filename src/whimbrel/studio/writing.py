@@ -58,6 +58,7 @@ def write_edits(files: Mapping[str, EditedText], sources: Sources) -> list[str]:
             options.server_root,
             is_read=read_by_includes(tree),
             expected={path: edited.disk for path, edited in files.items()},
+            read={path: file.document.bytes for path, file in tree.files.items()},
         )
     except WriteError as problem:
         raise Refused(str(problem), 409) from None

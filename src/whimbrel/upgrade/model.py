@@ -7,10 +7,10 @@ Edits are byte ranges of the files as they were read; edits that are right only 
 from __future__ import annotations
 
 from enum import Enum
-from typing import Final
+from typing import Final, NamedTuple
 
 from whimbrel.base.errors import SourceLocation
-from whimbrel.base.lazy_dataclasses import dataclass
+from whimbrel.base.lazy_dataclasses import dataclass, replace
 from whimbrel.syntax.edits import Edit
 
 READ_ERROR: Final = "READ"
@@ -76,6 +76,19 @@ class TextFix:
     text: str
 
 
+class OtherLines(NamedTuple):
+    """The lines of another file than that of the finding which its edits remove and write.
+
+    Attributes:
+        line: the first line of the original that an edit touches, 0 for none that is known.
+    """
+
+    path: str
+    line: int
+    old: tuple[str, ...]
+    new: tuple[str, ...]
+
+
 @dataclass(frozen=True, slots=True)
 class Finding:
     """One change that the upgrade causes or makes.
@@ -90,7 +103,8 @@ class Finding:
         edits: the edits that fix it, all or none.
         evidence: further text: a counterexample, recorded answers.
         old: the lines of its file that applied edits removed, with their numbers in the original.
-        new: the lines that applied edits wrote.
+        new: the lines that applied edits wrote, in all files.
+        elsewhere: those of other files than its own, and what was removed there.
         decision: a question to the user, with a question mark: yes is what the result of `upgrade` does. It
             leaves a finding open whose answers are equal.
         unless: what takes the effect away, where it is not known: ``mod_access_compat is loaded``; "" for
@@ -130,6 +144,7 @@ class Finding:
     accepted: str = ""
     answers: tuple[str, ...] = ()
     unless: str = ""
+    elsewhere: tuple[OtherLines, ...] = ()
 
     @property
     def is_per_request(self) -> bool:
@@ -145,10 +160,31 @@ class Finding:
         )
 
 
+AS_IT_STANDS: Final = "as the text stands: "
+"""The begin of an example about lines that stay as they are."""
+ONCE_STARTED: Final = "once 2.4 starts with these lines: "
+"""The same where another line of the text ends the start: no request is answered before it is corrected."""
+
+
+def with_start(findings: list[Finding]) -> list[Finding]:
+    """Return the findings about one text; if 2.4 may not start with it, no example says what 2.4 answers with
+    the text as it stands.
+    """
+    if not any(finding.risk is Risk.BREAKS and not finding.is_per_request for finding in findings):
+        return findings
+    return [
+        replace(finding, evidence=finding.evidence.replace(AS_IT_STANDS, ONCE_STARTED))
+        if AS_IT_STANDS in finding.evidence
+        else finding
+        for finding in findings
+    ]
+
+
 @dataclass(frozen=True, slots=True)
 class AccessDifference:
     """A request that one side admits and the other refuses, as text; *before* and *after* are statuses, 200
-    for granted. *is_source*: after the change the text of a program is sent, which ran before.
+    for granted. *is_source*: after the change the text of a program is sent, which ran before. *answers*: the
+    statuses of the answers; None where only access was decided.
     """
 
     client: str
@@ -157,14 +193,17 @@ class AccessDifference:
     after: int
     place: SourceLocation | None = None
     is_source: bool = False
+    answers: tuple[int, int] | None = None
 
     @property
     def words(self) -> tuple[str, str]:
-        """What the request gets before and after; status 200 stands for access, whatever the answer is."""
+        """What the request gets before and after; of granted access with the status of an answer that is not
+        200, such as 405 of a file for PUT.
+        """
         if self.is_source:
             return "run", "source"
-        before, after = ("granted" if one == 200 else str(one) for one in (self.before, self.after))
-        return before, after
+        before, after = self.answers or (self.before, self.after)
+        return _words(self.before, before), _words(self.after, after)
 
     @property
     def risk(self) -> Risk:
@@ -173,6 +212,13 @@ class AccessDifference:
             return Risk.OPENS
         is_closed = self.after in (401, 403, 500) and self.before < 400
         return Risk.CLOSES if is_closed else Risk.CHANGES
+
+
+def _words(access: int, answer: int) -> str:
+    """Return what a request gets: *access* is the result of access control as a status, 200 for granted."""
+    if access != 200:
+        return str(access)
+    return "granted" if answer == 200 else f"granted ({answer})"
 
 
 class Style(Enum):

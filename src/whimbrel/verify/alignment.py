@@ -9,11 +9,13 @@ from __future__ import annotations
 from collections import deque
 from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
 from difflib import SequenceMatcher
+from functools import cached_property
 from typing import Final, Generic, TypeVar
 
 from whimbrel.verify.canonical import Form, canonical, says_constant, says_default
 from whimbrel.verify.config_lines import ConfigLine, LineScope, SideLines
 from whimbrel.verify.coverage.values import ValueForms
+from whimbrel.verify.named_files import forms_of_words
 from whimbrel.verify.patterns.uses import family
 
 T = TypeVar("T")
@@ -222,20 +224,19 @@ class Alignment:
             if keys[0] != keys[1]:
                 yield align(pair, keys, _kind_of_line)
 
+    @cached_property
+    def paired_rows(self) -> list[Aligned[ConfigLine]]:
+        """The `rows` where corresponding sections count as the same."""
+        return list(self.rows({id(new): old for old, new in self.scopes}))
+
     def line_key(self, line: ConfigLine, number: int) -> Key:
         """Return the key of a line in its section; a file below the root counts with its content."""
         known = self._keys.get(line)
         if known is None:
             name, words = self._form(line, number)
-            known = (name, line.container, *self._forms_of(words, number))
+            known = (name, line.container, *forms_of_words(name, words, self.forms[number]))
             self._keys[line] = known
         return known
-
-    def _forms_of(self, words: Sequence[str], number: int) -> Iterator[object]:
-        form = self.forms[number]
-        for word in words:
-            is_relative = "/" in word and not word.startswith("/") and form.file(form.root + word)
-            yield form.text(form.root + word if is_relative else word)
 
     def _form(self, line: ConfigLine, number: int) -> Form:
         known = self._canonical.get(line)

@@ -36,6 +36,7 @@ _MAX_BODY: Final = 1 << 20
 """Bytes of a body that its digest is made of; of longer files its ends and its length."""
 _SECURE: Final = ("proxy:https:", "proxy:wss:", "proxy:h2:")
 _NO_TIME: Final = "Thu, 01 Jan 1970 00:00:00 GMT"
+_ADDRESSES: Final = re.compile(r"(?<=[/\[])([rs]id)#[0-9a-f]{1,16}(?=[]/])")
 _OWN_VARIABLES: Final = re.compile(r"^(UNIQUE_ID|REQUEST_TIME.*|.*_PORT)$")
 """Variables that differ between requests, not between configurations."""
 
@@ -251,10 +252,17 @@ def answer_of(engine: Engine, response: Response, digest: str, length: int, date
             sorted((name, value) for name, value in last.env.items() if not _OWN_VARIABLES.match(name))
         ),
         server=(place.path, place.line) if place is not None and last.server.is_virtual else ("", 0),
-        log=tuple(one.message(new=dialect.messages_24) for one in first.log_lines),
+        log=tuple(without_addresses(one.message(new=dialect.messages_24)) for one in first.log_lines),
         dialect=dialect.name,
         sends_file=_sends_file(engine, last, status),
     )
+
+
+def without_addresses(text: str) -> str:
+    """Return a line of a log without the addresses in memory of server and request, which mod_rewrite logs:
+    they tell nothing, and another run has others.
+    """
+    return _ADDRESSES.sub(r"\1", text)
 
 
 def _sends_file(engine: Engine, r: Request, status: int) -> bool:

@@ -48,7 +48,7 @@ _FAMILIES: Final[tuple[tuple[str, str], ...]] = (
         rf"{_MAPPING}|{_TYPES}|errordocument|index\w*|add(icon|alt|description).*|.*filter.*|readmename|headername",
     ),
     (r"environment .*", r"(set|unset|pass)env.*|browsermatch\w*|rewriterule"),
-    (r"content-type|content-language|content-encoding", rf"{_TYPES}|mime\w*|languagepriority"),
+    (r"content-type|content-language|content-encoding", rf"{_TYPES}|mime\w*|typesconfig|languagepriority"),
     (r"etag", r"fileetag|header"),
     (r"allow", r"limit\w*|allowmethods|traceenable|require|dav.*"),
     (r"expires|cache-control", r"expires.*|header|cache.*"),
@@ -162,16 +162,34 @@ class Causes:
     def _with_roots(self, cause: Cause, scopes: list[list[LineScope]], wanted: re.Pattern[str]) -> Cause:
         """Return the cause with lines that differ in the texts: without them the sides were the same.
 
-        Between versions every line may do something else.
+        Between versions every line may do something else: with lines that name a file with another content.
         """
         if self.sides[0].side.dialect is not self.sides[1].side.dialect:
-            return cause
+            return self._with_files(cause, scopes, wanted)
         roots = self.texts.roots_of((cause.old, cause.new))
         if roots:
             return Cause(cause.old, cause.new, roots)
         candidates = self.texts.candidates(scopes, wanted)
         old, new = _distinct((*candidates[0], *cause.old), (*candidates[1], *cause.new))
         return Cause(old, new, self.texts.roots_of(candidates))
+
+    def with_files(
+        self, cause: Cause, difference: Difference, plans: PlanPair, servers: tuple[ServerKey, ServerKey]
+    ) -> Cause:
+        """Return the cause with the lines that *difference* may depend on, and that name a file of which both
+        sides have another content. The arguments are those of `cause`.
+        """
+        scopes = [self.scopes(*one) for one in zip(self.sides, plans, servers, strict=True)]
+        return self._with_files(cause, scopes, _wanted(difference))
+
+    def _with_files(self, cause: Cause, scopes: list[list[LineScope]], wanted: re.Pattern[str]) -> Cause:
+        files = [_shown([x for x in _flat(row) if self._names_other(x, wanted)]) for row in scopes]
+        return Cause(*_distinct((*files[0], *cause.old), (*files[1], *cause.new)))
+
+    def _names_other(self, line: ConfigLine, wanted: re.Pattern[str]) -> bool:
+        """Return True if the other side has the words of *line* in its place, and they name another content."""
+        other = self.texts.lines.get(line)
+        return other is not None and line.words() == other.words() and bool(wanted.fullmatch(line.name))
 
     def _cause(
         self,

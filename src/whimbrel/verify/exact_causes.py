@@ -112,7 +112,10 @@ class ExactCauses:
         try:
             if known is not None and self._holds(probe, difference, known):
                 return self._of_pairs(known)
-            deciding = self._deciding(probe, difference, pairs)
+            changed = [pair for pair in pairs if None in pair]
+            deciding = self._deciding(probe, difference, changed) if len(changed) < len(pairs) else []
+            if not deciding:
+                deciding = self._deciding(probe, difference, pairs)
             further = [] if deciding else _paired(self._causes, *others)
             if not deciding:
                 deciding = self._deciding(probe, difference, further)

@@ -6,7 +6,7 @@ import os
 from collections.abc import Callable
 from typing import Final
 
-from whimbrel.base.dialect import Dialect
+from whimbrel.base.dialect import DIALECTS, Dialect
 from whimbrel.base.errors import ConfigError, MissingTypes, StartError
 from whimbrel.base.file_reading import read_regular
 from whimbrel.base.latin1 import to_bytes, to_text
@@ -15,6 +15,7 @@ from whimbrel.config.configuration import Configuration
 from whimbrel.config.execute import root_relative
 from whimbrel.config.options import LoadOptions
 from whimbrel.directives.tokens import words
+from whimbrel.upgrade.source.binary import as_binary
 from whimbrel.verify.side import Side
 
 TYPE_MODULES: Final = ("mime_module", "mime_magic_module")
@@ -66,6 +67,17 @@ def load_sides(
     If one does not load because this machine lacks something, both are loaded without it. Sides record
     the lines that set each value, for the comparison of differing lines.
     """
+    # what the text implies about the binary is the same, whatever is left out of it
+    old, new = (as_binary(one, DIALECTS[name]) for one, name in zip(options, dialects, strict=True))
+    sides = _loaded((old[0], new[0]), dialects, names)
+    for side, (_options, assumed) in zip(sides, (old, new), strict=True):
+        side.assumed = tuple(assumed)
+    return sides
+
+
+def _loaded(
+    options: tuple[LoadOptions, LoadOptions], dialects: tuple[str, str], names: tuple[str, str]
+) -> tuple[Side, Side]:
 
     def load(at: int, now: float | None, is_hopeless: Callable[[Configuration], bool] | None = None) -> Side:
         one = replace(options[at], origins=True)

@@ -189,7 +189,7 @@ class LocatedCauses:
                 probe, difference, plans, servers=servers, has_equal_access=has_equal_access
             )
             if exact is not None:
-                return LocatedCause(exact)
+                return LocatedCause(self.causes.with_files(exact, difference, plans, servers))
         likely = self.causes.cause(difference, plans, servers=servers, has_equal_access=has_equal_access)
         if not self.is_of_versions:
             return LocatedCause(likely)

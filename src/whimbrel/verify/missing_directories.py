@@ -37,7 +37,7 @@ def assume_directories(sides: Iterable[SideLines]) -> dict[str, UnknownItem]:
         path: UnknownItem(
             UnknownKind.MISSING,
             None,
-            f"directory {disks[0].place(path)} is not here",
+            f"directory {disks[0].place(path) or path} is not here",  # a copy may lack its place
             "it was taken as an empty one",
             matters=any(one.may_read(path) for one in overrides),
         )

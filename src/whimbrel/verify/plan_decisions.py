@@ -10,7 +10,7 @@ from __future__ import annotations
 import copy
 import hashlib
 import os
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any, Final
 
 from whimbrel.access.atoms import Opaque
@@ -48,13 +48,14 @@ class PlanDecisions:
         self.side = side
         self.space = space
         self._decisions: dict[int, tuple[Plan, AccessDecision | str]] = {}
-        self._files: dict[str, str] = {}
+        self._files: dict[tuple[str, str], str] = {}
         self._lines: dict[tuple[str, int], tuple[AccessLine, ...]] = {}
         self.environment = AccessEnvironment(
             modules=tuple(module.name for module in side.loaded.modules.modules),
             root=side.loaded.root,
             readable=self._is_readable,
             identity=self._identity,
+            group_identity=self._group_identity,
             aliases=tuple(self._aliases()),
         )
         self.settings = self._settings()
@@ -167,33 +168,41 @@ class PlanDecisions:
         return AccessLayer(lines, layer.kind, place=place)
 
     def _identity(self, path: str) -> str:
-        """Return a digest of the users and groups that the dialect reads in the file, its path if it cannot
-        be read."""
-        name = self._files.get(path)
+        """Return a digest of the users that the dialect reads in the file, its path if it cannot be read."""
+        return self._digest_of(path, self._users)
+
+    def _group_identity(self, path: str) -> str:
+        """Return a digest of the groups that the dialect reads in the file, its path if it cannot be read."""
+        return self._digest_of(path, self._members)
+
+    def _digest_of(self, path: str, entries: Callable[[str], object]) -> str:
+        """Return a digest of *entries* of the text at *path*, of the bytes of a binary file."""
+        key = path, entries.__name__
+        name = self._files.get(key)
         if name is None:
             try:
                 data = read_start(to_bytes(self.side.loaded.disk.on_disk(path)), _MAX_FILE)
-                digest = hashlib.sha256(self._read(data)).hexdigest()[:16]
+                content = data if b"\0" in data else repr(entries(to_text(data))).encode()
+                digest = hashlib.sha256(content).hexdigest()[:16]
                 name = f"{os.path.basename(path)} {digest}" if len(data) < _MAX_FILE else path
             except OSError:
                 name = path
-            self._files[path] = name
+            self._files[key] = name
         return name
 
     def _is_readable(self, path: str) -> bool:
         place = to_bytes(self.side.loaded.disk.on_disk(path))
         return os.path.isfile(place) and os.access(place, os.R_OK)
 
-    def _read(self, data: bytes) -> bytes:
-        """Return the users and groups in a file as bytes; of a binary file its bytes."""
-        if b"\0" in data:
-            return data
-        text = to_text(data)
-        continued = self.side.dialect.overlong_line_is_eof
-        users = Passwords(text, continued=continued)
-        groups = parse_groups(text, continued=continued)
-        members = sorted((user, sorted(names)) for user, names in groups.items())
-        return repr((sorted(users.stored.items()), sorted(users.realms.items()), members)).encode()
+    def _users(self, text: str) -> object:
+        """Return the users in a password file, in order of their names."""
+        users = Passwords(text, continued=self.side.dialect.overlong_line_is_eof)
+        return sorted(users.stored.items()), sorted(users.realms.items())
+
+    def _members(self, text: str) -> object:
+        """Return the users in a group file with their groups, in order of their names."""
+        groups = parse_groups(text, continued=self.side.dialect.overlong_line_is_eof)
+        return sorted((user, sorted(names)) for user, names in groups.items())
 
 
 def _layers_of(plan: Plan) -> tuple[Layer, ...]:

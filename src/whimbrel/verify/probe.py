@@ -15,6 +15,8 @@ RIGHT_PASSWORD: Final = "the password of this user"
 WRONG_PASSWORD: Final = "another password"
 CREDENTIALS: Final = ("authorization", "proxy-authorization")
 """Fields with secrets, in lower case."""
+COMMON_SCHEMES: Final = ("basic", "digest")
+"""Schemes of `ProbeUser` that need no words: a client that has the password uses them."""
 _PORT: Final = re.compile(r":\d*\Z")
 
 
@@ -41,7 +43,8 @@ class ProbeUser:
 
     def __str__(self) -> str:
         groups = f" in {', '.join(self.groups)}" if self.groups else ""
-        return f"{self.name}{groups}" + ("" if self.is_password_valid else " with a wrong password")
+        scheme = f" by {self.scheme}" if self.scheme not in COMMON_SCHEMES else ""
+        return f"{self.name}{groups}{scheme}" + ("" if self.is_password_valid else " with a wrong password")
 
     def authorization(self) -> str:
         """Return the value of the Authorization field."""

@@ -19,6 +19,7 @@ from whimbrel.engine.engine import Engine
 from whimbrel.registry.module import Module
 from whimbrel.upgrade.knowledge.loaded import scope_of, scope_of_missing
 from whimbrel.upgrade.knowledge.scope import KnowledgeScope, UnknownItem
+from whimbrel.upgrade.knowledge.start_stops import StartStops, start_stops
 from whimbrel.upgrade.source.binary import as_binary
 from whimbrel.upgrade.source.text_faults import sentences
 from whimbrel.verify.answer import Answer
@@ -139,6 +140,11 @@ class Side:
         stops = (problem for problem in self.missing if problem.stops)
         lines = ((problem.place, problem.reason) for problem in stops if problem.place is not None)
         return next((f"{place.path}:{place.line}: {reason}" for place, reason in lines), "")
+
+    @property
+    def start_stops(self) -> StartStops:
+        """All lines with which no server starts on this machine; none of a side that does not load."""
+        return StartStops() if self.configuration is None else start_stops(self.configuration, self.missing)
 
     @property
     def scope(self) -> KnowledgeScope:

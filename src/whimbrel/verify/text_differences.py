@@ -54,7 +54,7 @@ class TextDifferences:
                     place = scope.path, scope.line
                     for one in (place, *((line.path, line.line) for line in scope.lines)):
                         self._roots[number, one] = place
-        for row in alignment.rows({id(new): old for old, new in alignment.scopes}):
+        for row in alignment.paired_rows:
             for number, left in enumerate(row.left):
                 for line in left:
                     place = line.path, line.line

@@ -15,6 +15,7 @@ from whimbrel.base.dialect import V22, V24
 from whimbrel.base.errors import SourceLocation
 from whimbrel.base.layouts import DEBIAN
 from whimbrel.base.lazy_dataclasses import replace
+from whimbrel.base.lazy_re import compile
 from whimbrel.config.options import LoadOptions
 from whimbrel.upgrade.check.fixpoint import NOT_VERIFIED, UpgradeResult
 from whimbrel.upgrade.knowledge.scope import UnknownItem, UnknownKind
@@ -48,6 +49,8 @@ MAX_EVIDENCE: Final = 200
 _REMOVALS: Final = RemovalBudget(requests=2000, loaded=20_000)
 """What is asked of the configuration without one of its lines, and loaded for that."""
 Scopes = dict[tuple[str, int], LineScope]
+_FORESEEN: Final = compile(r"\(([A-Z]\d{2})\)$")
+"""The rule that the reason of a difference names."""
 _OF_ACCESS: Final = (Risk.OPENS, Risk.CLOSES)
 ACCESS_RULES: Final = frozenset(("C16", "C17", "C18", "C19", "C20", "C21", "C22", "C23"))
 """Rules about access control: sections are merged with each other, so their changes belong together."""
@@ -91,8 +94,9 @@ def verify_upgrade(
     lowered = lower_unconfirmed(result.findings, unconfirmed)
     changed = [b for a, b in zip(result.findings, lowered, strict=True) if a is not b]
     of_versions = _of_versions(groups, places, changed, frozenset(one.rule for one in lowered))
+    lowered = _with_examples(lowered, groups)
     result.findings = [*lowered, *_other_differences(groups, places, [*lowered, *result.exempted])]
-    result.access = tuple(access_differences(groups))
+    result.access = tuple(access_differences(groups, of_old=True))
     return _sentence(comparison, len(changed), sum(map(_is_of_access, groups)), of_versions)
 
 
@@ -211,6 +215,40 @@ def _other_differences(
             yield _difference(group)
 
 
+def _with_examples(findings: list[Finding], groups: list[DifferenceGroup]) -> list[Finding]:
+    """Return *findings* with the differences of access that their rules foresee: each is one question.
+
+    The reason of such a difference names the rule, and its cause the line.
+    """
+    shown: dict[tuple[str, str, int], DifferenceGroup] = {}
+    for group in groups:
+        if _is_of_access(group):
+            for line in group.cause.old:
+                shown.setdefault((_rule_of(group), line.path, line.line), group)
+    return [
+        _with_example(one, shown.get((one.rule, one.place.path, one.place.line))) if one.needs_review else one
+        for one in findings
+    ]
+
+
+def _rule_of(group: DifferenceGroup) -> str:
+    """Return the rule that foresees *group*, as its reason says; "" for none."""
+    named = _FORESEEN.search(group.reason)
+    return named[1] if named is not None else ""
+
+
+def _with_example(finding: Finding, group: DifferenceGroup | None) -> Finding:
+    """Return *finding* with the risk and the first example of *group*, None for none."""
+    if group is None:
+        return finding
+    return replace(finding, risk=risk_of_access(group), evidence=_joined(finding.evidence, _evidence(group)))
+
+
+def _joined(*texts: str) -> str:
+    """Return the lines of the *texts* that are not empty."""
+    return "\n".join(filter(None, texts))
+
+
 def places_of_access(findings: Iterable[Finding]) -> frozenset[tuple[str, int]]:
     """Return the places of the findings about access that a person must look at."""
     return frozenset(
@@ -276,14 +314,15 @@ def lower_unconfirmed(
     """Return *findings*, for review where a difference was found at one of their lines.
 
     The first finding of a difference has its example, and the others name that finding. A difference that a
-    note is about, with nothing to do, lowers none.
+    note is about, with nothing to do, lowers none, nor does one that the rule of another finding foresees.
     """
     shown: dict[int, Finding] = {}
     lowered: list[Finding] = []
     notes = frozenset(finding.rule for finding in findings)
     for finding in findings:
         group = _group_of(finding, unconfirmed)
-        if group is None or all(_is_noted(example, notes) for example in group.examples):
+        is_foreseen = group is not None and _rule_of(group) in notes
+        if group is None or is_foreseen or all(_is_noted(example, notes) for example in group.examples):
             lowered.append(finding)
             continue
         first = shown.setdefault(id(group), finding)
@@ -293,7 +332,7 @@ def lower_unconfirmed(
                 finding,
                 safety=Safety.REVIEW,
                 advice="check whether these answers of 2.4 are wanted",
-                evidence=f"{finding.evidence}\n{evidence}" if finding.evidence else evidence,
+                evidence=_joined(finding.evidence, evidence),
                 decision=f"May 2.4 answer so: {_evidence(group).removeprefix('differs: ')}?",
                 answers=("yes: upgrade writes it", "no: correct the new text by hand"),
             )

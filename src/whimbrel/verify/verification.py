@@ -10,6 +10,7 @@ from whimbrel.base.counts import count_noun
 from whimbrel.base.errors import SourceLocation
 from whimbrel.base.lazy_dataclasses import dataclass, field
 from whimbrel.upgrade.knowledge.scope import KnowledgeScope
+from whimbrel.upgrade.knowledge.start_stops import StartStops
 from whimbrel.upgrade.model import AccessDifference, Risk
 from whimbrel.verify.answer import Answer, DecidingLine
 from whimbrel.verify.causes import REFUSED_LINE, Cause
@@ -84,6 +85,7 @@ class DifferenceGroup:
         is_assumed: the example needs a user, or a variable, that no file of the configuration has at present.
         reason: why answers differ where no line decides it, and what is known of the change; else "".
         rule: that of `whimbrel check` which calls the change cosmetic; "" for none.
+        decided: the comments of the new text that record a decision about it: ``R01 at FILE:LINE``.
         further: for access: the lines that decided the requests behind the first one.
         is_of_versions: both texts have the lines of the cause, and the versions do not do the same with them.
     """
@@ -97,6 +99,7 @@ class DifferenceGroup:
     is_of_versions: bool = False
     reason: str = ""
     rule: str = ""
+    decided: tuple[str, ...] = ()
     further: Cause = Cause((), ())
 
     @property
@@ -153,11 +156,14 @@ class VerifyResult:
         limits: probes that were left out, and the system of a side if it is Windows, as sentences.
         scope: what was read of both sides, and what is unknown.
         no_start: what stops the start of the new side on this machine: ``FILE:LINE: reason``; "" for nothing.
+        is_stopped_alike: the old side, of the same version, does not start on this machine either.
+        start_stops: all lines that stop it there, with the module files that are not on this machine.
         is_cut: not every request that can be derived was asked.
         has_ended: lines are not decided as the time, or the number of requests, ended before.
         to_decide: what findings about the new text leave to a person: ``to decide: 1 finding at 1 place``;
             "" for nothing. `questions`: rule, place, question and answers of each. `has_stop`: 2.4 does
             not start, or answers 500, until then.
+        logs: the access logs of the server of the old side that are on this machine.
         unwritten: where a server of the new side, a copy, answers 500 with the old .htaccess files; "" for
             nowhere.
     """
@@ -172,30 +178,49 @@ class VerifyResult:
     scope: KnowledgeScope = KnowledgeScope()
     files: list[str] = field(default_factory=list)
     no_start: str = ""
+    is_stopped_alike: bool = False
+    start_stops: StartStops = StartStops()
     is_cut: bool = False
     has_ended: bool = False
     to_decide: str = ""
     questions: tuple[tuple[str, str, str, str], ...] = ()
     has_stop: bool = False
     unwritten: str = ""
+    logs: list[str] = field(default_factory=list)
     dialects: tuple[str, str] = ("", "")
 
     @property
     def verdict(self) -> Verdict:
         """The result; a side that does not load makes the other one incomparable. What a rule calls cosmetic
-        is no difference to a reader of the answers.
+        is no difference to a reader of the answers, and what a comment decides is none to review. Two sides
+        are the same only if nothing is open.
         """
         if any(self.errors):
             return Verdict.DOES_NOT_LOAD
         if self.causes_to_review:
             return Verdict.DIFFERENT
-        is_decided = not self.not_decided and self.scope.is_complete
+        is_decided = not self.not_decided and self.scope.is_complete and not self.open_reasons
         return Verdict.SAME if is_decided else Verdict.NOT_DECIDED
 
     @property
+    def open_reasons(self) -> list[str]:
+        """Why nothing is the same yet, beside `not_decided` and `scope`: the new server does not start here,
+        its text leaves work to a person, or versions were not asked for all requests.
+        """
+        is_stopped = bool(self.no_start) and not self.is_stopped_alike
+        has_rest = self.is_cut and len(set(self.dialects)) > 1
+        reasons = (
+            self.unwritten,
+            self.to_decide,
+            f"{self.names[1]} does not start here: {self.no_start}" * is_stopped,
+            CUT * has_rest,
+        )
+        return [reason for reason in reasons if reason]
+
+    @property
     def causes_to_review(self) -> list[DifferenceGroup]:
-        """The groups that no rule calls cosmetic."""
-        return [group for group in self.groups if not group.rule]
+        """The groups that no rule calls cosmetic, and that no comment of the new text decides."""
+        return [group for group in self.groups if not (group.rule or group.decided)]
 
     @property
     def cosmetic_note(self) -> str:
@@ -203,6 +228,17 @@ class VerifyResult:
         groups = [group for group in self.groups if group.rule]
         count = count_noun(sum(group.count for group in groups), "cosmetic difference")
         return f"{count} ({', '.join(sorted({group.rule for group in groups}))})" if groups else ""
+
+    @property
+    def excepted_note(self) -> str:
+        """The differences that are not to review: cosmetic ones, and those that comments decide; "" for
+        none.
+        """
+        groups = [group for group in self.groups if group.decided]
+        comments = ", ".join(dict.fromkeys(comment for group in groups for comment in group.decided))
+        count = count_noun(sum(group.count for group in groups), "difference")
+        decided = f"{count} decided in the text: {comments}" if groups else ""
+        return ", ".join(filter(None, (self.cosmetic_note, decided)))
 
     @property
     def differences(self) -> int:
@@ -239,11 +275,19 @@ def is_of_access(group: DifferenceGroup) -> bool:
     return group.kind == "access" or group.opens or group.closes
 
 
-def access_differences(groups: Iterable[DifferenceGroup]) -> Iterator[AccessDifference]:
-    """Yield the examples that one side admits and the other refuses; those that open come first."""
+def access_differences(
+    groups: Iterable[DifferenceGroup], *, of_old: bool = False
+) -> Iterator[AccessDifference]:
+    """Yield the examples that one side admits and the other refuses; those that open come first.
+
+    Each has the first line of its cause: of the new side if that has one; *of_old*: of the old side.
+    """
     found = []
     for group in groups:
+        old = *group.cause.old, *group.lines[0]
+        new = *group.cause.new, *group.lines[1]
         line = next(iter((*group.cause.new, *group.cause.old, *group.lines[1], *group.lines[0])), None)
+        line = next(iter((*old, *new)), None) if of_old else line
         place = None if line is None else SourceLocation(line.path, line.line)
         for example in group.examples:
             if group.kind == "access" or example.opens or example.closes:
@@ -254,7 +298,14 @@ def access_differences(groups: Iterable[DifferenceGroup]) -> Iterator[AccessDiff
                 )
                 request = example.probe.request_text
                 found.append(
-                    AccessDifference(client, request, *example.statuses, place, is_source=example.is_source)
+                    AccessDifference(
+                        client,
+                        request,
+                        *example.statuses,
+                        place,
+                        is_source=example.is_source,
+                        answers=(example.old.status, example.new.status),
+                    )
                 )
     yield from sorted(found, key=lambda one: one.risk.rank)
 

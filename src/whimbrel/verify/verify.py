@@ -47,6 +47,7 @@ from whimbrel.verify.text_differences import TextDifferences
 from whimbrel.verify.undecided_passwords import undecided_passwords
 from whimbrel.verify.verification import CUT, DifferenceGroup, Example, NotDecided, VerifyResult
 from whimbrel.verify.written_by_upgrade import written_by_upgrade
+from whimbrel.verify.written_logs import written_logs
 
 MAX_SECONDS: Final = 30.0
 """Processor time for the requests of all hosts, where the user gives no number of requests: that of programs
@@ -86,14 +87,23 @@ def verify(
     result = VerifyResult((old.name, new.name), (old.errors, new.errors))
     result.dialects = (old.dialect.name, new.dialect.name)
     if not (old.is_loaded and new.is_loaded):
-        result.scope = old.scope.merge_version(new.scope).with_items(written_by_upgrade((old,)))
+        scope = old.scope.merge_version(new.scope, replaced_paths(old, new))
+        result.scope = scope.with_items(written_by_upgrade((old,)))
         return result
     result.no_start = new.no_start
+    result.is_stopped_alike = bool(old.no_start) and old.dialect is new.dialect
+    result.start_stops = new.start_stops
     on_windows = [side.name for side in (old, new) if side.loaded.build.name == WINDOWS]
     if on_windows:
         result.limits.append(f"read as a server on Windows: {' and '.join(on_windows)}")
+    result.logs = written_logs(old.loaded)
     Comparison(old, new, result, limit).run(more, report_progress)
     return result
+
+
+def replaced_paths(old: Side, new: Side) -> frozenset[str]:
+    """Return the paths at which files have the text of *new*, and *old* another one: that of a backup."""
+    return frozenset(old.options.overlay.keys() - new.options.overlay.keys())
 
 
 def processor_time() -> float:
@@ -132,7 +142,8 @@ class Comparison:
 
     def _add_scope(self, assumed: Iterable[UnknownItem]) -> None:
         """Put into the result what was read, and what is unknown; *assumed* are directories."""
-        scope = self.result.scope.merge(self.old.scope.merge_version(self.new.scope))
+        replaced = replaced_paths(self.old, self.new)
+        scope = self.result.scope.merge(self.old.scope.merge_version(self.new.scope, replaced))
         copied = (copies_item(side.options) for side in (self.old, self.new))
         self.result.scope = scope.with_items(
             chain(

@@ -138,8 +138,9 @@ def test_macos_reads_and_writes(directory: Path) -> None:
     )
     found = run(NOT_ON_MACOS, (*READING, *writing), directory)
     assert_reads(found[: len(READING)])
-    for each in found[len(READING) :]:
-        assert each.status == 0, each.err
+    for each, (command, *_) in zip(found[len(READING) :], writing, strict=True):
+        # the user of the site has no account here, so its server does not start
+        assert each.status == (3 if command == "verify" else 0), each.err
     assert "Require all denied" in (directory / "new/conf/httpd.conf").read_text()
     assert (directory / "second/htdocs/index.html").is_file()
 

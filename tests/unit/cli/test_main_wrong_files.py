@@ -147,3 +147,14 @@ def test_the_server_prints_what_httpd_prints(tmp_path: Path, kind: str) -> None:
     text = done.stderr.decode("latin-1")
     assert done.returncode == 1 and "Traceback" not in text
     assert f"line {found.line} of {found.wrong}" in text
+
+
+@pytest.mark.parametrize("kind", ["elf", "utf-16", "bom", "nul", "erb", "tpl", "nginx"])
+def test_the_server_adds_what_is_wrong_with_the_file(tmp_path: Path, kind: str) -> None:
+    found = site(tmp_path / "srv", kind, "main")
+    words = ["whimbrel-httpd", "-t", "-f", str(found.main)]
+    done = warm_command.run(words, cwd=tmp_path, entry=warm_command.httpd)
+    text = done.stderr.decode("latin-1")
+    assert done.returncode == 1
+    hints = "\n".join(line for line in text.split("\n") if line.startswith("hint: "))
+    assert KINDS[kind].said in hints and KINDS[kind].remedy in hints, text

@@ -16,6 +16,9 @@ from tests.support import warm_command
 from whimbrel.cli.next_commands import after_replay, command_line
 from whimbrel.replay.summary import Summary
 from whimbrel.replay.tally import Change, ChangeKey, Tally
+from whimbrel.upgrade.source.named_sources import ConfigArguments, sources
+from whimbrel.verify.loading import load_side
+from whimbrel.verify.written_logs import written_logs
 
 PROGRAM = [sys.executable, "-c", "from whimbrel.cli.main import main; main()"]
 TEXT = """ServerRoot "{root}"
@@ -472,5 +475,56 @@ def test_a_file_without_a_backup_that_was_changed_later_is_no_text_of_22(site: P
     further.write_text("Timeout 90\n")
     status, output = run(words, site)
     assert status == 3 and f"{further} was changed after the upgrade" in " ".join(output.split()), output
+    os.utime(further, (1, 1))  # the time of the file, which a copy may keep, decides nothing
+    assert run(words, site)[0] == 3
+    (site / "log").write_text('10.0.0.1 - - [10/Oct/2023:13:55:36 +0000] "GET / HTTP/1.0" 404 0\n')
+    replaying = ["replay", "log", "--new", str(site), "--backups"]
+    status, output = run(replaying, site)
+    assert status == 3 and f"{further} was changed after the upgrade" in " ".join(output.split()), output
+    further.write_text("# whimbrel: ignore[C06]\nTimeout 90\n")
+    assert run(words, site)[0] == 3
     further.write_text("# whimbrel: ignore[C06]\nTimeout 60\n")
-    assert run(words, site)[0] == 0
+    assert run(words, site)[0] == run(replaying, site)[0] == 0
+    further.unlink()
+    main.write_text(main.read_text().replace("Include conf/further.conf\n", ""))
+    status, output = run(words, site)
+    assert status == 3 and f"{further} was removed after the upgrade" in " ".join(output.split()), output
+
+
+def test_logs_of_a_copy_are_found_where_the_copy_has_them(tmp_path: Path) -> None:
+    """The text names the places of the original; programs and empty files are no logs to replay."""
+    old = tmp_path / "copy"
+    for name in ("conf", "logs", "htdocs"):
+        (old / name).mkdir(parents=True)
+    text = (
+        'ServerRoot "/no/such/server"\nServerName a.example\nListen 8080\n'
+        "LoadModule log_config_module modules/mod_log_config.so\n"
+        'CustomLog "/no/such/server/logs/absolute_log" common\nCustomLog "logs/with \\"quotes\\"" common\n'
+        "customlog logs/empty_log common\nCustomLog |/bin/cat common\n"
+        "<IfModule no_such_module>\nCustomLog logs/other_log common\n</IfModule>\n"
+        "<VirtualHost *:8080>\nTransferLog \\\n  logs/relative_log\n</VirtualHost>\n"
+    )
+    (old / "conf/httpd.conf").write_text(text)
+    (old / "logs/empty_log").touch()
+    for name in ("absolute_log", 'with "quotes"', "relative_log", "other_log"):
+        (old / "logs" / name).write_text(LOGGED)
+    options = sources(ConfigArguments([old], as_server=True))[0].options
+    assert options is not None
+    side = load_side(options, "2.2")
+    assert [Path(path).name for path in written_logs(side.loaded)] == [
+        "absolute_log",
+        'with "quotes"',
+        "relative_log",
+    ]
+    assert all(path.startswith(f"{old}/logs/") for path in written_logs(side.loaded))
+
+
+@pytest.mark.parametrize("words", [["verify"], ["verify", "--backups"], ["check", "-d", ".", "-f"]])
+def test_a_htaccess_file_alone_is_no_main_file(tmp_path: Path, words: list[str]) -> None:
+    """What it answers depends on its server, which the message asks for; the command that it names works."""
+    (tmp_path / ".htaccess").write_text("AuthType Basic\n")
+    status, output = run([*words, ".htaccess"], tmp_path)
+    assert status == 2 and "is no main file" in output and "Next: " not in output, output
+    command = shlex.split(output.rpartition("of the file alone: ")[2])
+    status, output = run(command[1:], tmp_path)
+    assert status in (0, 1, 3) and "input: .htaccess: " in output, output

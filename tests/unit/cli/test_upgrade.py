@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 import re
+import shlex
 from pathlib import Path
 
 import pytest
@@ -54,9 +55,52 @@ def test_a_named_file_of_a_server_has_the_diff_of_the_whole_server(site: Path) -
     assert status == 1 and out.startswith(b"diff --git a/conf/part.conf b/conf/part.conf\n")
     assert out.count(b"diff --git") == 1
     assert b"\n@@ -1 +1 @@ C07 MaxRequestsPerChild is MaxConnectionsPerChild\n" in out
-    assert "the diff is of what was named; 1 other file to change" in err
+    assert "the diff is of what was named; --write changes 1 other file too\nNext: " in err
     _, _, alone = upgrade(str(part), cwd=site)
-    assert f"As its server changes it: whimbrel upgrade {site} {part}" in alone
+    ends = f"Next: whimbrel upgrade {site} {part}\nOr, as a part of another server: whimbrel upgrade --write "
+    assert ends in alone
+
+
+@pytest.mark.parametrize("command", ["upgrade", "check"])
+def test_each_next_command_of_a_part_works(site: Path, command: str) -> None:
+    """A part leads to its server with the part, that to the whole server, and that to its comparison."""
+    (site / "htdocs").mkdir()
+    part = site / "conf" / "part.conf"
+    part.write_bytes(b"MaxClients 5\n")
+    (site / MAIN).write_text(f'ServerRoot "{site}"\nListen 127.0.0.1:1\nDocumentRoot "{site}/htdocs"\n')
+    with (site / MAIN).open("a") as main:
+        main.write("MaxRequestsPerChild 5\nInclude conf/part.conf\n")
+    words = [command, str(part)]
+    ran = []
+    for _ in range(4):
+        done = warm_command.run(words, cwd=site)
+        assert done.returncode in (0, 1, 3), done.stderr
+        ran.append(words)
+        words = shlex.split(re.findall("(?m)^Next: whimbrel (.*)$", (done.stdout + done.stderr).decode())[-1])
+    root = str(site)
+    assert ran[1:] == [
+        ["upgrade", root, str(part)],
+        ["upgrade", "--write", root],
+        ["verify", "--backups", root],
+    ]
+    assert (
+        b"MaxRequestWorkers 5" in part.read_bytes()
+        and b"MaxConnectionsPerChild" in (site / MAIN).read_bytes()
+    )
+
+
+def test_a_part_of_an_unknown_server_asks_for_it(tmp_path: Path) -> None:
+    """The server is named first, and a server above that does not read the file is not its server."""
+    part = tmp_path / "site" / "conf" / "part.conf"
+    part.parent.mkdir(parents=True)
+    part.write_bytes(b"MaxRequestsPerChild 5\n")
+    (part.parent / "httpd.conf").write_bytes(b"Listen 80\n")
+    _, _, err = upgrade(str(part), cwd=tmp_path)
+    first, following = err.splitlines()[-2:]
+    assert (
+        first == f"First: name its server, if it is here, for what it needs: whimbrel upgrade SERVER {part}"
+    )
+    assert following == f"Next: whimbrel upgrade --write --select C07 --no-verify {part}"
 
 
 def test_a_page_and_nothing_written(site: Path) -> None:
@@ -409,22 +453,69 @@ def test_the_names_of_a_diff_are_below_one_directory(is_image: bool, tmp_path: P
 
 
 def test_the_summary_says_whether_24_starts(site: Path) -> None:
-    """It loads the new text of a server; where a line stops it until a person corrects it, it does not."""
+    """It loads the new text of a server, and names all that ends the start on this machine, as httpd does: no
+    file of a module, no user, no certificate; where a line stops it until a person corrects it, it does not
+    load.
+    """
     (site / "htdocs").mkdir(exist_ok=True)
     text = f'ServerRoot "{site}"\nListen 127.0.0.1:8080\nServerName a\nDocumentRoot "{site}/htdocs"\n'
-    for more, start in (
-        (
-            "MaxClients 5\n",
-            "start: 2.4 loads the new text; modules, users and certificates of its machine were ",
-        ),
-        (
-            "MaxClients 5\nUser nobody-has-this-name\n",
-            "start: 2.4 loads the new text; on this machine it ends at ",
-        ),
-        ("MaxClients 5\nNoSuchDirective on\n", ""),
-    ):
+
+    def start_of(more: str) -> tuple[str, str]:
         (site / MAIN).write_text(f"{text}{more}")
-        err = warm_command.run(["upgrade", "-d", str(site)], cwd=site).stderr.decode()
-        found = [line for line in err.splitlines() if line.startswith("start: ")]
-        assert found[0].startswith(start) if start else not found, err
-        assert ("bad user name nobody-has-this-name" in "".join(found)) is ("User" in more), err
+        done = warm_command.run(["upgrade", "-d", str(site)], cwd=site)
+        err = done.stderr.decode()
+        lines = [line for line in err.splitlines() if line.startswith("start: ")]
+        assert not lines or "start: " in "".join(err.splitlines()[:3]), err
+        return "".join(dict.fromkeys(lines)), done.stdout.decode()
+
+    start, diff = start_of("MaxClients 5\n")
+    named = re.findall(r"(?m)^\+LoadModule \S+ (\S+)", diff)
+    more = (
+        f", nor {'is' if len(named) == 2 else 'are'} {len(named) - 1} more module file" if named[1:] else ""
+    )
+    assert f"(new text): {named[0]} is not on this machine{more}" in start, start
+    for path in named:
+        (site / path).parent.mkdir(exist_ok=True)
+        (site / path).write_bytes(b"\x7fELF".ljust(64))
+    start, _ = start_of("MaxClients 5\n")
+    assert start.startswith(
+        "start: 2.4 loads the new text; modules, users and certificates of its machine were "
+    )
+    start, _ = start_of("MaxClients 5\nUser nobody-has-this-name\nGroup nor-has-this\n")
+    ends = f"{MAIN}:6: bad user name nobody-has-this-name; {MAIN}:7: bad group name nor-has-this"
+    assert start == f"start: 2.4 loads the new text; on this machine it ends at {ends}"
+    assert start_of("MaxClients 5\nNoSuchDirective on\n")[0] == ""
+
+
+def test_lines_are_those_of_the_text_at_the_path(site: Path) -> None:
+    """What is to decide has its old line in a diff, and its new one where the new text was written, in all
+    sentences; `verify --backups` names the same lines.
+    """
+    (site / "htdocs").mkdir(exist_ok=True)
+    text = (
+        f'ServerRoot "{site}"\nListen 127.0.0.1:8080\nDocumentRoot "{site}/htdocs"\nNameVirtualHost *:8080\n'
+    )
+    text += "MaxClients 5\nLoadModule php5_module modules/libphp5.so\nUser nobody-has-this-name\n"
+    (site / MAIN).write_text(text)
+
+    def numbers(words: list[str]) -> tuple[set[int], set[int]]:
+        """Return the lines at which the output of a command has C06, and that of User."""
+        done = warm_command.run(words, cwd=site)
+        output = (done.stdout + done.stderr).decode()
+        rule = re.findall(r"C06 foreign-modules  conf/httpd.conf:(\d+)|conf/httpd.conf:(\d+)  C06", output)
+        rule += re.findall(r"C06 (conf)/httpd.conf:(\d+): ", output)
+        user = re.findall(r"httpd.conf:(\d+): bad user name", output)
+        return {int(row[1] or row[0]) for row in rule}, set(map(int, user))
+
+    named = {"C06": "LoadModule php5_module", "User": "User "}
+    old = {
+        key: text.splitlines().index(line) + 1
+        for key, line in zip(named, text.splitlines()[5:7], strict=True)
+    }
+    before, after = numbers(["upgrade", str(site)]), numbers(["upgrade", "--write", str(site)])
+    new_lines = (site / MAIN).read_text().splitlines()
+    new = {key: [one.startswith(begin) for one in new_lines].index(True) + 1 for key, begin in named.items()}
+    assert old["C06"] != new["C06"] and old["User"] != new["User"]
+    assert before[0] >= {old["C06"]} and before[0] <= {old["C06"], new["C06"]} and before[1] == {old["User"]}
+    assert after == ({new["C06"]}, {new["User"]})
+    assert numbers(["verify", "--backups", str(site)]) == ({new["C06"]}, {new["User"]})

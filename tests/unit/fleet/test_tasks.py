@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import pwd
 import re
 from collections import Counter
 from pathlib import Path
@@ -153,6 +154,30 @@ def test_verify_as_alone(tree: Path) -> None:
     same = run(VerifyTask(ConfigArguments(), ("2.2", "2.2"), 50), tree, str(tree))
     assert (same.verdict, same.code) == ("not decided", 3)
     assert same.undecided > 0 and not same.fault
+
+
+@pytest.mark.parametrize("is_here", [True, False])
+def test_verify_of_a_server_that_does_not_start_here_as_alone(tmp_path: Path, is_here: bool) -> None:
+    """A user that is not on this machine stops both; nothing differs, and 2.4 does not serve."""
+    for name in ("htdocs", "old", "new", "logs"):
+        (tmp_path / name).mkdir()
+    (tmp_path / "types").touch()
+    user = next(one.pw_name for one in pwd.getpwall() if one.pw_uid) if is_here else "has-no-account"
+    common = (
+        f'User {user}\nErrorLog "{tmp_path}/logs/error_log"\nListen 8080\nServerName a.example\n'
+        f'DefaultType none\nDocumentRoot "{tmp_path}/htdocs"\nTypesConfig "{tmp_path}/types"\n'
+        "<Directory />\nOptions None\nAllowOverride None\n</Directory>\n"
+    )
+    modules = "mpm_event unixd authz_core mime dir autoindex negotiation userdir"
+    loads = "".join(f"LoadModule {name}_module modules/mod_{name}.so\n" for name in modules.split())
+    for name, text in (("old", common), ("new", f"{loads}FileETag INode MTime Size\n{common}")):
+        (tmp_path / name / "httpd.conf").write_text(text)
+    old, new = (str(tmp_path / name / "httpd.conf") for name in ("old", "new"))
+    document, code = alone(verify.app, old, new, "--format", "json", "--limit", "50")
+    result = run(VERIFY, Path(old), new)
+    assert (result.verdict, result.code) == (document["verdict"], code)
+    assert bool(document["no_start"]) is not is_here, document
+    assert (document["verdict"], code) == (("same", 0) if is_here else ("not decided", 3)), document
 
 
 def test_pages(tree: Path) -> None:

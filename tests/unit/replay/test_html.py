@@ -62,7 +62,7 @@ def test_access_and_verdict() -> None:
         "403",
         "4",
     ]
-    assert page_of(Summary("a", "b", (), Tally())).badge.text == "Nothing changes"
+    assert page_of(Summary("a", "b", (), Tally(requests=1))).badge.text == "Nothing changes"
     broken = page_of(Summary("a", "b", (), Tally(), ("b: Invalid command",)))
     assert (broken.badge.text, broken.groups[0].items[0].message) == ("Does not load", "b: Invalid command")
 

@@ -4,10 +4,20 @@ from __future__ import annotations
 
 from collections import Counter
 
+from whimbrel.base.errors import SourceLocation
 from whimbrel.replay.summary import TOP, Summary
-from whimbrel.replay.tally import MAX_GROUPS, MAX_NAMES, CausingLine, Change, ChangeKey, Tally
+from whimbrel.replay.tally import (
+    MAX_CAUSE_LINES,
+    MAX_GROUPS,
+    MAX_NAMES,
+    CausingLine,
+    Change,
+    ChangeKey,
+    Tally,
+)
 from whimbrel.replay.text import text_of
 from whimbrel.report.knowledge import text_lines
+from whimbrel.upgrade.model import Finding
 
 
 def summary() -> Summary:
@@ -135,8 +145,10 @@ def test_the_page() -> None:
 
 
 def test_a_log_without_a_change() -> None:
-    lines = text_of(Summary("o", "n", ("log",), Tally(lines=1))).splitlines()
+    lines = text_of(Summary("o", "n", ("log",), Tally(lines=1, requests=1))).splitlines()
     assert lines[0] == lines[-1] == "Nothing changes."
+    lines = text_of(Summary("o", "n", ("log",), Tally(lines=1))).splitlines()
+    assert lines[0] == lines[-1] == "No request was replayed."
     assert lines[-2] == "0 requests have the status that was logged (0 %)"
     unknown = Tally(lines=1, requests=1, missing=1)
     assert "Nothing changes in what is known." in text_of(Summary("o", "n", ("log",), unknown))
@@ -168,6 +180,7 @@ def test_all_of_the_json() -> None:
                 "what": "vary",
                 "reason": "",
                 "rule": "",
+                "decided": [],
                 "requests": 7,
                 "old_lines": [],
                 "new_lines": [],
@@ -182,6 +195,7 @@ def test_all_of_the_json() -> None:
                 "what": "status 200 -> 403",
                 "reason": "",
                 "rule": "",
+                "decided": [],
                 "requests": 4,
                 "old_lines": [{"file": "/old.conf", "line": 3, "text": "Deny from all"}],
                 "new_lines": [{"file": "/new.conf", "line": 0, "text": ""}],
@@ -212,3 +226,27 @@ def test_what_is_cosmetic_is_no_other_answer() -> None:
     tally.change(ChangeKey("vary", rule="C30")).requests = 2
     text = text_of(Summary("old", "new", ("log",), tally))
     assert "3 requests: none is answered otherwise, but for 2 in what is cosmetic (C30)\naccess: no l" in text
+
+
+def test_a_comment_that_names_the_rule_decides_about_a_change() -> None:
+    key = ChangeKey("status 301 -> 403", new=(CausingLine("/n", 7, "RewriteRule"),), reason="refused (R01)")
+    tally = Tally(requests=2, statuses=Counter({(301, 301, 403): 2}), changes={key: Change(requests=2)})
+    before = Summary("o", "n", ("log",), tally, dialects=("2.2", "2.4"))
+    for rule, line, is_decided in (("R01", 7, True), ("R02", 7, False), ("R01", 8, False)):
+        summary = before.with_decisions([Finding(rule, SourceLocation("/n", line), "m")])
+        assert summary.has_changes_to_review is not is_decided
+        text = text_of(summary)
+        assert ("    decided in the text: R01 at /n:7\n" in text) is is_decided, text
+        yes = (
+            "ready for 2.4: yes: none of 2 requests changes but for what is decided in the text (R01 at /n:7)"
+        )
+        assert text.startswith(yes) is is_decided, text
+        assert summary.as_dict()["changes"][0]["decided"] == (["R01 at /n:7"] if is_decided else [])
+
+
+def test_a_cause_that_is_cut_is_not_decided() -> None:
+    lines = tuple(CausingLine("/n", number, "Header") for number in range(1, MAX_CAUSE_LINES + 1))
+    key = ChangeKey("vary", new=lines)
+    tally = Tally(requests=1, changes={key: Change(requests=1)})
+    recorded = [Finding("C01", SourceLocation("/n", line.line), "m") for line in lines]
+    assert Summary("o", "n", (), tally).with_decisions(recorded).has_changes_to_review

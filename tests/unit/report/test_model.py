@@ -53,7 +53,7 @@ def htaccess_entry(risk: Risk, path: str = "htdocs/a/.htaccess") -> ReportEntry:
 
 def test_a_htaccess_file_stops_requests_and_not_the_start() -> None:
     assert htaccess_entry(Risk.BREAKS).effect == "500 for each request below htdocs/a"
-    assert htaccess_entry(Risk.BREAKS, ".htaccess").effect == "500 for each request below ."
+    assert htaccess_entry(Risk.BREAKS, ".htaccess").effect == "500 for each request below its directory"
     assert htaccess_entry(Risk.OPENS).effect == "opens access"
     unknown = replace(htaccess_entry(Risk.BREAKS), unless="mod_a is loaded")
     assert unknown.effect == "500 for each request below htdocs/a unless mod_a is loaded"

@@ -14,7 +14,7 @@ from whimbrel.report.readiness import readiness, readiness_of_comparison, readin
 from whimbrel.upgrade.model import Risk
 from whimbrel.verify.causes import Cause
 from whimbrel.verify.side import LoadError
-from whimbrel.verify.verification import DifferenceGroup, NotDecided, VerifyResult
+from whimbrel.verify.verification import DifferenceGroup, NotDecided, Verdict, VerifyResult
 
 FIXED = ReportEntry("C17", "a", 1, "m", is_fixable=True, risk=Risk.BREAKS)
 CHANGES = ReportEntry("R02", "a", 2, "m", needs_review=True, risk=Risk.CHANGES)
@@ -82,11 +82,15 @@ BAD = LoadError("bad", SourceLocation("/a.conf", 7))
             "not decided: the old configuration does not load: /a.conf:7, so nothing was compared",
         ),
         (compared(no_start="/a:1: x"), "not yet: it does not start here: /a:1: x"),
+        (compared(is_cut=True), "not decided: not every request that can be derived was asked"),
+        (compared(unwritten="a copy answers 500"), "not yet: a copy answers 500"),
         (compared(not_decided=[NotDecided("x")]), "not decided: 1 fact that may matter is not known"),
     ],
 )
 def test_the_sentence_of_a_comparison(result: VerifyResult, sentence: str) -> None:
     assert readiness_of_comparison(result) == f"ready for 2.4: {sentence}"
+    # the exit status is 0 with "yes" alone
+    assert (result.verdict is Verdict.SAME) == sentence.startswith("yes: ")
 
 
 def test_other_versions_have_no_sentence() -> None:
@@ -115,6 +119,23 @@ def test_the_sentence_of_a_replay(
     tally.changes = {key: Change(requests=number) for key, number in changes.items()}
     summary = Summary("a", "b", (), tally, dialects=("2.2", "2.4"))
     assert readiness_of_replay(summary) == f"ready for 2.4: {sentence}"
+    assert summary.is_known == bool(statuses)
+
+
+@pytest.mark.parametrize(
+    ("part", "sentence"),
+    [
+        ({"no_start": "/a:1: x"}, "not yet: it does not start here: /a:1: x"),
+        ({"unwritten": "a copy answers 500"}, "not yet: a copy answers 500"),
+    ],
+)
+def test_a_replay_without_changes_names_what_stops_the_new_server(
+    part: dict[str, str], sentence: str
+) -> None:
+    tally = Tally(requests=1, statuses=Counter({(200, 200, 200): 1}))
+    summary = Summary("a", "b", (), tally, dialects=("2.2", "2.4"), **part)  # type: ignore[arg-type]
+    assert readiness_of_replay(summary) == f"ready for 2.4: {sentence}"
+    assert not summary.is_known
 
 
 @pytest.mark.parametrize(("has_stop", "verdict"), [(False, "not yet"), (True, "no")])

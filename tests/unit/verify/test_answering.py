@@ -123,3 +123,13 @@ def test_bodies_are_compared_by_length_and_content(tmp_path: Path, size: int) ->
     assert (same.body, same.length) == (equal.body, size)
     assert other.body != same.body and other.length == size + 1
     assert bool(same.body) is bool(size)
+
+
+def test_lines_of_a_log_have_no_addresses_in_memory(tmp_path: Path) -> None:
+    """mod_rewrite logs those of server and request; two runs would differ in each line."""
+    make_root(tmp_path)
+    rules = "LogLevel warn rewrite:trace3\nRewriteEngine On\nRewriteRule ^/a(.*)$ /b$1\n"
+    new = side(tmp_path, "a", rules, "2.4")
+    lines = new.answer(Probe("/a%3f", host="localhost")).log
+    assert any("[localhost/sid][rid/initial] rewrite '/a?' -> '/b?'" in line for line in lines), lines
+    assert new.answer(Probe("/a%3f", host="localhost")).log == lines

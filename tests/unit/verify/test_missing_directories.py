@@ -9,6 +9,10 @@ from tests.unit.verify.sites import make_root, side
 
 from whimbrel.api.loaded_site import LoadedSite
 from whimbrel.upgrade.knowledge.scope import UnknownKind
+from whimbrel.upgrade.source.named_sources import ConfigArguments, sources
+from whimbrel.verify.config_lines import SideLines
+from whimbrel.verify.loading import load_side
+from whimbrel.verify.missing_directories import assume_directories
 from whimbrel.verify.probe import Probe
 
 TEXT = (
@@ -33,3 +37,16 @@ def test_the_answer_is_that_of_an_empty_directory(
     assert explanation.status == status
     missing = [item for item in scope.items if item.kind is UnknownKind.MISSING and "/none/" in item.subject]
     assert bool(missing) is not is_here
+
+
+def test_a_directory_outside_of_a_copy_has_its_name(tmp_path: Path) -> None:
+    """A copy of ServerRoot alone has no place for documents elsewhere: the path is that of the text."""
+    (tmp_path / "copy").mkdir()
+    text = (
+        'ServerRoot /no/such/root\nListen 80\n<Directory "/no/such/documents">\nOptions None\n</Directory>\n'
+    )
+    (tmp_path / "copy" / "httpd.conf").write_text(text)
+    what, _directory = sources(ConfigArguments([tmp_path / "copy"]))
+    assert what.options is not None and what.options.is_copy
+    items = assume_directories([SideLines(load_side(what.options, "2.4"))])
+    assert "directory /no/such/documents/ is not here" in [item.subject for item in items.values()]

@@ -264,3 +264,13 @@ def test_other_differences_of_compressed_answers_are_for_review(
     place = loaded.place.path, loaded.place.line
     lowered = lower_unconfirmed([loaded, *notes], {place: group})
     assert lowered[0].safety is Safety.REVIEW
+
+
+def test_a_difference_that_a_rule_foresees_is_its_question_alone(tmp_path: Path) -> None:
+    """R01 asks about the question mark, with the request that 2.4.60 refuses as its example."""
+    lines = "LoadModule rewrite_module modules/mod_rewrite.so\nRewriteEngine On\n"
+    _sentence, result = verified(tmp_path, f"{lines}RewriteRule ^/alt/(.*)$ /neu/$1 [R,L]")
+    found = [one for one in result.findings if "%3f" in f"{one.message}{one.evidence}"]
+    assert [one.rule for one in found] == ["R01"] and found[0].risk is Risk.CLOSES
+    assert "%3f from 192.0.2.1: status: 302 -> 403" in found[0].evidence.replace("%3fx", "%3f")
+    assert {one.place.line for one in result.access if one.place is not None} == {found[0].place.line}

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import json
+
 import pytest
 
 from whimbrel.api.verdicts import Difference as PublicDifference
@@ -103,3 +105,22 @@ def test_what_a_rule_calls_cosmetic_is_the_same_to_a_reader() -> None:
 
 def public(risk: str) -> PublicDifference:
     return PublicDifference("response", risk, 1, "GET /", "vary", (), ())
+
+
+@pytest.mark.parametrize(
+    ("dialects", "is_stopped_alike", "verdict"),
+    [
+        (("2.2", "2.4"), False, Verdict.NOT_DECIDED),
+        (("2.4", "2.4"), False, Verdict.NOT_DECIDED),
+        (("2.4", "2.4"), True, Verdict.SAME),  # both end their start at a line of their own
+    ],
+)
+def test_a_server_that_does_not_start_here_is_not_the_same(
+    dialects: tuple[str, str], is_stopped_alike: bool, verdict: Verdict
+) -> None:
+    result = VerifyResult(dialects=dialects, no_start="/a:1: x", is_stopped_alike=is_stopped_alike)
+    assert result.verdict is verdict
+    stated = json.loads(render(result))
+    reasons = [] if verdict is Verdict.SAME else ["new does not start here: /a:1: x"]
+    assert [one["reason"] for one in stated["not_decided"]] == reasons
+    assert summary(result)[0].endswith(": same" if not reasons else ": not decided, though no answer differs")

@@ -77,7 +77,7 @@ def set_directory(command: Command, _none: None, words: list[str]) -> None:
         path, rest = getword(rest)
         _set_directory(section, state, path)
     elif path != "/":
-        path = root_relative(working_directory(), path).rstrip("/") + "/"
+        path = root_relative("" if path[:1] == "/" else working_directory(), path).rstrip("/") + "/"
         if not has_wildcards(path):
             state.configuration.stand_in_directory(path, command.place, command.name)
     _finish_directory(command, section, path, rest)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Final
 
 from whimbrel.base.lazy_dataclasses import dataclass, field
@@ -61,6 +61,8 @@ def frame(group: list[ReportEntry], style: FrameStyle, *, is_applied: bool = Fal
     yield _header(group, style, is_applied)
     gutter = max(MIN_GUTTER, *(len(str(number)) for number, _ in _code_lines(entry, is_applied)), 0)
     yield from _code(entry, style, gutter, is_applied)
+    if not is_applied:
+        yield from _elsewhere(entry, style, gutter)
     indent = f"{' ' * (gutter + 4)}= "
     texts = [shown(entry.advice, MAX_MESSAGE)]
     texts += [f"to decide: {shown(entry.decision, MAX_MESSAGE)}"] if entry.decision else []
@@ -169,12 +171,30 @@ def _code(entry: ReportEntry, style: FrameStyle, gutter: int, is_applied: bool) 
         return
     if len(entry.old) > MAX_OLD_LINES:
         yield f"{blank}and {len(entry.old) - MAX_OLD_LINES} more lines"
-    for text in entry.new[:MAX_NEW_LINES]:
-        prefix = f"{' ' * (gutter + 3)}+| "
+    yield from _signed("+", entry.own_new, style, gutter)
+
+
+def _elsewhere(entry: ReportEntry, style: FrameStyle, gutter: int) -> Iterator[str]:
+    """Yield the lines that the change removes and writes in other files, below the place of each."""
+    blank = f"{' ' * (gutter + 4)}| "
+    for one in entry.elsewhere[:MAX_FURTHER]:
+        place = f"{one.path}:{one.line}" if one.line else one.path
+        yield from _indented(f"in {shown(place)}:", blank, style)
+        yield from _signed("-", one.old, style, gutter)
+        yield from _signed("+", one.new, style, gutter)
+    if len(entry.elsewhere) > MAX_FURTHER:
+        yield f"{blank}and in {len(entry.elsewhere) - MAX_FURTHER} more files"
+
+
+def _signed(sign: str, texts: Sequence[str], style: FrameStyle, gutter: int) -> Iterator[str]:
+    """Yield *texts* with the sign of what is removed or written, up to MAX_NEW_LINES."""
+    blank = f"{' ' * (gutter + 4)}| "
+    prefix = f"{' ' * (gutter + 3)}{sign}| "
+    for text in texts[:MAX_NEW_LINES]:
         for piece_number, piece in enumerate(wrapped(_new_text(text), style.width - len(prefix))):
-            yield (blank if piece_number else prefix) + style.paint(piece, _GREEN)
-    if len(entry.new) > MAX_NEW_LINES:
-        yield f"{blank}and {len(entry.new) - MAX_NEW_LINES} more lines"
+            yield (blank if piece_number else prefix) + style.paint(piece, _SIGN_COLORS[sign])
+    if len(texts) > MAX_NEW_LINES:
+        yield f"{blank}and {len(texts) - MAX_NEW_LINES} more lines"
 
 
 def _new_text(text: str) -> str:

@@ -7,7 +7,7 @@ from typing import Final
 
 from whimbrel.base.counts import count_noun
 from whimbrel.base.terminal_text import padded, shown, wrapped, wrapped_alike
-from whimbrel.report.decisions import answer_lines, counts_of, unread
+from whimbrel.report.decisions import answer, answer_lines, counts_of, unread
 from whimbrel.report.formats.frames import RISK_COLORS, FrameStyle, framed
 from whimbrel.report.knowledge import text_lines
 from whimbrel.report.model import (
@@ -34,7 +34,7 @@ def render(
     report: Report, style: FrameStyle = PLAIN, *, summary_first: bool = False, next_command: str = ""
 ) -> str:
     """Return the answer, the kind of input, the findings (worst first, equal ones once), the counts, and the
-    answer again.
+    answer again, without the questions that stand above.
 
     *summary_first*: the counts stand above the findings too. *next_command*: what to run after reading.
     """
@@ -45,23 +45,27 @@ def render(
         frames += [*wrapped(title, style.width), "", *framed(lone, style)]
     counts = list(table(report, style))
     answers = list(_answer(report, style))
+    is_long = len(frames) > MAX_SCREEN
+    is_on_top = is_long or (summary_first and bool(report.entries))
+    last = list(_answer(report, style, has_questions=not is_on_top))
     following = _following(report, style, next_command)
     lines: list[str] = []
     if summary_first and report.entries:
         lines += [*answers, *counts, *following]
-    elif len(frames) > MAX_SCREEN:
+    elif is_long:
         lines += [*answers, *wrapped(_head(report), style.width), *following]
     elif report.stop:
         lines += wrapped(shown(report.stop, MAX_KNOWLEDGE), style.width)
     lines += [line for text in report.inputs for line in wrapped(shown(text, MAX_KNOWLEDGE), style.width)]
     lines += [""] if lines and frames else []
-    lines += [*frames, *counts, *answers, *following]
+    lines += [*frames, *counts, *last, *following]
     return "".join(f"{line}\n" for line in lines)
 
 
-def _answer(report: Report, style: FrameStyle) -> Iterator[str]:
-    """Yield what stops 2.4, what a person must decide, and who gains or loses access."""
-    for text in filter(None, (report.stop, *answer_lines(report))):
+def _answer(report: Report, style: FrameStyle, *, has_questions: bool = True) -> Iterator[str]:
+    """Yield what stops 2.4, what a person must decide, or the number of it, and who gains or loses access."""
+    texts = answer_lines(report) if has_questions else answer(report)
+    for text in filter(None, (report.stop, *texts)):
         color = RISK_COLORS[Risk.BREAKS] if text == report.stop else ""
         lines = wrapped_alike(shown(text, MAX_KNOWLEDGE), style.width)
         yield from (style.paint(line, color) for line in lines)

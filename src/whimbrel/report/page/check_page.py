@@ -6,7 +6,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import Final
 
 from whimbrel.base.counts import count_noun
-from whimbrel.report.decisions import answer, counts_of, is_to_decide, open_question_texts
+from whimbrel.report.decisions import answer, counts_of, is_to_decide, not_started, open_question_texts
 from whimbrel.report.formats.text import first_step
 from whimbrel.report.model import EFFECT_CLASSES, Report, ReportEntry
 from whimbrel.report.page.items import groups, key_of, left_out, word_of, worst
@@ -42,7 +42,10 @@ def check_page(report: Report) -> ReportPage:
         page_text(report.directory),
         tuple(page_text(line) for line in (*_facts(report), *report.inputs)),
         risk_cards(report.counted, report.scope),
-        (*access_tables(entries, found.anchors), *unknown_tables(report.scope, report.directory)),
+        (
+            *access_tables(entries, found.anchors, not_started(report)),
+            *unknown_tables(report.scope, report.directory),
+        ),
         groups=found.groups,
         nothing="Nothing to do." if report.scope.is_complete else NOTHING_KNOWN,
         left_out=others,
@@ -116,9 +119,11 @@ def risk_cards(entries: Iterable[ReportEntry], scope: KnowledgeScope, further: i
 
 
 def access_tables(
-    entries: Sequence[ReportEntry], anchors: Mapping[ReportEntry, str]
+    entries: Sequence[ReportEntry], anchors: Mapping[ReportEntry, str], stop: str = ""
 ) -> tuple[ReportTable, ...]:
-    """Return the table of the findings after which a client gains or loses access; none without one."""
+    """Return the table of the findings after which a client gains or loses access; none without one. *stop*:
+    which version does not start, "" where 2.4 starts.
+    """
     rows = []
     for entry in sorted(entries, key=lambda one: one.risk.rank):
         if entry.risk in (Risk.OPENS, Risk.CLOSES):
@@ -131,7 +136,8 @@ def access_tables(
             )
     if not rows:
         return ()
-    note = "If the text stays as it is." + (
+    state = f"{stop} with this text: after the start is mended, if these lines stay."
+    note = (state if stop else "If the text stays as it is.") + (
         f" {number(len(rows) - MAX_ACCESS_ROWS)} more are below." if len(rows) > MAX_ACCESS_ROWS else ""
     )
     columns = ("Risk", "Line", "Example")

@@ -6,6 +6,7 @@ import re
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Final, NamedTuple
 
+from whimbrel.base.lazy_dataclasses import replace
 from whimbrel.base.terminal_text import shown
 from whimbrel.report.decisions import is_to_decide
 from whimbrel.report.formats.frames import mark_spans, words_of_new
@@ -21,7 +22,7 @@ from whimbrel.report.page.model import (
     ShownFinding,
 )
 from whimbrel.report.page.texts import MAX_CODE, MAX_MESSAGE, Anchors, number, page_text, without_bytes
-from whimbrel.upgrade.model import Risk
+from whimbrel.upgrade.model import OtherLines, Risk
 
 MAX_FINDINGS: Final = 5000
 """Findings of a page: the worst ones; JSON has all."""
@@ -29,6 +30,8 @@ MAX_BYTES: Final = 16_000_000
 """Bytes that the texts of all findings of a page take at most, with their escapes."""
 MAX_ESCAPED: Final = 5
 """Bytes of an escaped character: ``&amp;``, or ``\\\\xff`` in the block of JSON."""
+MAX_FILES: Final = 5
+"""Further files of a change."""
 MAX_LINES: Final = 40
 """Lines of one side of a finding."""
 MAX_EVIDENCE: Final = 12
@@ -67,6 +70,7 @@ def _size(entry: ReportEntry) -> int:
     texts.append((entry.evidence, MAX_EVIDENCE * MAX_MESSAGE))
     lines = [text for _, text in entry.old[:MAX_LINES]] + list(entry.new[:MAX_LINES])
     lines += [line.text for line in entry.lines[:MAX_LINES] for _side in range(2)]
+    lines += [text for one in _others(entry) for text in (*one.old[:MAX_LINES], *one.new[:MAX_LINES])]
     texts += [(text, MAX_CODE) for text in (entry.text, entry.text, *lines)]
     return sum(_escaped_size(text[:limit]) for text, limit in texts)
 
@@ -169,7 +173,7 @@ def _lines(
     """Return the lines of a finding: as a frame, or as two sides if the upgrade changes some."""
     words = words_of_new(entry)
     if entry.lines:
-        return (), _sides(entry, words, numbers)
+        return (), _with_others(entry, _sides(entry, words, numbers))
     old = [CodeLine(_marked(text, entry, words), at, "-") for at, text in entry.old[:MAX_LINES]]
     around: list[CodeLine] = []
     if entry.line and entry.text and all(at != entry.line for at, _ in entry.old):
@@ -183,12 +187,38 @@ def _lines(
     after = max((at for at, _ in entry.old), default=entry.line)
     new = [
         CodeLine(_new_words(text, known), _next_number(numbers.get(text.strip(), []), after), "+")
-        for text in entry.new[:MAX_LINES]
+        for text in entry.own_new[:MAX_LINES]
     ]
     old += _more(len(entry.old) - MAX_LINES)
-    new += _more(len(entry.new) - MAX_LINES)
+    new += _more(len(entry.own_new) - MAX_LINES)
     shared = [CodeLine(line.pieces) for line in around]
-    return (), (CodeSide(OLD_SIDE, (*around, *old)), CodeSide(NEW_SIDE, (*shared, *new)))
+    sides = CodeSide(OLD_SIDE, (*around, *old)), CodeSide(NEW_SIDE, (*shared, *new))
+    return (), _with_others(entry, sides)
+
+
+def _others(entry: ReportEntry) -> tuple[OtherLines, ...]:
+    return entry.elsewhere[:MAX_FILES]
+
+
+def _with_others(entry: ReportEntry, sides: tuple[CodeSide, CodeSide]) -> tuple[CodeSide, CodeSide]:
+    """Return both sides with the lines of other files that the change removes and writes, each below its
+    place.
+    """
+    for one in _others(entry):
+        place = f"{one.path}:{one.line}" if one.line else one.path
+        old, new = (
+            (
+                CodeLine(plain(place), 0, "@"),
+                *(CodeLine(plain(text), 0, sign) for text in texts[:MAX_LINES]),
+                *_more(len(texts) - MAX_LINES),
+            )
+            for sign, texts in (("-", one.old), ("+", one.new))
+        )
+        sides = (
+            replace(sides[0], lines=(*sides[0].lines, *old)),
+            replace(sides[1], lines=(*sides[1].lines, *new)),
+        )
+    return sides
 
 
 def _sides(

@@ -21,6 +21,8 @@ UNDECIDED: Final = "undecided"
 REVIEW: Final = "review"
 """The card of findings that a person must look at, of whatever risk."""
 SAME: Final = "same"
+ANSWER: Final = "answer"
+"""The place of the sentences below the verdict."""
 Pieces = tuple[tuple[str, bool], ...]
 """The text of a line in pieces; True marks the words that a finding is about."""
 

@@ -6,13 +6,22 @@ from collections.abc import Iterable
 from typing import Final
 
 from whimbrel.report.knowledge import of_no_answer, ordered, place_of
-from whimbrel.report.page.model import UNDECIDED, Card, Cell, ReportTable
+from whimbrel.report.page.model import ANSWER, KEYS, UNDECIDED, Card, Cell, ReportTable
 from whimbrel.report.page.texts import number, page_text
 from whimbrel.upgrade.knowledge.scope import KnowledgeScope, UnknownItem
+from whimbrel.upgrade.knowledge.start_stops import StartStops
+from whimbrel.upgrade.model import Risk
 
 ANCHOR: Final = "not-known"
 MAX_ROWS: Final = 1000
 """Rows of items that matter, and as many of the others."""
+
+
+def start_cards(stops: StartStops) -> tuple[Card, ...]:
+    """Return the count of the lines that end the start on this machine, with what they lack named in the
+    answer; none for none.
+    """
+    return (Card("stops here", stops.number, KEYS[Risk.BREAKS], ANSWER),) if stops else ()
 
 
 def unknown_card(scope: KnowledgeScope, further: int = 0) -> Card:

@@ -14,11 +14,13 @@ from whimbrel.report.page.hunks import MAX_PAIRS, FileHunks, change_of
 from whimbrel.report.page.items import groups, left_out, worst
 from whimbrel.report.page.model import KEYS, SAME, UNDECIDED, Badge, Hunk, ReportPage
 from whimbrel.report.page.texts import Anchors, number, page_questions, page_text
-from whimbrel.report.page.unknown import unknown_tables
+from whimbrel.report.page.unknown import start_cards, unknown_tables
 from whimbrel.report.questions import QuestionText
+from whimbrel.report.start_line import stops_of
 from whimbrel.upgrade.check.check import source_lines
 from whimbrel.upgrade.check.fixpoint import UpgradeResult
 from whimbrel.upgrade.edits.diff import display_path
+from whimbrel.upgrade.model import Risk
 from whimbrel.upgrade.rules import rule_names
 from whimbrel.upgrade.source.reading import described
 
@@ -40,12 +42,15 @@ def upgrade_page(
     *next_command*.
     """
     entries = _entries(result, directory)
+    stops = stops_of(result)
     shown, others = left_out(entries)
     changes = {display_path(path, directory): change_of(diff) for path, diff in diffs.items()}
     numbers = {path: change.numbers for path, change in changes.items()}
     found = groups(shown, Anchors(), rule_names(), numbers, dict(_hunks(changes)))
     sentences = (*described(result.tree, is_upgraded=True), *filter(None, facts))
-    places = {(entry.path, entry.line): anchor for entry, anchor in found.anchors.items()}
+    places: dict[tuple[str, int], str] = {}
+    for entry in sorted(found.anchors, key=_distance_of_access):
+        places.setdefault((entry.path, entry.line), found.anchors[entry])
     note = "Requests that were sent to both versions, the old text under 2.2 and the new one under 2.4."
     return ReportPage(
         "upgrade",
@@ -54,10 +59,10 @@ def upgrade_page(
         _sentence(result, entries, is_written),
         page_text(directory),
         tuple(map(page_text, sentences)),
-        risk_cards(entries, result.scope),
+        (*start_cards(stops), *risk_cards(entries, result.scope)),
         (
             *access_table(result.access, directory, places, note),
-            *unknown_tables(result.scope, directory),
+            *unknown_tables(stops.other_facts(result.scope), directory),
         ),
         groups=found.groups,
         groups_title="Changes and findings",
@@ -69,6 +74,12 @@ def upgrade_page(
         answer=tuple(map(page_text, filter(None, answer))),
         questions=page_questions(questions),
     )
+
+
+def _distance_of_access(entry: ReportEntry) -> tuple[bool, bool, int]:
+    """Return what sorts the findings of a line: those first that a person must look at as access differs."""
+    is_of_access = entry.risk in (Risk.OPENS, Risk.CLOSES)
+    return not is_of_access, not is_to_decide(entry), entry.risk.rank
 
 
 def _entries(result: UpgradeResult, directory: str) -> list[ReportEntry]:

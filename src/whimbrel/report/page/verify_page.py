@@ -23,12 +23,13 @@ from whimbrel.report.page.model import (
 )
 from whimbrel.report.page.model import UNDECIDED as NOT_DECIDED
 from whimbrel.report.page.texts import MAX_CODE, Anchors, number, page_questions, page_text
-from whimbrel.report.page.unknown import unknown_card, unknown_tables
+from whimbrel.report.page.unknown import start_cards, unknown_card, unknown_tables
 from whimbrel.report.readiness import readiness_of_comparison
 from whimbrel.report.verification.entries import (
     KINDS,
     WORDS,
     headline,
+    missing_modules,
     names_of,
     no_start,
     other_facts,
@@ -65,6 +66,7 @@ def verify_page(verification: VerifyResult, next_command: str = "", first: str =
     answer = (
         readiness_of_comparison(verification),
         no_start(verification),
+        missing_modules(verification),
         access_sentence(verification),
     )
     further = tuple(
@@ -119,7 +121,10 @@ def _cards(verification: VerifyResult) -> tuple[Card, ...]:
         if _closes_too(group):
             counts[Risk.CLOSES] += 1
     cards = [Card(risk.value, count, KEYS[risk]) for risk, count in counts.items()]
-    return (*cards, unknown_card(verification.scope, len(verification.not_decided)))
+    stops = start_cards(verification.start_stops)
+    if stops and not counts[Risk.BREAKS]:
+        cards = cards[1:]  # that of the start would say 0
+    return (*stops, *cards, unknown_card(verification.scope, len(verification.not_decided)))
 
 
 def _closes_too(group: DifferenceGroup) -> bool:
@@ -179,6 +184,7 @@ def _item(group: DifferenceGroup, names: tuple[str, str], anchors: Anchors) -> S
     notes = [ASSUMED] if group.is_assumed else []
     notes += [OF_VERSIONS] if group.is_of_versions else []
     notes += [page_text(group.reason)] if group.reason else []
+    notes += [page_text(f"decided in the text: {', '.join(group.decided)}")] if group.decided else []
     sides = (
         CodeSide(page_text(old), _lines(group.joint_cause.old)),
         CodeSide(page_text(new), _lines(group.joint_cause.new)),

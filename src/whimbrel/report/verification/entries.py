@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Final
 
 from whimbrel.base.counts import count_noun
+from whimbrel.base.errors import SourceLocation
 from whimbrel.report.knowledge import text_lines
 from whimbrel.report.model import Report, ReportEntry
 from whimbrel.upgrade.knowledge.scope import KnowledgeScope, UnknownItem
@@ -43,6 +44,11 @@ def headline(group: DifferenceGroup) -> str:
     return f"{example.probe}: {example.difference}"
 
 
+def decided_note(group: DifferenceGroup) -> str:
+    """Return which comments of the new text decide about *group*, behind a semicolon; "" for none."""
+    return f"; decided in the text: {', '.join(group.decided)}" if group.decided else ""
+
+
 def names_of(group: DifferenceGroup, names: tuple[str, str]) -> tuple[str, str]:
     """Return the names of the two answers of *group*, for a verification of sides with *names*."""
     return ("Whimbrel", "the real server") if group.kind == "httpd" else names
@@ -68,6 +74,7 @@ def report_of(verification: VerifyResult) -> Report:
             )
     report.entries += [_entry(group, verification.names) for group in verification.groups]
     report.entries += [_undecided(one) for one in verification.not_decided]
+    report.entries += [_undecided(NotDecided(reason)) for reason in verification.open_reasons]
     report.entries += [_unknown(item) for item in verification.scope.deciding]
     return report
 
@@ -75,9 +82,12 @@ def report_of(verification: VerifyResult) -> Report:
 def summary(verification: VerifyResult) -> list[str]:
     """Return the verdict and the counts as sentences."""
     old, new = verification.names
-    note = verification.cosmetic_note
-    but = f", but for {note}" if note and verification.verdict is Verdict.SAME else ""
-    lines = [f"{old} and {new}: {WORDS[verification.verdict]}{but}"]
+    note = verification.excepted_note
+    verdict = verification.verdict
+    but = f", but for {note}" if note and verdict is Verdict.SAME else ""
+    if verdict is Verdict.NOT_DECIDED and not verification.not_decided and verification.scope.is_complete:
+        but = ", though no answer differs"
+    lines = [f"{old} and {new}: {WORDS[verdict]}{but}"]
     if not any(verification.errors):
         lines.append(
             f"{count_noun(verification.chains, 'chain')} of sections compared exactly, "
@@ -90,9 +100,25 @@ def summary(verification: VerifyResult) -> list[str]:
 
 
 def no_start(verification: VerifyResult) -> str:
-    """Return the sentence about what stops the new server on this machine; "" for nothing."""
-    what = verification.no_start
-    return f"{verification.names[1]} does not start here: {what}" if what else ""
+    """Return the sentence about all that stops the new server on this machine; "" where nothing does but
+    module files that are not here, of which `missing_modules` is.
+    """
+    if not verification.no_start:
+        return ""
+    stops = verification.start_stops
+    texts = [*stops.line_texts(_place), *stops.module_texts(_place)] or [verification.no_start]
+    return f"start: {verification.names[1]} does not start here: {'; '.join(texts)}"
+
+
+def missing_modules(verification: VerifyResult) -> str:
+    """Return the sentence about module files that are not on this machine; "" where `no_start` has them."""
+    if verification.no_start:
+        return ""
+    return "".join(f"start: {text}" for text in verification.start_stops.module_texts(_place))
+
+
+def _place(place: SourceLocation) -> str:
+    return f"{place.path}:{place.line}"
 
 
 def unknown(verification: VerifyResult) -> list[str]:
@@ -101,11 +127,8 @@ def unknown(verification: VerifyResult) -> list[str]:
 
 
 def other_facts(verification: VerifyResult) -> KnowledgeScope:
-    """Return what is not known beside the line that `no_start` is about."""
-    scope = verification.scope
-    stop = verification.no_start
-    items = (item for item in scope.items if item.matters or not stop.endswith(f": {item.subject}"))
-    return KnowledgeScope(scope.files_read, tuple(items)) if stop else scope
+    """Return what is not known beside the lines that `no_start` is about."""
+    return verification.start_stops.other_facts(verification.scope)
 
 
 def _entry(group: DifferenceGroup, names: tuple[str, str]) -> ReportEntry:
@@ -115,7 +138,7 @@ def _entry(group: DifferenceGroup, names: tuple[str, str]) -> ReportEntry:
         "V-ACCESS" if group.kind == "access" else "V-RESPONSE",
         path,
         line,
-        headline(group),
+        headline(group) + decided_note(group),
         risk=risk_of(group),
         evidence="\n".join(
             [*_lines(names[0], group.joint_cause.old), *_lines(names[1], group.joint_cause.new)]

@@ -11,7 +11,7 @@ from whimbrel.report.readiness import readiness_of_comparison
 from whimbrel.report.verification.entries import WORDS, risk_of
 from whimbrel.verify.answer import Answer, DecidingLine
 from whimbrel.verify.probe import Probe
-from whimbrel.verify.verification import DifferenceGroup, Example, VerifyResult
+from whimbrel.verify.verification import DifferenceGroup, Example, NotDecided, VerifyResult
 
 
 def render(verification: VerifyResult) -> str:
@@ -36,7 +36,7 @@ def render(verification: VerifyResult) -> str:
                 "differences": [_group(group) for group in verification.groups],
                 "not_decided": [
                     {"reason": one.reason, "request": _probe(one.probe) if one.probe is not None else None}
-                    for one in verification.not_decided
+                    for one in (*verification.not_decided, *map(NotDecided, verification.open_reasons))
                 ],
             },
             indent=1,
@@ -53,6 +53,7 @@ def _group(group: DifferenceGroup) -> dict[str, Any]:
         "assumed": group.is_assumed,
         "reason": group.reason,
         "rule": group.rule,
+        "decided": list(group.decided),
         "cause": {"old": _lines(group.joint_cause.old), "new": _lines(group.joint_cause.new)},
         "lines": {"old": _lines(group.lines[0]), "new": _lines(group.lines[1])},
         "examples": [_example(example) for example in group.examples],

@@ -12,7 +12,15 @@ from whimbrel.report.questions import question_lines
 from whimbrel.report.readiness import readiness_of_comparison
 from whimbrel.report.verification.access_lines import access_lines
 from whimbrel.report.verification.cause_lines import cause_lines
-from whimbrel.report.verification.entries import KINDS, names_of, no_start, risk_of, summary, unknown
+from whimbrel.report.verification.entries import (
+    KINDS,
+    missing_modules,
+    names_of,
+    no_start,
+    risk_of,
+    summary,
+    unknown,
+)
 from whimbrel.upgrade.model import Risk
 from whimbrel.verify.coverage.coverage import NUMBER_ENDED, TIME_ENDED, UNREACHED
 from whimbrel.verify.verification import (
@@ -44,7 +52,9 @@ _REMEDIES: Final = {
 
 
 def render(verification: VerifyResult, *, colored: bool = False) -> str:
-    """Return the verdict, the groups of differences, what was not decided, and the verdict again."""
+    """Return the verdict and the questions, the groups of differences, what was not decided, and the verdict
+    again.
+    """
     from whimbrel.base.rich_console import file_console
 
     out = StringIO()
@@ -57,9 +67,10 @@ def render(verification: VerifyResult, *, colored: bool = False) -> str:
     stop = no_start(verification)
     if stop:
         console.print(printable_line(stop), style="bold red")
-    if verification.groups or verification.not_decided:
+    is_long = bool(verification.groups or verification.not_decided)
+    if is_long:
         console.print(first, style=_VERDICTS[verification.verdict])
-        for line in filter(None, (ready, *question_part, access)):
+        for line in filter(None, (ready, missing_modules(verification), *question_part, access)):
             console.print(printable_line(line))
     for name, errors in zip(verification.names, verification.errors, strict=True):
         for error in errors:
@@ -74,11 +85,12 @@ def render(verification: VerifyResult, *, colored: bool = False) -> str:
         for line in lines:
             console.print(printable_line(f"    {line}"))
     console.print(first, style=_VERDICTS[verification.verdict])
-    for line in (*rest, *unknown(verification)):
+    missing = missing_modules(verification) if not is_long else ""
+    for line in filter(None, (missing, *rest, *unknown(verification))):
         console.print(printable_line(f"  {line}"))
     if ready:
         console.print(printable_line(ready), style="bold")
-        for line in question_part:
+        for line in filter(None, [head] if is_long else question_part):
             console.print(printable_line(line))
     return out.getvalue()
 
@@ -117,6 +129,8 @@ def _print_group(console: Console, number: int, group: DifferenceGroup, names: t
         console.print(f"    {line}")
     if group.reason:
         console.print(f"    {group.reason}")
+    if group.decided:
+        console.print(printable_line(f"    decided in the text: {', '.join(group.decided)}"))
     if group.is_of_versions:
         console.print("    the versions differ in what these lines do")
 

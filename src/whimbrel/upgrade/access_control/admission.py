@@ -15,7 +15,10 @@ from whimbrel.upgrade.source.config_tree import ConfigTree
 
 UNCHANGED: Final = "nobody gains or loses access"
 """What is true of a section if every chain that ends with it was compared exactly."""
-AS_SHOWN: Final = f"{UNCHANGED}, as far as this file shows"
+AS_SHOWN: Final = (
+    f"{UNCHANGED}, as far as this file shows (below a <FilesMatch> or <Location> of its server 2.4 may deny "
+    "what 2.2 admitted, or admit more)"
+)
 """The same of a file without its server: a <Files> section or a password around it may decide too."""
 
 

@@ -96,7 +96,7 @@ def by_environment(tree: ConfigTree) -> Iterator[Finding]:
         if any(
             word.lower().startswith("env=")
             for line in flatten_directives(analysis.decisions.lines[section])
-            if line.name in ("allow", "deny")
+            if line.name in ("allow", "deny") and "env=" in line.args.lower()
             for word in split_args(line.args)
         ):
             yield _note(

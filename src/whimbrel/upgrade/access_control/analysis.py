@@ -4,10 +4,9 @@ from __future__ import annotations
 
 from collections import ChainMap
 from collections.abc import Callable, Iterator
-from functools import cache
 from typing import Final
 
-from whimbrel.access.chains import Bounds, ServedRequests, find_chains
+from whimbrel.access.chains import Bounds, ServedRequests
 from whimbrel.access.decision import AccessVerdict, Counterexample
 from whimbrel.access.sections import absolute_path
 from whimbrel.base.dialect import V22, V24
@@ -19,7 +18,8 @@ from whimbrel.upgrade.access_control.chain_decisions import ChainDecisions
 from whimbrel.upgrade.access_control.conditional_edits import of_conditional
 from whimbrel.upgrade.access_control.edits import rendered, section_edits
 from whimbrel.upgrade.access_control.effective import RECORD, flatten_directives, has_directive
-from whimbrel.upgrade.access_control.fragment_context import is_loose, password_area, surrounded, unmapped
+from whimbrel.upgrade.access_control.fragment_context import is_loose, password_area, surrounded
+from whimbrel.upgrade.access_control.host_chains import HostChains, Hosts, chain_of
 from whimbrel.upgrade.access_control.native import ALIAS, ERROR_500
 from whimbrel.upgrade.access_control.placements import Placements
 from whimbrel.upgrade.access_control.replacement import (
@@ -45,7 +45,7 @@ from whimbrel.upgrade.access_control.vhost_equivalence import (
     VhostEquivalence,
     password_file_exists,
 )
-from whimbrel.upgrade.model import FileEdit, InputContext, Style
+from whimbrel.upgrade.model import FileEdit, Finding, InputContext, Style
 from whimbrel.upgrade.source.config_tree import ConfigTree, Statement
 
 _SHOWN: Final = 8
@@ -60,7 +60,7 @@ class AccessAnalysis:
 
     Attributes:
         inventory: all sections.
-        find_every: returns the chains of all sections, but of those of equivalent hosts (`all_chains`).
+        host_chains: the chains of all hosts.
         chains: the chains of the variants that are solved; equivalent hosts share the chains of the first
             one.
         decisions: the decisions of these chains under both versions.
@@ -73,10 +73,11 @@ class AccessAnalysis:
         equivalents: the section of the first host, and the equivalent host, by section.
         placements: the places of repetitions.
         obstacles: the sections for which Require alone was given up, each with a chain in which it fails.
+        models: findings about sections of first hosts whose words are true of equal sections of the others.
     """
 
     inventory: Inventory
-    find_every: Callable[[], list[Chain]]
+    host_chains: HostChains
     chains: list[Chain]
     decisions: ChainDecisions
     plans: dict[AccessSection, SectionPlan]
@@ -88,6 +89,7 @@ class AccessAnalysis:
     equivalents: dict[AccessSection, tuple[AccessSection, EquivalentHost]]
     placements: Placements
     obstacles: dict[AccessSection, FailingChain]
+    models: dict[AccessSection, Finding] = field(default_factory=dict)
     _replacements: dict[AccessSection, Replacement] = field(default_factory=dict)
     _undecided: dict[AccessSection, Chain | None] = field(default_factory=dict)
     _examples: dict[AccessSection, Counterexample | None] = field(default_factory=dict)
@@ -153,19 +155,6 @@ class AccessAnalysis:
                 None,
             )
         return self._examples[first]
-
-    def all_chains(self) -> Iterator[Chain]:
-        """Yield the chains of all hosts, also of those that share the chains of an equivalent host."""
-        every = self.find_every()
-        yield from every
-        hosts: dict[EquivalentHost, None] = dict.fromkeys(host for _, host in self.equivalents.values())
-        of_first: dict[AccessSection, list[EquivalentHost]] = {}
-        for host in hosts:
-            for section in host.sections:
-                of_first.setdefault(section, []).append(host)
-        for chain in every:
-            for host in next((of_first[unit] for unit in chain.sections if unit in of_first), ()):
-                yield chain_of(host, chain)
 
     def replaced(self, section: AccessSection) -> AccessSection | None:
         """Return the outer section whose Order, Allow and Deny those of the section replaced in 2.2, with the
@@ -268,13 +257,6 @@ def _cut(line: str) -> str:
     return line if len(line) <= _WIDTH else f"{line[:_WIDTH].rpartition(' ')[0]} ..."
 
 
-def chain_of(equivalent: EquivalentHost, chain: Chain) -> Chain:
-    """Return a chain of the first host as a chain of the equivalent host."""
-    sections = tuple(equivalent.sections.get(section, section) for section in chain.sections)
-    path = equivalent.path(chain.path)
-    return Chain(sections, chain.url, path, chain.is_certain, chain.overrides, aliases=chain.aliases)
-
-
 def outermost(statement: Statement) -> Statement:
     """Return the outermost section around the statement."""
     while statement.parent is not None and statement.parent.is_section:
@@ -285,14 +267,17 @@ def outermost(statement: Statement) -> Statement:
 def _first_section(inventory: Inventory) -> Statement | None:
     """Return the outermost statement around the first section about access outside of .htaccess files."""
     return min(
-        (
-            outermost(unit.statement)
-            for unit in inventory.sections
-            if unit.statement is not None and not unit.in_htaccess
-        ),
+        map(outermost, _sections_of_servers(inventory)),
         key=lambda statement: statement.node.start,
         default=None,
     )
+
+
+def _sections_of_servers(inventory: Inventory) -> Iterator[Statement]:
+    """Yield the sections about access outside of .htaccess files."""
+    for unit in inventory.sections:
+        if unit.statement is not None and not unit.in_htaccess:
+            yield unit.statement
 
 
 def _readable(tree: ConfigTree) -> Callable[[str], bool | None]:
@@ -333,36 +318,28 @@ def analyze_access(tree: ConfigTree) -> AccessAnalysis:
         return cached
     inventory = find_sections(tree)
     bounds = Bounds(disk=tree.disk)
-    analysis = _settled(tree, inventory, VhostEquivalence(tree, inventory, bounds).equivalents(), bounds)
+    equivalents = {}
+    if UPGRADED not in persistent_cache(tree):  # behind the edits no section gets a text
+        equivalents = VhostEquivalence(tree, inventory, bounds).equivalents()
+    carried = {server: host for server, host in equivalents.items() if host.is_upgraded}
+    twins = {server: host for server, host in equivalents.items() if server not in carried}
+    analysis = _settled(tree, inventory, HostChains(tree, inventory, bounds, twins, carried))
     if analysis is None:
-        analysis = _settled(tree, inventory, {}, Bounds(walked=bounds.walked, disk=tree.disk))
+        analysis = _settled(tree, inventory, HostChains(tree, inventory, bounds.again(), {}, {}))
         assert analysis is not None
     tree.cache["access control"] = analysis
     return analysis
 
 
-def _settled(
-    tree: ConfigTree, inventory: Inventory, twins: dict[Statement, EquivalentHost], bounds: Bounds
-) -> AccessAnalysis | None:
-    """Analyze all sections.
+def _settled(tree: ConfigTree, inventory: Inventory, chains: HostChains) -> AccessAnalysis | None:
+    """Analyze all sections; None if an equivalent host needs an analysis of its own.
 
     A section that has different decisions under its conditions, and no common text, is split by condition; if
     that fails too, it keeps its text.
     """
-    like = {
-        equivalent_section: (first, equivalent)
-        for equivalent in twins.values()
-        for first, equivalent_section in equivalent.sections.items()
-    }
-
-    @cache
-    def find_every() -> list[Chain]:
-        chains = find_chains(tree.text_root, inventory, bounds, twins, tree.report_progress)
-        # the main server may reach the .htaccess files of equivalent hosts, as it does those of the first
-        chains = [chain for chain in chains if like.keys().isdisjoint(chain.sections)]
-        return unmapped(tree, inventory, chains, bounds)
-
-    first_of = {equivalent_section: first for equivalent_section, (first, _) in like.items()}
+    like = _by_section(chains.twins)
+    carried = _by_section(chains.carried)
+    first_of = {section: first for section, (first, _) in (*like.items(), *carried.items())}
     everything = UPGRADED in persistent_cache(tree)
     split: set[AccessSection] = set()
     failed: Left = {}
@@ -371,8 +348,12 @@ def _settled(
         if everything:
             staying = dict.fromkeys(inventory.sections, "")
         else:
-            staying = left(tree, inventory.sections, find_every(), first_of, failed, both)
-        analysis = _analyze(tree, inventory, find_every, staying, split, like, bounds, both)
+            staying = left(tree, inventory.sections, chains.of_first, first_of, failed, both)
+        if any(section.lines and section not in staying for section in carried):
+            return _settled(
+                tree, inventory, HostChains(tree, inventory, chains.bounds.again(), chains.twins, {})
+            )
+        analysis = _analyze(tree, inventory, chains, staying, split, like, both)
         unlike = _unlike(analysis, both)
         if unlike:
             both -= unlike
@@ -380,7 +361,7 @@ def _settled(
         wrong = dict.fromkeys(_divided(analysis) & split, SPLIT)
         more = _divided(analysis) - split
         if not (wrong or more):
-            if not _join_twins(analysis, twins):
+            if not _join_twins(analysis, chains.twins):
                 return None
             wrong = {first_of.get(unit, unit): SHARED for unit in _disagreeing(tree, analysis)}
             wrong.update(dict.fromkeys(_half_written(tree, analysis), CARRIED))
@@ -389,6 +370,11 @@ def _settled(
             return analysis
         failed |= wrong
         split |= more
+
+
+def _by_section(hosts: Hosts) -> dict[AccessSection, tuple[AccessSection, EquivalentHost]]:
+    """Return the section of the first host, and the equivalent host, by section of the latter."""
+    return {section: (first, host) for host in hosts.values() for first, section in host.sections.items()}
 
 
 def _unlike(analysis: AccessAnalysis, both: set[AccessSection]) -> set[AccessSection]:
@@ -431,11 +417,10 @@ def _divided(analysis: AccessAnalysis) -> set[AccessSection]:
 def _analyze(
     tree: ConfigTree,
     inventory: Inventory,
-    find_every: Callable[[], list[Chain]],
+    host_chains: HostChains,
     staying: Left,
     split: set[AccessSection],
     first_by_section: dict[AccessSection, tuple[AccessSection, EquivalentHost]],
-    bounds: Bounds,
     both: set[AccessSection],
 ) -> AccessAnalysis:
     units = [
@@ -444,7 +429,7 @@ def _analyze(
         if section not in staying and section not in first_by_section
     ]
     # a chain without sections that may change decides nothing here
-    chains = find_every() if units else []
+    chains = host_chains.of_first if units else []
     variants = Variants(
         units, [chain for chain in chains if staying.keys().isdisjoint(chain.sections)], split
     )
@@ -465,12 +450,12 @@ def _analyze(
         },
         aliases=to_access_lines(tree.named("<authnprovideralias", "<authzprovideralias")),
     )
-    placements = Placements(decisions, ServedRequests(tree.text_root, inventory, bounds))
+    placements = Placements(decisions, ServedRequests(tree.text_root, inventory, host_chains.bounds))
     solver = Solver(
         decisions,
         placements,
         compat_first=tree.options.style is Style.COMPAT,
-        has_alias=tree.context is InputContext.SERVER and _first_section(inventory) is not None,
+        has_alias=tree.context is InputContext.SERVER and any(_sections_of_servers(inventory)),
         has_cases=_has_cases(tree),
         report_progress=tree.report_progress,
     )
@@ -478,11 +463,11 @@ def _analyze(
     plans = {unit: _joined(variants, unit, solved) for unit in units if unit.lines and unit not in both}
     return AccessAnalysis(
         inventory,
-        find_every,
+        host_chains,
         variants.chains,
         decisions,
         plans,
-        bounds,
+        host_chains.bounds,
         variants,
         {**staying, **dict.fromkeys(both - staying.keys(), CARRIED)},
         solved,
@@ -531,7 +516,7 @@ def _joined(variants: Variants, unit: AccessSection, solved: dict[AccessSection,
     )
 
 
-def _join_twins(analysis: AccessAnalysis, twins: dict[Statement, EquivalentHost]) -> bool:
+def _join_twins(analysis: AccessAnalysis, twins: Hosts) -> bool:
     """Give equivalent hosts the plans of the first one; return False if the plans do not fit another host."""
     groups: dict[Statement, list[EquivalentHost]] = {}
     written = analysis.plans
@@ -572,8 +557,10 @@ def _for_all(
 
 
 def _equivalent_plan(first: SectionPlan, equivalent: EquivalentHost) -> SectionPlan:
-    """Return the plan of the first host's section as a plan for the equivalent host."""
-    if equivalent.has_same_names and not (
+    """Return the plan of the first host's section as a plan for the equivalent host: the same one if it has
+    no names of the host."""
+    control = equivalent.lines(first.replacement.control)
+    if control == first.replacement.control and not (
         first.replacement.repeats or first.replacement.cases or first.failing or first.possible
     ):
         return first
@@ -593,7 +580,7 @@ def _equivalent_plan(first: SectionPlan, equivalent: EquivalentHost) -> SectionP
         for case in first.replacement.cases
     )
     return SectionPlan(
-        Replacement(equivalent.lines(first.replacement.control), repeats, cases),
+        Replacement(control, repeats, cases),
         _equivalent_chains(equivalent, first.failing),
         _equivalent_chains(equivalent, first.possible),
     )

@@ -4,6 +4,7 @@ its sections."""
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from functools import cached_property
 from typing import Final
 
 from whimbrel.access.chains import PREFIX
@@ -44,10 +45,6 @@ class ChainDecisions:
         sections: the sections that get a replacement and have lines of their own.
         chains: all chains; each consists of sections that get a replacement, and of *area*.
         area: a section around fragments; it stays as it is.
-        lines: the lines of each section, as 2.2 reads them.
-        unchanged_lines: those of them that both versions read alike.
-        control_lines: those of them that decide about access.
-        removed_names: directives that 2.4 lacks.
         guards: sections that protect password files; they stay closed.
         overrides: the values of AllowOverride under which each .htaccess file is read.
         chains_by_end: the chains that end with each section; for a section that ends none, the chains that
@@ -79,35 +76,11 @@ class ChainDecisions:
         for section in solved:
             if section.outer is not None and section.in_htaccess:
                 self._nested.setdefault(section.outer, []).append(section)
-        implied_modules = implied(section.access_lines for section in sections)
-        self.modules_22 = (
-            tuple(modules)
-            if any("auth" in name for name in modules)
-            else tuple(dict.fromkeys([*modules, *_DEFAULT_MODULES_22, *implied_modules]))
-        )
-        environment_22 = AccessEnvironment(modules=self.modules_22, root=root, readable=readable)
-        environment_24 = AccessEnvironment(
-            modules=_modules_24([*modules, *implied_modules]),
-            root=root,
-            readable=readable,
-            aliases=(native.ALIAS,),
-        )
-        self.cache = DecisionCache(
-            environment_22.with_aliases(aliases, V22), environment_24.with_aliases(aliases, V24)
-        )
-        self.removed_names = GONE | (
-            {"authbasicauthoritative"}
-            if {"authn_default", "authn_default_module"} & set(self.modules_22)
-            else frozenset()
-        )
-        self.lines = {section: section.access_lines for section in sections}
-        self.unchanged_lines = {
-            section: tuple(_unchanged_lines(self.lines[section], self.removed_names)) for section in sections
-        } | dict.fromkeys(self.written, ())
-        self.control_lines = {
-            section: tuple(line for line in self.lines[section] if line.name in CONTROL)
-            for section in sections
-        }
+        self._known = sections
+        self._modules = modules
+        self._root = root
+        self._readable = readable
+        self._aliases = aliases
         self.guards = frozenset(section for section in solved if is_guard(section))
         self._decisions_22: dict[Chain, AccessDecision | None] = {}
         self.compared = 0
@@ -118,6 +91,59 @@ class ChainDecisions:
             for unit, ends in self.chains_by_end.items()
         }
         self.failing_sections = frozenset([*self._failing_sections(), *([] if area is None else [area])])
+
+    # what costs a look at all sections is computed when it is first asked for
+    @cached_property
+    def _implied_modules(self) -> list[str]:
+        return implied(self.lines.values())
+
+    @cached_property
+    def modules_22(self) -> tuple[str, ...]:
+        """The modules of 2.2."""
+        if any("auth" in name for name in self._modules):
+            return tuple(self._modules)
+        return tuple(dict.fromkeys([*self._modules, *_DEFAULT_MODULES_22, *self._implied_modules]))
+
+    @cached_property
+    def cache(self) -> DecisionCache:
+        """The decisions by their layers."""
+        environment_22 = AccessEnvironment(modules=self.modules_22, root=self._root, readable=self._readable)
+        environment_24 = AccessEnvironment(
+            modules=_modules_24([*self._modules, *self._implied_modules]),
+            root=self._root,
+            readable=self._readable,
+            aliases=(native.ALIAS,),
+        )
+        return DecisionCache(
+            environment_22.with_aliases(self._aliases, V22), environment_24.with_aliases(self._aliases, V24)
+        )
+
+    @cached_property
+    def removed_names(self) -> frozenset[str]:
+        """The directives that 2.4 lacks."""
+        has_default = {"authn_default", "authn_default_module"} & set(self.modules_22)
+        return GONE | ({"authbasicauthoritative"} if has_default else frozenset())
+
+    @cached_property
+    def lines(self) -> dict[AccessSection, Lines]:
+        """The lines of each section, as 2.2 reads them."""
+        return {section: section.access_lines for section in self._known}
+
+    @cached_property
+    def unchanged_lines(self) -> dict[AccessSection, Lines]:
+        """Those of the lines of each section that both versions read alike."""
+        return {
+            section: tuple(_unchanged_lines(lines, self.removed_names))
+            for section, lines in self.lines.items()
+        } | dict.fromkeys(self.written, ())
+
+    @cached_property
+    def control_lines(self) -> dict[AccessSection, Lines]:
+        """Those of the lines of each section that decide about access."""
+        return {
+            section: tuple(line for line in lines if line.name in CONTROL)
+            for section, lines in self.lines.items()
+        }
 
     def decide_22(self, chain: Chain) -> AccessDecision | None:
         """Return the decision that the new text must give: that of 2.2, or 403 for all clients if the chain

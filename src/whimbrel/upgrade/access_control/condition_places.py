@@ -42,7 +42,9 @@ def _of_reason(analysis: AccessAnalysis, unit: AccessSection, reason: str) -> It
         yield from _branches([unit], is_unclear_branch)
     elif reason in (SPLIT, TOO_MANY_CONDITIONS):
         own = list(_branches([unit], is_open_branch))
-        chains = (chain for chain in analysis.all_chains() if unit in chain.sections) if not own else ()
+        chains = (
+            (chain for chain in analysis.host_chains.every() if unit in chain.sections) if not own else ()
+        )
         yield from own
         yield from _branches((section for chain in chains for section in chain.sections), is_open_branch)
 

@@ -5,6 +5,7 @@ repetitions of the section in other places.
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from typing import Final
 
 from whimbrel.access.layers import AccessLine
 from whimbrel.base.counts import and_more
@@ -15,6 +16,9 @@ from whimbrel.upgrade.access_control.replacement import FILES, Lines, Repetition
 from whimbrel.upgrade.access_control.sections import AccessSection
 from whimbrel.upgrade.edits.diff import display_path
 from whimbrel.upgrade.source.config_tree import ConfigTree, Statement
+
+MAX_PLACES: Final = 3
+"""Places of a repeated section that a reason names."""
 
 
 def edit_reasons(tree: ConfigTree, analysis: AccessAnalysis, section: AccessSection) -> Iterator[str]:
@@ -36,19 +40,35 @@ def _of_repetitions(
 ) -> str:
     """Return where the edits repeat the section *statement*, and why; *in_holder*: in the sections that hold
     it."""
-    first = repeats[0]
-    path = display_path(first.holder.file.path, tree.root)
-    holder = path if first.holder.in_htaccess else _place(tree, first.holder.place)
-    where = f"below itself for {first.prefix}"
-    if first.server is not None:
-        where = f"in the virtual host of {_place(tree, first.server.place)}"
-    elif in_holder:
-        where = f"in {holder}"
+    named = list(dict.fromkeys(_target(tree, one, in_holder=in_holder) for one in repeats))
+    holders = list(dict.fromkeys(_holder(tree, one) for one in repeats))
+    where = _listed(named)
     tag = f"<{statement.node.name} {statement.args.strip()}>"
+    requires = f"{holders[0]} requires" if len(holders) == 1 else "the sections there require"
     return (
-        f"upgrade repeats `{tag}` {where}{and_more(len(repeats) - 1)}, with what {holder} requires: "
-        "of several sections 2.4 takes the Require lines of the last alone"
+        f"upgrade repeats `{tag}` {where}, with what {requires}: 2.2 admits the same clients "
+        "there, and of several sections 2.4 takes the Require lines of the last alone"
     )
+
+
+def _target(tree: ConfigTree, one: Repetition, *, in_holder: bool) -> str:
+    """Return where a repetition stands."""
+    if one.server is not None:
+        return f"in the virtual host of {_place(tree, one.server.place)}"
+    return f"in {_holder(tree, one)}" if in_holder else f"below itself for {one.prefix}"
+
+
+def _holder(tree: ConfigTree, one: Repetition) -> str:
+    """Return the .htaccess file, or the place of the section, below which the repeated lines decide."""
+    path = display_path(one.holder.file.path, tree.root)
+    return path if one.holder.in_htaccess else _place(tree, one.holder.place)
+
+
+def _listed(places: Sequence[str]) -> str:
+    """Return up to `MAX_PLACES` places; of more the first, and the number of the others."""
+    if len(places) > MAX_PLACES:
+        return f"{places[0]}{and_more(len(places) - 1)}"
+    return " and ".join(places)
 
 
 def _limits_that_go(lines: Lines, control: Lines) -> Iterator[str]:

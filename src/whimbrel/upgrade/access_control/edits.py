@@ -65,11 +65,8 @@ def section_edits(
 
     *unchanged_lines* are its other relevant lines, *removed_names* the directives that 2.4 lacks.
     """
-    current = [
-        statement
-        for statement in section.lines
-        if statement.name.removeprefix("<") in CONTROL | removed_names
-    ]
+    names = CONTROL | removed_names
+    current = [statement for statement in section.lines if statement.name.removeprefix("<") in names]
     control = list(_in_order(current, tuple(_with_head(current, replacement.control))))
     wanted = [*_hoisted(current, unchanged_lines, replacement.control), *control]
     repeats = tuple(repeated(section, repeat, also_22=also_22) for repeat in replacement.repeats)
@@ -99,10 +96,12 @@ def _ordered(line: AccessLine, order: Mapping[str, int]) -> AccessLine:
 
 def _with_head(current: Iterable[Statement], control: Lines) -> Iterator[AccessLine]:
     """Yield the lines, with HEAD in the methods if the text had it; for httpd GET includes it."""
-    has_head = any("HEAD" in line.args.split() for line in current if line.is_section)
+    if not any("HEAD" in line.args.split() for line in current if line.is_section):
+        yield from control
+        return
     for line in control:
         words = line.args.split()
-        if has_head and line.name in ("limit", "limitexcept") and "HEAD" not in words:
+        if line.name in ("limit", "limitexcept") and "HEAD" not in words:
             words = ["GET HEAD" if word == "GET" else word for word in words]
             yield replace(line, args=" ".join(words))
         else:
@@ -119,7 +118,7 @@ def _hoisted(current: Sequence[Statement], unchanged_lines: Lines, control: Line
         for child in open_branches(statement.children)
         if is_access_statement(child)
     }
-    staying = set(walk(control))
+    staying = set(walk(control)) if inside else ()
     return [inside[line] for line in unchanged_lines if line in inside and line not in staying]
 
 
@@ -268,7 +267,10 @@ def _split(line: AccessLine, within: str) -> Iterator[AccessLine]:
 
 
 def _tabbed(section: AccessSection) -> bool:
-    return any(statement.indent.startswith(b"\t") for statement in section.lines[:3])
+    return any(
+        statement.file.document.bytes.startswith(b"\t", statement.node.start)
+        for statement in section.lines[:3]
+    )
 
 
 def _appended(section: AccessSection, text: list[str]) -> FileEdit:

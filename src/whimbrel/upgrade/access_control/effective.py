@@ -12,7 +12,7 @@ from typing import Final
 
 from whimbrel.access.layers import AccessLine
 from whimbrel.base.lazy_dataclasses import dataclass, field
-from whimbrel.syntax.words import getword
+from whimbrel.directives.tokens import words
 
 RECORD: Final = frozenset({"order", "allow", "deny"})
 DECIDING: Final = RECORD | {"require", "satisfy"}
@@ -85,12 +85,7 @@ def methods_of(line: AccessLine) -> MethodSet:
 
 def split_args(text: str) -> list[str]:
     """Return the arguments as words, split as httpd does."""
-    args = []
-    at = 0
-    while at < len(text):
-        word, at = getword(text, at)
-        args.append(word)
-    return args
+    return words(text) or [""] * bool(text)  # blanks alone are an empty word
 
 
 def flatten_directives(

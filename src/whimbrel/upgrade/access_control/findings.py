@@ -36,6 +36,7 @@ from whimbrel.upgrade.access_control.effective import (
     idle_limits,
     merge_effective,
 )
+from whimbrel.upgrade.access_control.equal_findings import shared_finding
 from whimbrel.upgrade.access_control.fragment_context import is_loose
 from whimbrel.upgrade.access_control.guards import is_guard
 from whimbrel.upgrade.access_control.native import ERROR_500
@@ -298,7 +299,9 @@ def section_finding(
         return _failing_finding(tree, analysis, section, number, edits)
     if not edits:
         return _compat_note(tree, analysis, section, number) or _unmet_note(tree, analysis, section, number)
-    return _solved_finding(tree, analysis, section, number, edits)
+    return shared_finding(
+        tree, analysis, section, edits, lambda: _solved_finding(tree, analysis, section, number, edits)
+    )
 
 
 def _failing_finding(
@@ -335,7 +338,7 @@ def _evidence_of_others(analysis: AccessAnalysis, section: AccessSection) -> str
     """Return two requests without a file that 2.4 decides otherwise, "" for none."""
     others = open_requests(analysis.plans[section])[:2]
     lines = [IF_EVER + _evidence(chain, str(example)) for chain, example in others]
-    return "\n".join(lines) + _example_origin(analysis, section) * bool(others)
+    return "\n".join(lines) + _example_origin(analysis, section) if others else ""
 
 
 def _unmet_note(
@@ -426,8 +429,12 @@ def _solved_finding(
     )
     unchanged = of_section(tree, analysis, section)
     lines = analysis.decisions.lines[section]
-    needs_module = is_loose(tree, section) and unchanged.risk is Risk.BREAKS
-    is_only_that = has_directive(lines, RECORD | {"satisfy"}) and not _gone(analysis, lines)
+    is_only_that = (
+        is_loose(tree, section)
+        and unchanged.risk is Risk.BREAKS
+        and has_directive(lines, RECORD | {"satisfy"})
+        and not _gone(analysis, lines)
+    )
     return Finding(
         number,
         section.place,
@@ -438,7 +445,7 @@ def _solved_finding(
         edits,
         "\n".join(filter(None, (unchanged.example, evidence))),
         remark=remark,
-        unless=LOADED if needs_module and is_only_that else "",
+        unless=LOADED if is_only_that else "",
     )
 
 

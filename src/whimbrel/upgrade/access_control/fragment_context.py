@@ -62,11 +62,7 @@ def unmapped(tree: ConfigTree, inventory: Inventory, chains: list[Chain], bounds
     by_file: dict[tuple[SourceFile, Statement | None], tuple[list[Chain], list[Chain]]] = {}
     for chain in chains:
         last = chain.last
-        if (
-            is_loose(tree, last)
-            and not last.in_htaccess
-            and inventory.server_key(last.server) not in inventory.roots
-        ):
+        if is_loose(tree, last) and not last.in_htaccess and last.server not in inventory.roots:
             kinds = [unit.kind in LOCATION_KINDS and not unit.is_proxy for unit in chain.sections]
             if all(kinds) or not any(kinds):
                 by_file.setdefault((last.file, last.server), ([], []))[all(kinds)].append(chain)

@@ -40,22 +40,25 @@ def half_migrated(tree: ConfigTree) -> Iterator[Finding]:
 
 def _closed(analysis: AccessAnalysis) -> Iterator[tuple[AccessSection, Finding]]:
     seen: set[AccessSection] = set()
-    for chain in analysis.all_chains():
-        unit = chain.last
-        if unit in seen or unit not in analysis.left or any(part.choices for part in chain.sections):
+    for chain, hosts in analysis.host_chains.shared():
+        last = chain.last
+        if last in seen or last not in analysis.left or any(part.choices for part in chain.sections):
             continue
         around = _around(chain)
-        other = _other_words(unit, around)
-        if other is not None and _is_closed(analysis, [*around, unit]) and not _is_closed(analysis, [unit]):
-            seen.add(unit)
-            yield unit, _finding(analysis, unit, other)
+        words = _other_words(last, around)
+        if words is not None and _is_closed(analysis, [*around, last]) and not _is_closed(analysis, [last]):
+            for sections in ({}, *(host.sections for host in hosts)):
+                unit = sections.get(last, last)
+                if unit not in seen:
+                    seen.add(unit)
+                    yield unit, _finding(analysis, unit, sections.get(words, words))
 
 
 def _changed(analysis: AccessAnalysis) -> Iterator[tuple[AccessSection, Finding]]:
     """Yield sections of 2.2 below a section with a branch for each version, where 2.4 decides differently."""
     seen: set[AccessSection] = set()
     decisions = analysis.decisions.cache
-    for chain in analysis.all_chains():
+    for chain in analysis.host_chains.every():
         unit = chain.last
         outer = [part for part in chain.sections[:-1] if part.is_upgraded]
         if (

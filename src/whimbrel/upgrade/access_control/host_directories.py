@@ -29,32 +29,32 @@ class HostDirectories:
     def __init__(self, root: str, inventory: Inventory, bounds: Bounds) -> None:
         self._bounds = bounds
         self._left = bounds.on_disk
-        servers: dict[str, set[int]] = {}
-        main_root = inventory.roots.get(0) or absolute_path(root, "htdocs")
-        for key in (0, *map(inventory.server_key, inventory.servers)):
+        servers: dict[str, set[Statement | None]] = {}
+        main_root = inventory.roots.get(None) or absolute_path(root, "htdocs")
+        for server in (None, *inventory.servers):
             targets = [
-                inventory.roots.get(key, main_root),
-                *(path for _, path in inventory.aliases.get(key, ())),
+                inventory.roots.get(server, main_root),
+                *(path for _, path in inventory.aliases.get(server, ())),
             ]
             for target in targets:
-                servers.setdefault(slashed(target), set()).add(key)
+                servers.setdefault(slashed(target), set()).add(server)
         by_file: dict[str, list[AccessSection]] = {}
         for section in inventory.sections:
             if section.in_htaccess:
                 by_file.setdefault(slashed(section.file.directory), []).append(section)
-        self._owned: dict[int, list[AccessSection]] = {}
+        self._owned: dict[Statement | None, list[AccessSection]] = {}
         self.shared: list[str] = []
         ordered = sorted(servers)
         for directory in sorted(by_file):
             users = _users(directory, servers, ordered)
-            if len(users) == 1 and 0 not in users:
-                self._owned.setdefault(min(users), []).extend(by_file[directory])
+            if len(users) == 1 and None not in users:
+                self._owned.setdefault(users.pop(), []).extend(by_file[directory])
             else:
                 self.shared.append(directory)
 
     def owned(self, server: Statement) -> list[AccessSection]:
         """Return the .htaccess files of the host, with the sections in them."""
-        return self._owned.get(id(server), [])
+        return self._owned.get(server, [])
 
     @property
     def all_owned(self) -> set[AccessSection]:
@@ -95,9 +95,11 @@ class HostDirectories:
         return below
 
 
-def _users(directory: str, servers: dict[str, set[int]], ordered: Sequence[str]) -> set[int]:
+def _users(
+    directory: str, servers: dict[str, set[Statement | None]], ordered: Sequence[str]
+) -> set[Statement | None]:
     """Return the servers with a target above, at or below *directory*; two of them if there are more."""
-    users: set[int] = set()
+    users: set[Statement | None] = set()
     for above in ancestors(directory):
         users |= servers.get(above, set())
     at = bisect_left(ordered, directory)

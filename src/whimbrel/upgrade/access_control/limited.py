@@ -104,7 +104,7 @@ def _reevaluations(
     evaluation.
     """
     by_method = {section for section in analysis.inventory.sections if _tests_method(section)}
-    for chain in analysis.all_chains() if by_method else ():
+    for chain in analysis.host_chains.every() if by_method else ():
         if by_method.isdisjoint(chain.sections) or not _is_reevaluated(analysis, chain):
             continue
         client = _client_without_get(analysis, chain)

@@ -35,6 +35,7 @@ _KINDS: Final = {
     "<location": SectionKind.LOCATION,
     "<locationmatch": SectionKind.LOCATION_MATCH,
 }
+_MAPPING: Final = frozenset({"documentroot", "alias", "scriptalias", "wsgiscriptalias"})
 _PROXIES: Final = {"<proxy": SectionKind.LOCATION, "<proxymatch": SectionKind.LOCATION_MATCH}
 # arguments for 2.2 that match no client's name; 2.4 refuses them
 _COMMENT: Final = re.compile(r"(?<![ \t])[ \t]++#.*")
@@ -402,12 +403,11 @@ def _walk(
 def _record_mapping(
     tree: ConfigTree, inventory: Inventory, statement: Statement, server: Statement | None
 ) -> None:
-    words = statement.words()
-    key = inventory.server_key(server)
+    words = statement.words() if statement.name in _MAPPING else []
     if statement.name == "documentroot" and words:
-        inventory.roots[key] = absolute_path(tree.text_root, words[0])
-    elif statement.name in ("alias", "scriptalias", "wsgiscriptalias") and len(words) > 1:
-        inventory.aliases.setdefault(key, []).append(
+        inventory.roots[server] = absolute_path(tree.text_root, words[0])
+    elif len(words) > 1:
+        inventory.aliases.setdefault(server, []).append(
             (words[0], absolute_path(tree.text_root, words[1], keep_slash=True))
         )
 

@@ -182,6 +182,11 @@ def is_ambiguous(unit: AccessSection) -> bool:
 
 
 # what the text does not settle ----------------------------------------------------------------------
+def is_settled(tree: ConfigTree, unit: AccessSection) -> bool:
+    """Return True if the text decides which lines about access and AllowOverride the section has."""
+    return not (unit.lines and _unsettled(tree, unit)) and not any(_open_overrides(unit))
+
+
 def _unsettled(tree: ConfigTree, unit: AccessSection) -> str:
     if _is_damaged(tree, unit.file):
         return "its file has sections that are not closed, or closed without being opened"

@@ -9,7 +9,7 @@ from whimbrel.base.dialect import V24
 from whimbrel.base.lazy_dataclasses import dataclass
 from whimbrel.upgrade.access_control.analysis import AccessAnalysis
 from whimbrel.upgrade.access_control.sections import AccessSection
-from whimbrel.upgrade.model import Risk
+from whimbrel.upgrade.model import AS_IT_STANDS, Risk
 from whimbrel.upgrade.source.access_compat import access_compat, needs_access_compat
 from whimbrel.upgrade.source.config_tree import ConfigTree
 from whimbrel.upgrade.source.walk import walk
@@ -28,7 +28,7 @@ def of_section(tree: ConfigTree, analysis: AccessAnalysis, section: AccessSectio
     if any(map(needs_access_compat, walk(section.lines))) and not access_compat(tree).is_loaded:
         if not tree.is_judged or _has_choices(analysis, section):
             return UnchangedText(Risk.BREAKS)
-        with_module = _compared(analysis, section, "with mod_access_compat alone")
+        with_module = _compared(analysis, section, "with mod_access_compat alone: ")
         return UnchangedText(Risk.BREAKS, with_module.example if with_module.risk is Risk.OPENS else "")
     if any(line.name in analysis.decisions.removed_names for line in analysis.decisions.lines[section]):
         return UnchangedText(Risk.BREAKS)
@@ -43,10 +43,8 @@ def _has_choices(analysis: AccessAnalysis, section: AccessSection) -> bool:
     return bool(section.choices) or any(part.choices for chain in chains for part in chain.sections)
 
 
-def _compared(
-    analysis: AccessAnalysis, section: AccessSection, state: str = "as the text stands"
-) -> UnchangedText:
-    """Return the worst effect in the chains that end with *section*; *state* are words for the example."""
+def _compared(analysis: AccessAnalysis, section: AccessSection, state: str = AS_IT_STANDS) -> UnchangedText:
+    """Return the worst effect in the chains that end with *section*; *state* is the begin of the example."""
     decisions = analysis.decisions
     worst = UnchangedText(Risk.COSMETIC)
     for chain in analysis.chains_ending_at(section):
@@ -71,4 +69,4 @@ def _of_example(example: Counterexample | None, state: str) -> UnchangedText:
     if example is None:
         return UnchangedText(Risk.COSMETIC)
     risk = Risk.OPENS if example.after is AccessVerdict.GRANTED else Risk.CLOSES
-    return UnchangedText(risk, f"{state}: {example}")
+    return UnchangedText(risk, f"{state}{example}")

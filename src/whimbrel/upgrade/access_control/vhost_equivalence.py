@@ -28,8 +28,10 @@ from whimbrel.base.net import InvalidNetwork, Network, parse_network
 from whimbrel.config.copied_paths import CopiedPaths
 from whimbrel.config.model import SectionKind
 from whimbrel.syntax.words import getword
+from whimbrel.upgrade.access_control.fragment_context import is_loose
 from whimbrel.upgrade.access_control.host_directories import HostDirectories, slashed
 from whimbrel.upgrade.access_control.sections import AccessSection, Inventory
+from whimbrel.upgrade.access_control.unchanged_sections import is_settled
 from whimbrel.upgrade.source.config_tree import ConfigTree, Statement
 from whimbrel.upgrade.source.walk import walk
 
@@ -37,6 +39,8 @@ _PATHS: Final = frozenset(
     {"authuserfile", "authgroupfile", "authdbmuserfile", "authdbmgroupfile", "authdigestfile"}
 )
 _USERS: Final = frozenset({"user", "group"})
+CLIENT_LISTS: Final = ("ip ", "host ", "not ip ", "not host ")
+"""How the arguments of Require begin where addresses or host names follow."""
 _QUOTES: Final = frozenset("\"'\\")
 _MAX_WORDS: Final = 10
 """The maximum number of a host's own addresses; hosts with more are equivalent only if these are equal."""
@@ -76,15 +80,13 @@ class EquivalentHost:
             return AccessLine(line.name, line.args, line.place, self.lines(line.children))
         names = (
             self.clients
-            if line.name in ("allow", "deny")
-            or line.args.startswith(("ip ", "host ", "not ip ", "not host "))
+            if line.name in ("allow", "deny") or line.args.startswith(CLIENT_LISTS)
             else self.users
         )
         if not names or line.name not in ("allow", "deny", "require"):
             return line
-        return AccessLine(
-            line.name, " ".join(names.get(word, word) for word in line.args.split(" ")), line.place
-        )
+        args = " ".join(names.get(word, word) for word in line.args.split(" "))
+        return line if args == line.args else AccessLine(line.name, args, line.place)
 
     def path(self, path: str) -> str:
         """Return a path of the first host as a path of this one."""
@@ -94,6 +96,11 @@ class EquivalentHost:
     def has_same_names(self) -> bool:
         """Return True if clients and users have the same names in both hosts."""
         return all(a == b for names in (self.clients, self.users) for a, b in names.items())
+
+    @property
+    def is_upgraded(self) -> bool:
+        """Return True if a section of the host is upgraded."""
+        return any(section.is_upgraded for section in self.sections.values())
 
 
 @dataclass(slots=True, eq=False)
@@ -114,7 +121,7 @@ class VhostEquivalence:
         self.on_disk = HostDirectories(tree.text_root, inventory, bounds or Bounds(disk=tree.disk))
         owned = self.on_disk.all_owned
         shared = [section for section in inventory.of_server(None)[0] if section not in owned]
-        lines = [line for section in shared for line in walk(section.access_lines)]
+        lines = [line for section in shared for lines in _lines_of(section) for line in walk(lines)]
         self.shared_words = {
             word for line in lines for word in (*line.args.split(" "), _text_of(line, tree.text_root))
         }
@@ -127,7 +134,7 @@ class VhostEquivalence:
                 self.patterned.append(section)
         self.directories = sorted(self.literal)
         self.clients = sorted({word for line in lines for word in _clients_of(line)})
-        self.inherited = [slashed(target) for _, target in inventory.aliases.get(0, [])]
+        self.inherited = [slashed(target) for _, target in inventory.aliases.get(None, [])]
         self.common = Counter(
             part
             for server in inventory.servers
@@ -151,9 +158,8 @@ class VhostEquivalence:
         return equivalents
 
     def _maps(self, server: Statement) -> list[tuple[str, str]]:
-        key = self.inventory.server_key(server)
-        root = self.inventory.roots.get(key)
-        return [*self.inventory.aliases.get(key, []), *([("/", root)] if root is not None else [])]
+        root = self.inventory.roots.get(server)
+        return [*self.inventory.aliases.get(server, []), *([("/", root)] if root is not None else [])]
 
     def _targets(self, server: Statement) -> list[str]:
         return [target for _, target in self._maps(server)]
@@ -163,7 +169,7 @@ class VhostEquivalence:
         maps = self._maps(server)
         of_server = self.inventory.of_server(server)[1]
         on_disk = self.on_disk.owned(server)
-        if any(map(_is_unique, of_server)) or any(map(_is_unique, on_disk)):
+        if self._is_unique([*of_server, *on_disk]):
             return _HostProfile([], {}, OwnNames()), None
         parts: dict[str, int] = {}
         for _, target in maps:
@@ -202,6 +208,16 @@ class VhostEquivalence:
             self._relations(profile.names.clients),
         )
 
+    def _is_unique(self, sections: list[AccessSection]) -> bool:
+        """Return True if a host cannot have an equivalent: for one of its sections, or because conditions or
+        marks, for which a section keeps its text, stand in an upgraded host.
+        """
+        if any(map(_is_unique, sections)):
+            return True
+        return any(section.is_upgraded for section in sections) and not all(
+            is_settled(self.tree, section) and not is_loose(self.tree, section) for section in sections
+        )
+
     def _order(self, section: AccessSection, parts: dict[str, int]) -> tuple[str, ...]:
         """Return a key that sorts the .htaccess files of equivalent hosts alike."""
         return tuple(map(str, self._path(section.file.directory, parts)))
@@ -228,10 +244,10 @@ class VhostEquivalence:
             pattern = (self._path(section.directory, profile.parts), section.file.document.bytes)
         outer = index[section.outer] if section.outer is not None else -1
         overrides = tuple((line.name, line.args) for line in section.override_lines)
-        texts = self._lines(section.access_lines, profile.names)
+        texts = tuple(self._lines(lines, profile.names) for lines in _lines_of(section))
         conditions = (section.conditions, section.branches, section.loses_lines)
         return (
-            section.kind,
+            section.kind.value,
             pattern,
             section.regex is not None,
             section.is_proxy,
@@ -251,8 +267,8 @@ class VhostEquivalence:
     def _words(self, line: AccessLine, names: OwnNames) -> tuple[object, ...]:
         """Return the arguments of a line; the host's own names are replaced by numbers."""
         words = line.args.split(" ")
-        if line.name in ("allow", "deny"):
-            clients = frozenset(_clients_of(line))
+        clients = frozenset(_clients_of(line))
+        if clients:
             return tuple(self._number(word, names.clients) if word in clients else word for word in words)
         if line.name == "require" and words[0] in _USERS:
             return (words[0], *(self._number(word, names.users) for word in words[1:]))
@@ -298,11 +314,13 @@ class VhostEquivalence:
 
 # words ----------------------------------------------------------------------------------------------
 def _clients_of(line: AccessLine) -> Iterator[str]:
-    """Yield the addresses and host names of an Allow or Deny line."""
+    """Yield the addresses and host names of an Allow, Deny or Require line."""
     if line.name in ("allow", "deny"):
         for word in line.args.split(" ")[1:]:
             if word and word.lower() != "all" and not word.lower().startswith("env="):
                 yield word
+    elif line.name == "require" and line.args.startswith(CLIENT_LISTS):
+        yield from filter(None, line.args.removeprefix("not ").split(" ")[1:])
 
 
 def _text_of(line: AccessLine, root: str) -> str:
@@ -360,12 +378,18 @@ def _sample_names(section: AccessSection) -> tuple[str, ...]:
 
 # hosts ----------------------------------------------------------------------------------------------
 def _is_unique(section: AccessSection) -> bool:
-    """Return True if a section cannot have an equivalent: it is upgraded, or its pattern matches several
-    directories."""
+    """Return True if a section cannot have an equivalent: it has a branch for 2.4, or its pattern matches
+    several directories."""
     by_pattern = section.kind is SectionKind.DIRECTORY_MATCH or (
         section.kind is SectionKind.DIRECTORY and (section.regex is not None or section.fnmatch)
     )
-    return section.is_upgraded or by_pattern
+    return by_pattern or (section.is_upgraded and bool(section.lines_24_only))
+
+
+def _lines_of(section: AccessSection) -> tuple[Lines, Lines]:
+    """Return the lines that 2.2 reads, which has none in the containers of 2.4, and those of an upgraded
+    section that 2.4 reads."""
+    return section.access_lines, section.access_lines_24 if section.is_upgraded else ()
 
 
 def _has_proxypass(section: AccessSection) -> bool:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from typing import Final
 
 from whimbrel.upgrade.access_control.analysis import AccessAnalysis
@@ -10,13 +11,14 @@ from whimbrel.upgrade.access_control.effective import (
     RECORD,
     EffectiveDirective,
     flatten_directives,
-    has_directive,
     idle_limits,
 )
 from whimbrel.upgrade.access_control.replacement import Lines
 from whimbrel.upgrade.access_control.sections import AccessSection
 from whimbrel.upgrade.source.config_tree import ConfigTree
 
+_LISTS: Final = RECORD | {"satisfy"}
+_OF_USERS: Final = frozenset({"group", "user"})
 _KNOWN_REQUIRES: Final = frozenset({"user", "valid-user", "group", "file-owner", "file-group"})
 
 
@@ -25,22 +27,24 @@ def remark_on(tree: ConfigTree, analysis: AccessAnalysis, section: AccessSection
     section that its section replaced, if that admits fewer clients."""
     lines = analysis.decisions.lines[section]
     control = analysis.plans[section].control
-    requires = [normalized(line.args) for line in flatten_directives(control) if line.name == "require"]
+    before = list(flatten_directives(lines))
+    requires = [line.args for line in flatten_directives(control) if line.name == "require"]
+    normal = {normalized(args) for args in requires}
     void: list[str] = []
-    if has_directive(lines, RECORD | {"satisfy"}):
-        is_constant = bool(requires) and set(requires) <= {"all granted", "all denied"}
-        if is_constant:
-            void = [_as_text(line) for line in flatten_directives(lines) if _has_clients(line)]
+    if any(line.name in _LISTS for line in before):
+        if normal and normal <= {"all granted", "all denied"}:
+            void = [_as_text(line) for line in before if _has_clients(line)]
     else:
         unknown = [
             line.args
-            for line in flatten_directives(lines)
-            if line.name == "require" and is_unknown_require(line.args)
-            if normalized(line.args) not in requires
+            for line in before
+            if line.name == "require"
+            and is_unknown_require(line.args)
+            and normalized(line.args) not in normal
         ]
         if unknown:
             return f"no module of httpd 2.2 knows `Require {unknown[0].strip()}`"
-    others = _void_requires(lines, control) or _void_limits(lines, control)
+    others = _void_requires(before, requires) or _void_limits(before, lines, control)
     if not void and not others:
         return ""
     remark = f"`{(void or others)[0]}` had no effect here in 2.2"
@@ -75,26 +79,20 @@ def _as_text(line: EffectiveDirective) -> str:
     return f"{line.name.capitalize()} {normalized(line.args)}"
 
 
-def _void_requires(lines: Lines, after: Lines) -> list[str]:
-    """Return the Require lines of groups and users that the new text omits: in 2.2 the first module never
-    left the decision to theirs."""
-    left = {
-        line.args.split()[0].lower().rpartition("-")[2]
-        for line in flatten_directives(after)
-        if line.name == "require" and line.args.split()
-    }
+def _void_requires(before: Iterable[EffectiveDirective], requires: Iterable[str]) -> list[str]:
+    """Return the Require lines of groups and users that the new text, with *requires*, omits: in 2.2 the
+    first module never left the decision to theirs."""
     gone = [
         line.args
-        for line in flatten_directives(lines)
-        if line.name == "require"
-        and line.args.split()[:1]
-        and line.args.split()[0].lower() in ("group", "user")
+        for line in before
+        if line.name == "require" and line.args.split()[:1] and line.args.split()[0].lower() in _OF_USERS
     ]
+    left = {args.split()[0].lower().rpartition("-")[2] for args in requires if gone and args.split()}
     return [f"Require {args.strip()}" for args in gone if args.split()[0].lower() not in left]
 
 
-def _void_limits(lines: Lines, after: Lines) -> list[str]:
+def _void_limits(before: Iterable[EffectiveDirective], lines: Lines, after: Lines) -> list[str]:
     """Return the containers of methods whose lines decide nothing, as others stand beside them."""
-    if not any(line.methods == ALL_METHODS and line.name in RECORD for line in flatten_directives(lines)):
+    if not any(line.methods == ALL_METHODS and line.name in RECORD for line in before):
         return []
     return [tag for tag, _line in idle_limits(lines, after)]

@@ -16,6 +16,8 @@ from whimbrel.base.file_writing import Tree
 from whimbrel.base.latin1 import to_bytes
 from whimbrel.base.lazy_dataclasses import dataclass, field
 from whimbrel.base.printable import printable_line
+from whimbrel.upgrade.apply.file_digests import FileDigests
+from whimbrel.upgrade.apply.left_decisions import LeftDecision
 from whimbrel.upgrade.apply.state_directory import JOURNAL, StateDirectory
 
 StepHook = Callable[[str], None]
@@ -67,6 +69,9 @@ class Journal:
         state: that of the last run.
         tops: the directories below which the user let files be written.
         is_open: the user let files be written everywhere.
+        read: the digests of the files that the upgrades have read, changed or not, from before the first one
+            that read them, by real path; empty in journals of older versions.
+        left: what the upgrades leave to a person.
     """
 
     directory: StateDirectory
@@ -74,6 +79,8 @@ class Journal:
     entries: list[JournalEntry] = field(default_factory=list)
     tops: list[str] = field(default_factory=list)
     is_open: bool = False
+    read: dict[str, FileDigests] = field(default_factory=dict)
+    left: tuple[LeftDecision, ...] = ()
 
     @classmethod
     def load(cls, directory: StateDirectory) -> Journal:
@@ -105,8 +112,11 @@ class Journal:
             if document["tree"] != directory.tree:
                 raise WriteError(f"{path}: not obeyed: it is of {document['tree']}")
             entries = [JournalEntry(**entry) for entry in document["entries"]]
-            return cls(directory, document["state"], entries, document["tops"], document["is_open"])
-        except (KeyError, TypeError):
+            read = {path: FileDigests(*pair) for path, pair in document.get("read", {}).items()}
+            left = tuple(map(LeftDecision.load, document.get("left", [])))
+            tops = document["tops"]
+            return cls(directory, document["state"], entries, tops, document["is_open"], read, left)
+        except (AttributeError, KeyError, TypeError):
             raise WriteError(f"{path} is no journal of an upgrade") from None
 
     def tree(self) -> Tree:
@@ -123,6 +133,8 @@ class Journal:
             "state": state,
             "tops": self.tops,
             "is_open": self.is_open,
+            "read": self.read,
+            "left": self.left,
             "entries": [{name: getattr(entry, name) for name in _FIELDS} for entry in self.entries],
         }
         with self.directory.place(JOURNAL, create=True) as place:

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from pathlib import Path
 from typing import NamedTuple
 
@@ -12,10 +13,12 @@ from whimbrel.base.file_reading import open_regular, read_handle
 from whimbrel.base.file_writing import Owner, Tree
 from whimbrel.base.latin1 import from_system, to_bytes, to_system
 from whimbrel.base.printable import file_problem
-from whimbrel.base.real_paths import real_path, without_links
+from whimbrel.base.real_paths import RealPaths, real_path, without_links
 from whimbrel.upgrade.apply.backup_paths import read_by_includes
 from whimbrel.upgrade.apply.image_copy import copy_image
-from whimbrel.upgrade.apply.transaction import write
+from whimbrel.upgrade.apply.journal import WriteError
+from whimbrel.upgrade.apply.left_decisions import left_decisions
+from whimbrel.upgrade.apply.transaction import note_left, write
 from whimbrel.upgrade.check.fixpoint import UpgradeResult
 from whimbrel.upgrade.edits.diff import display_path
 from whimbrel.upgrade.files.named_files import NamedFile, named_files
@@ -41,10 +44,15 @@ class ServerCopy(NamedTuple):
 
 
 def write_in_place(
-    result: UpgradeResult, directory: str, named: Sequence[Path], *, is_open: bool = False
+    result: UpgradeResult,
+    directory: str,
+    named: Sequence[Path],
+    *,
+    is_open: bool = False,
+    is_confirmed: bool = False,
 ) -> list[str]:
     """Write the changed files; return the paths of the backups. The directories of *named* were named by the
-    user. Raises WriteError.
+    user; *is_confirmed*: the user was asked about each change. Raises WriteError.
     """
     if not result.files:
         return []
@@ -55,19 +63,26 @@ def write_in_place(
         tops=_tops(named),
         is_open=is_open,
         expected={path: result.tree.files[path].document.bytes for path in result.files},
+        read={
+            path: file.document.bytes
+            for path, file in result.tree.files.items()
+            if path not in result.tree.lone_paths
+        },
+        left=left_decisions(result, result.files, is_confirmed=is_confirmed),
     )
 
 
 def external_files(result: UpgradeResult, directory: str, named: Sequence[Path]) -> list[str]:
     """Return the changed files that `write_in_place` refuses unless it may write everywhere."""
-    tops = [(top, real_path(top)) for top in (directory, *_tops(named))]
-    return [path for path in result.files if not any(_is_below(path, *top) for top in tops)]
+    paths = RealPaths()
+    tops = [(top, paths.of(top)) for top in (directory, *_tops(named))]
+    return [path for path in result.files if not any(_is_below(path, *top, paths) for top in tops)]
 
 
-def _is_below(path: str, top: str, real_top: str) -> bool:
+def _is_below(path: str, top: str, real_top: str, paths: RealPaths) -> bool:
     """Return True if *path* is named below a top, and no link leads out of it."""
     prefixes = f"{top.rstrip('/')}/", f"{real_top.rstrip('/')}/"
-    return path.startswith(prefixes) and real_path(path).startswith(prefixes[1])
+    return path.startswith(prefixes) and paths.of(path).startswith(prefixes[1])
 
 
 def _tops(named: Sequence[Path]) -> list[str]:
@@ -88,7 +103,9 @@ def copy_tree(result: UpgradeResult, directory: str, to: Path) -> ServerCopy:
         if not copied.is_empty():
             raise UsageError(f"{to} is not empty")
         if result.tree.disk.image:
-            return _copy_of_image(result, to, copied)
+            copy = _copy_of_image(result, to, copied)
+            _note_left(result, result.tree.disk.image, to, result.files, directory)
+            return copy
         root = f"{directory.rstrip('/')}/"
         texts = {
             path: result.files.get(path, file.document.bytes) for path, file in result.tree.files.items()
@@ -100,17 +117,33 @@ def copy_tree(result: UpgradeResult, directory: str, to: Path) -> ServerCopy:
             {*(path for path in texts if path.startswith(root)), *(file.path for file in named)},
             result.tree.variables(),
         )
-        for path, data in texts.items():
+        for path in list(texts):
             source = result.tree.files[path]
-            written = move.relocated(result.new_document(path)) if source.role is Role.MAIN else data
-            _copy(path, directory, to, copied, (source.document.bytes, written))
+            if source.role is Role.MAIN:
+                texts[path] = move.relocated(result.new_document(path))
+            _copy(path, directory, to, copied, (source.document.bytes, texts[path]))
         for file in named:
             _copy_named(file, directory, to, copied)
         _complete(move, directory, to, copied)
+        _note_left(result, directory, to, texts, directory)
         name = from_system(str(to))
         return ServerCopy(name, tuple(facts_of(move.named, name)))
     except OSError as problem:
         raise UsageError(file_problem(problem)) from None
+
+
+def _note_left(result: UpgradeResult, top: str, to: Path, texts: Mapping[str, bytes], directory: str) -> None:
+    """Note in the journal of the copy, which has *texts*, what the upgrade leaves to a person, if there can
+    be a journal. The copy has the files below *top*; its server is that of *directory*.
+    """
+    place = from_system(os.path.realpath(to))
+    real_top = real_path(top.rstrip("/"))
+    left = [
+        one._replace(path=place + one.path[len(real_top) :]) if one.path.startswith(f"{real_top}/") else one
+        for one in left_decisions(result, texts)
+    ]
+    with suppress(WriteError):
+        note_left(place + real_path(directory)[len(real_top) :], left)
 
 
 def _copy_of_image(result: UpgradeResult, to: Path, copied: Tree) -> ServerCopy:

@@ -15,19 +15,22 @@ from a backup that holds the bytes that were saved.
 
 from __future__ import annotations
 
-import hashlib
 import os
 from collections.abc import Iterable, Mapping, Sequence
 from contextlib import suppress
 from itertools import chain, count
 from typing import Final
 
+from whimbrel.base.file_reading import read_regular
 from whimbrel.base.file_writing import Owner, Place, Tree
 from whimbrel.base.latin1 import to_bytes, to_text
+from whimbrel.base.lazy_dataclasses import replace
 from whimbrel.base.printable import file_problem
 from whimbrel.base.real_paths import real_path
 from whimbrel.upgrade.apply.backup_paths import BACKUP, DIRECTORY, IsRead, backup_path, nowhere
+from whimbrel.upgrade.apply.file_digests import FileDigests, digest
 from whimbrel.upgrade.apply.journal import Journal, JournalEntry, StepHook, WriteError
+from whimbrel.upgrade.apply.left_decisions import LeftDecision
 from whimbrel.upgrade.apply.state_directory import NoStateDirectory, StateDirectory
 
 CHANGED: Final = ".whimbrel-2.4~"
@@ -49,21 +52,25 @@ def write(
     tops: Sequence[str] = (),
     is_open: bool = False,
     expected: Mapping[str, bytes] | None = None,
+    read: Mapping[str, bytes] | None = None,
+    left: Iterable[LeftDecision] = (),
 ) -> list[str]:
     """Write *files* (contents by path) of the tree *directory* and return the paths of the backups; *is_read*
     must be False for them.
 
     *tops* are further directories in which files may be; with *is_open* they may be anywhere. *expected*: the
-    contents that were read. Raises WriteError if that is impossible; then nothing has changed, unless one of
-    the last replacements fails. That, and any other exception or the end of the process, leaves a state that
-    `recover` completes.
+    contents that were read; *read*: those of all files of the configuration, changed or not. *left*: what
+    the upgrade leaves to a person.
+
+    Raises WriteError if that is impossible; then nothing has changed, unless one of the last replacements
+    fails. That, and any other exception or the end of the process, leaves a state that `recover` completes.
     """
     recover(directory, hook)
     journal = _load(directory)
-    before = Journal(journal.directory, journal.state, journal.entries, journal.tops, journal.is_open)
+    before = replace(journal, read=dict(journal.read))
     run = _Run(journal, directory, [directory, *tops], is_open, is_read, hook)
     try:
-        run.prepare(files, expected or {})
+        run.prepare(files, expected or {}, read or {}, left)
     except (OSError, WriteError, NoStateDirectory) as problem:
         run.remove_leftovers()
         with suppress(OSError, NoStateDirectory):
@@ -127,6 +134,35 @@ def undo(directory: str, hook: StepHook = _no_hook) -> tuple[list[str], list[str
     return [entry.target for entry in journal.entries], saved_aside
 
 
+def note_left(directory: str, left: Iterable[LeftDecision]) -> None:
+    """Note what an upgrade leaves to a person in *directory*, a copy that it wrote; raises WriteError."""
+    journal = _load(directory)
+    had_any = bool(journal.left)
+    journal.left = tuple(left)
+    try:
+        if journal.left or journal.entries:
+            journal.save(journal.state, _no_hook)
+        elif had_any:
+            journal.remove(_no_hook)
+    except (OSError, NoStateDirectory) as problem:
+        raise WriteError(_described(problem)) from None
+
+
+def decisions_left(directory: str) -> tuple[LeftDecision, ...]:
+    """Return what the upgrades of a tree have left to a person; nothing without a journal of the user's."""
+    try:
+        return _load(directory).left
+    except WriteError:
+        return ()
+
+
+def joined_decisions(
+    earlier: Iterable[LeftDecision], later: Iterable[LeftDecision]
+) -> tuple[LeftDecision, ...]:
+    """Return the decisions of all upgrades, those of the last one in the place of equal ones."""
+    return tuple({one.key: one for one in (*earlier, *later)}.values())
+
+
 def saved(directory: str) -> dict[str, bytes]:
     """Return the contents from before the upgrades of a tree, by path.
 
@@ -142,15 +178,40 @@ def saved(directory: str) -> dict[str, bytes]:
     return _Undo(journal, _no_hook).contents()
 
 
-def changed_later(directory: str, paths: Iterable[str]) -> list[str]:
-    """Return those of *paths* that were changed after the first upgrade of a tree, and have no backup: what
-    they were before it is not known.
+def changed_later(directory: str, paths: Iterable[str]) -> list[tuple[str, str]]:
+    """Return the files of a tree, and those of *paths*, whose text from before the first upgrade is not
+    known, each with what happened to it: it was changed or removed afterwards, and no backup has that text.
+
+    The journal has digests of what the upgrades have read; a change of comments alone is none. Of what they
+    have not read, the time of the last change tells it. Raises WriteError.
     """
-    entries = _load(directory).entries
-    written = {entry.target for entry in entries}
-    first = min((_times(entry.backup)[1] for entry in entries), default=0)
-    others = (path for path in dict.fromkeys(paths) if real_path(path) not in written)
-    return [path for path in others if first and _times(path)[0] > first]
+    journal = _load(directory)
+    saved_texts = _Undo(journal, _no_hook).contents()
+    found = {}
+    for path, digests in journal.read.items():
+        present = saved_texts.get(path)
+        if present is None:
+            present = _present(path)
+        if present is None:
+            found[path] = "was removed after the upgrade"
+        elif digests.lines != FileDigests.of(present).lines:
+            found[path] = "was changed after the upgrade, which made no backup of it"
+            if path in saved_texts:
+                found[path] = "was changed between two upgrades"
+    known = journal.read.keys() | saved_texts.keys()
+    first = min((_times(entry.backup)[1] for entry in journal.entries), default=0)
+    for path in dict.fromkeys(paths):
+        if real_path(path) not in known and first and _times(path)[0] > first:
+            found[path] = "was written after the upgrade, which did not read it"
+    return list(found.items())
+
+
+def _present(path: str) -> bytes | None:
+    """Return the contents of a file, None if it is missing or cannot be read."""
+    try:
+        return read_regular(to_bytes(path))
+    except OSError:
+        return None
 
 
 def _times(path: str) -> tuple[int, int]:
@@ -229,7 +290,13 @@ class _Run(_Files):
         self.hook = hook
         self.entries = list[JournalEntry]()
 
-    def prepare(self, files: Mapping[str, bytes], expected: Mapping[str, bytes]) -> None:
+    def prepare(
+        self,
+        files: Mapping[str, bytes],
+        expected: Mapping[str, bytes],
+        read: Mapping[str, bytes],
+        left: Iterable[LeftDecision] = (),
+    ) -> None:
         """Make every step before the replacements; raises OSError, WriteError and NoStateDirectory."""
         previous = {entry.target: entry for entry in self.journal.entries if self._is_alive(entry)}
         old = dict[str, tuple[bytes, Owner]]()
@@ -245,6 +312,8 @@ class _Run(_Files):
             *(entry for target, entry in previous.items() if target not in written),
             *self.entries,
         ]
+        self._note_read(read, is_first=not previous)
+        journal.left = joined_decisions(journal.left if previous else (), left)
         journal.save("preparing", self.hook)
         for entry, data in zip(self.entries, files.values(), strict=True):
             self.hook(f"temporary {entry.target}")
@@ -258,6 +327,18 @@ class _Run(_Files):
                     place.sync()
         journal.save("renaming", self.hook)
 
+    def _note_read(self, read: Mapping[str, bytes], *, is_first: bool) -> None:
+        """Note the digests of the files *read*: those of an earlier upgrade stay, as 2.2 had these texts."""
+        journal = self.journal
+        if is_first:
+            journal.read = {}
+        elif not journal.read:
+            return  # a journal of an older version: what the first upgrade has read is not known
+        for path, data in read.items():
+            target = real_path(path)
+            if target not in journal.read:
+                journal.read[target] = FileDigests.of(data)
+
     def _entry(
         self, path: str, data: bytes, previous: Mapping[str, JournalEntry], expected: bytes | None
     ) -> tuple[JournalEntry, tuple[bytes, Owner]]:
@@ -268,7 +349,7 @@ class _Run(_Files):
             _check_access(place)
         if expected is not None and found[0] != expected:
             raise WriteError(f"{path}: changed since it was read: nothing was written")
-        entry = JournalEntry(target, "", _digest(found[0]), _digest(data))
+        entry = JournalEntry(target, "", digest(found[0]), digest(data))
         entry.present = entry.before
         entry.temporary = f".whimbrel-{os.urandom(12).hex()}"
         entry.new = f"new-{os.urandom(12).hex()}"
@@ -291,7 +372,7 @@ class _Run(_Files):
         if self._exists(entry.backup):
             return True
         present = self.read(entry.target)
-        return present is not None and _digest(present[0]) == entry.digest
+        return present is not None and digest(present[0]) == entry.digest
 
     def _free_name(self, name: str) -> str:
         """Return *name*, with a number if another file has it."""
@@ -321,12 +402,12 @@ class _Run(_Files):
             temporary = place.beside(to_bytes(entry.temporary))
             temporary.remove()
             present, owner = place.read()
-            if _digest(present) == entry.digest:
+            if digest(present) == entry.digest:
                 return
             new = self.read(f"{self.journal.directory.path}/{entry.new}")
-            if new is None or _digest(new[0]) != entry.digest:
+            if new is None or digest(new[0]) != entry.digest:
                 raise WriteError(f"{self.journal.directory.path}/{entry.new} is not what was to be written")
-            if _digest(present) != entry.present:
+            if digest(present) != entry.present:
                 raise WriteError(f"{entry.target}: changed since it was read")
             self.hook(f"rename {entry.target}")
             place.replace(new[0], mode=owner.mode, temporary=temporary)
@@ -338,7 +419,7 @@ class _Run(_Files):
                 self.remove(f"{self.journal.directory.path}/{entry.new}")
             with suppress(OSError, NoStateDirectory):  # a link, which was put there meanwhile, stays
                 found = self.read(entry.backup) if entry.fresh else None
-                if found is not None and _digest(found[0]) == entry.before:
+                if found is not None and digest(found[0]) == entry.before:
                     self.remove(entry.backup)
 
 
@@ -355,7 +436,7 @@ class _Undo(_Files):
             found = self.read(entry.backup)
             if found is None and self.journal.state != "undoing":
                 raise WriteError(f"{entry.backup} is missing: nothing was undone")
-            if found is not None and _digest(found[0]) != entry.before:
+            if found is not None and digest(found[0]) != entry.before:
                 raise WriteError(f"{entry.backup} has changed since it was saved: nothing was undone")
 
     def contents(self) -> dict[str, bytes]:
@@ -367,13 +448,13 @@ class _Undo(_Files):
     def restore(self, entry: JournalEntry) -> str:
         """Restore one file; return the name under which later changes were saved, or ""."""
         saved = self.read(entry.backup)
-        if saved is None or _digest(saved[0]) != entry.before:
+        if saved is None or digest(saved[0]) != entry.before:
             return ""
         content, owner = saved
         aside = ""
         with self.place(entry.target) as place:
             present = self.read(entry.target)
-            if present is not None and _digest(present[0]) not in (entry.digest, entry.before):
+            if present is not None and digest(present[0]) not in (entry.digest, entry.before):
                 aside = os.path.join(os.path.dirname(entry.backup), os.path.basename(entry.target) + CHANGED)
                 self.hook(f"keep {aside}")
                 with self.place(aside) as preserved:
@@ -396,10 +477,6 @@ def _check_access(place: Place) -> None:
     ):
         if not os.access(name, mode, dir_fd=place.directory):
             raise PermissionError(13, "Permission denied", path)
-
-
-def _digest(data: bytes) -> str:
-    return hashlib.sha256(data).hexdigest()
 
 
 def _described(problem: Exception) -> str:

@@ -18,7 +18,7 @@ from whimbrel.upgrade.check.load_errors import add_load_errors
 from whimbrel.upgrade.check.start_faults import StartFault, start_fault
 from whimbrel.upgrade.edits.frame_lines import lines_needed
 from whimbrel.upgrade.knowledge.scope import KnowledgeScope
-from whimbrel.upgrade.model import READ_ERROR, Finding, UpgradeOptions
+from whimbrel.upgrade.model import READ_ERROR, Finding, InputContext, UpgradeOptions
 from whimbrel.upgrade.rule import Rule
 from whimbrel.upgrade.rules import all_rules
 from whimbrel.upgrade.source.config_tree import ConfigTree, ReportProgress, no_progress
@@ -81,6 +81,8 @@ class CheckResult:
         is_of_24: the text loads modules that only 2.4 has.
         fault: the line at which every version of httpd ends its start, None for none.
         exempted: the findings about access whose lines a comment exempts.
+        recorded: the findings whose lines a comment exempts that names their rule.
+        is_part: the files were read without their server.
     """
 
     files: dict[str, int]
@@ -93,6 +95,8 @@ class CheckResult:
     is_of_24: bool = False
     fault: StartFault | None = None
     exempted: tuple[Finding, ...] = ()
+    recorded: tuple[Finding, ...] = ()
+    is_part: bool = False
 
 
 def check(
@@ -156,6 +160,8 @@ def judge(tree: ConfigTree, wanted: Selection, sources: Sources | None = None) -
         is_of_24,
         fault,
         tuple(one for one in result.exempted if wanted.selects(one.rule)),
+        result.recorded,
+        tree.context is not InputContext.SERVER,
     )
 
 

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Final
 
+from whimbrel.base.counts import count_noun
+from whimbrel.base.lazy_re import compile
 from whimbrel.base.terminal_text import shown
 from whimbrel.upgrade.access_control.admission import reason_in
 from whimbrel.upgrade.check.fixpoint import UpgradeResult
@@ -15,9 +17,12 @@ from whimbrel.upgrade.source.line_map import LineMap
 
 MAX_HEADING: Final = 90
 """Characters of a heading; what is longer has the numbers of its rules alone."""
-MAX_REASON: Final = 400
-"""Characters of the reason for a startling edit."""
-RuleLines = list[tuple[int, int, str, str]]  # first and last line of the old file, rule, reason
+MAX_WITH_REASONS: Final = 100
+"""Characters of a heading with the reasons for startling edits; the summary has them whole."""
+MIN_REASON: Final = 40
+"""Characters of a reason that is cut; a shorter rest is counted."""
+_REPEATED: Final = compile(r"^upgrade repeats `[^`]*`")
+RuleLines = list[tuple[int, int, str, tuple[str, ...]]]  # first and last line of the old file, rule, reasons
 
 
 def diffs(result: UpgradeResult, directory: str) -> dict[str, bytes]:
@@ -30,7 +35,8 @@ def diffs(result: UpgradeResult, directory: str) -> dict[str, bytes]:
     for finding in result.findings:
         if finding.edits:
             for path, first, last in _changed(finding):
-                ranges.setdefault(path, []).append((first, last, finding.rule, _reason(finding)))
+                reasons = _reasons(finding, (path, first, last), directory)
+                ranges.setdefault(path, []).append((first, last, finding.rule, reasons))
     titles = {rule.number: rule.title for rule in all_rules()}
     words = titles, rule_names()
     diff_by_path = {}
@@ -62,20 +68,53 @@ def _changed(finding: Finding) -> Iterator[tuple[str, int, int]]:
     yield from ((finding.place.path, number, number) for number, _ in finding.old)
 
 
-def _reason(finding: Finding) -> str:
-    """Return why the edits of *finding* are other than its rule makes them expect, "" for nothing."""
-    return finding.remark or reason_in(finding.advice)
+def _reasons(finding: Finding, lines: tuple[str, int, int], directory: str) -> tuple[str, ...]:
+    """Return in short why the edits of *finding* are other than its rule makes them expect, () for nothing.
+
+    *lines* are those that change, in a file from the first to the last: of a section that is repeated there,
+    the reason is where it comes from.
+    """
+    path, first, last = lines
+    place = finding.place
+    end = max((number for number, _ in finding.old), default=place.line)
+    is_own = path == place.path and first <= max(end, place.line) and last >= place.line
+    found = []
+    for reason in (finding.remark or reason_in(finding.advice)).split("; "):
+        repeated = _REPEATED.search(reason)
+        if repeated is None:
+            found.append(reason.partition(": ")[0])
+        elif is_own:
+            where = reason.partition(", with what ")[0].removeprefix(repeated[0])
+            found.append(f"line {place.line} is repeated{where}")
+        else:
+            found.append(f"repeats {display_path(place.path, directory)}:{place.line}")
+    return tuple(filter(None, found))
 
 
 def _heading(ranges: RuleLines, words: Iterable[Mapping[str, str]]) -> Heading:
-    """Return a function that names the rules of some lines with the first of *words*, by rule, that fit."""
+    """Return a function that names the rules of some lines with the first of *words*, by rule, that fit, and
+    the reasons, as far as there is room.
+    """
 
     def heading(first: int, last: int) -> str:
         own = [one for one in ranges if one[0] <= last and one[1] >= first]
         rules = list(dict.fromkeys(rule for _, _, rule, _ in own))
+        reasons = list(dict.fromkeys(reason for *_, found in own for reason in found))
+        if reasons:
+            return _with_reasons(", ".join(rules), reasons)
         forms = ("; ".join(f"{rule} {one.get(rule, '')}".strip() for rule in rules) for one in words)
-        named = next((text for text in forms if len(text) <= MAX_HEADING), ", ".join(rules))
-        reasons = "; ".join(dict.fromkeys(reason for _, _, _, reason in own if reason))
-        return f"{named}: {shown(reasons, MAX_REASON)}" if reasons else named
+        return next((text for text in forms if len(text) <= MAX_HEADING), ", ".join(rules))
 
     return heading
+
+
+def _with_reasons(rules: str, reasons: Sequence[str]) -> str:
+    """Return *rules* with the first of *reasons*, and the number of those for which there is no room."""
+    text = f"{rules}:"
+    for at, reason in enumerate(reasons):
+        sign = ";" if at else ""
+        room = MAX_WITH_REASONS - len(text) - len(sign) - 1
+        if len(shown(reason)) > room and (at or room < MIN_REASON):
+            return f"{text}{sign} {count_noun(len(reasons) - at, 'more reason' if at else 'reason')}"
+        text += f"{sign} {shown(reason, room)}"
+    return text

@@ -28,12 +28,22 @@ from whimbrel.upgrade.edits.conflicts import (
 from whimbrel.upgrade.edits.diff import changed_lines, line_starts
 from whimbrel.upgrade.edits.text_fixes import OriginalPositions
 from whimbrel.upgrade.knowledge.scope import KnowledgeScope, UnknownItem, UnknownKind
-from whimbrel.upgrade.model import NO_FIXPOINT, READ_ERROR, AccessDifference, Finding, Risk, Safety, TextFix
+from whimbrel.upgrade.model import (
+    NO_FIXPOINT,
+    READ_ERROR,
+    AccessDifference,
+    Finding,
+    OtherLines,
+    Risk,
+    Safety,
+    TextFix,
+    with_start,
+)
 from whimbrel.upgrade.rule import Rule
 from whimbrel.upgrade.rules import all_rules
 from whimbrel.upgrade.source.config_tree import ConfigTree, Role
 from whimbrel.upgrade.source.line_map import LineEdits, LineMap
-from whimbrel.upgrade.source.suppressions import is_suppressed
+from whimbrel.upgrade.source.suppressions import is_recorded, is_suppressed
 
 if TYPE_CHECKING:
     from whimbrel.config.configuration import Configuration
@@ -87,10 +97,12 @@ class UpgradeResult:
             rules about what others wrote, need one more. No finding depends on the number.
         scope: what was read, and what is unknown, before and after.
         end_of_start: the line at which every version of httpd ends its start, None for none.
-        access: requests that one version admits and the other refuses, if the answers were compared.
+        access: requests that one version admits and the other refuses, if the answers were compared, with the
+            places of the original where it has one.
         loaded: the server of the new texts as 2.4 has loaded it, None if it was not loaded, or refused.
         upgraded: the configuration tree after the last edits, None where nothing was edited.
         exempted: the findings about access whose lines a comment exempts.
+        recorded: the findings whose lines a comment exempts that names their rule.
     """
 
     tree: ConfigTree
@@ -104,6 +116,7 @@ class UpgradeResult:
     loaded: Configuration | None = None
     upgraded: ConfigTree | None = None
     exempted: tuple[Finding, ...] = ()
+    recorded: tuple[Finding, ...] = ()
 
     def new_document(self, path: str) -> Document:
         """Return the syntax tree of the new text of a file that was read."""
@@ -173,6 +186,7 @@ class _Fixpoint:
         self._positions: dict[str, OriginalPositions] = {}  # the same
         self.accepted: dict[SourceLocation, UnknownItem] = {}
         self.exempted: dict[str, list[Finding]] = {}  # about access, by the first rule of their order
+        self.recorded: dict[str, list[Finding]] = {}  # the same, with a comment that names their rule
         # by order: the configuration tree without edits of that order, and its notes
         self._stable: dict[int, tuple[ConfigTree, list[Finding]]] = {}
 
@@ -206,10 +220,11 @@ class _Fixpoint:
                 for finding in remaining
             ]
         findings = [*self.applied, *remaining, *self.refused.values(), *self._read_error_findings()]
-        self.result.findings = self._sorted(findings)
+        self.result.findings = with_start(self._sorted(findings))
         self.result.upgraded = self.current
         self.result.scope = self.original.scope().with_items(self.accepted.values())
         self.result.exempted = tuple(self._sorted([one for found in self.exempted.values() for one in found]))
+        self.result.recorded = tuple(self._sorted([one for found in self.recorded.values() for one in found]))
         return self.result
 
     def _run_order(self, rules: list[Rule]) -> tuple[list[Finding], bool]:
@@ -238,6 +253,7 @@ class _Fixpoint:
         foreign = {path for path, file in self.current.files.items() if file.foreign}
         open_findings: list[Finding] = []
         exempted: list[Finding] = []
+        recorded: list[Finding] = []
         for finding in findings:
             if finding.place.path in foreign:
                 continue
@@ -246,12 +262,15 @@ class _Fixpoint:
                 continue
             if finding.risk in (Risk.OPENS, Risk.CLOSES):
                 exempted.append(self._original(finding))
+            if is_recorded(finding, self.current):
+                recorded.append(self._original(finding))
             if finding.accepted:
                 place = self._original(finding).place
                 self.accepted[place] = UnknownItem(
                     UnknownKind.ASSUMED, place, f"ignore[{finding.rule}]: {finding.accepted}", NOT_SHOWN
                 )
         self.exempted[rules[0].number] = exempted
+        self.recorded[rules[0].number] = recorded
         return open_findings
 
     def _choose(self, proposals: list[Finding]) -> tuple[list[_Chosen], EditSelection]:
@@ -290,6 +309,7 @@ class _Fixpoint:
             by_file.setdefault(file_edit.path, []).append(file_edit.edit)
         old: list[tuple[int, str]] = []
         new: list[str] = []
+        elsewhere: list[OtherLines] = []
         fixes: tuple[TextFix, ...] | None = ()
         for path, edits in by_file.items():
             data = self.current.files[path].document.bytes
@@ -306,10 +326,23 @@ class _Fixpoint:
                     )
                 ranges = self._positions[path].fixes(edits)
                 fixes = None if ranges is None else (*fixes, *ranges)
+            lines = [(line_map.unchanged_from(number), text) for number, text in removed]
             if path == original.place.path:
-                lines = ((line_map.unchanged_from(number), text) for number, text in removed)
                 old += [(number, text) for number, text in lines if number]
-        return replace(original, edits=decided.edits, old=tuple(old), new=tuple(new), fixes=fixes or ())
+                continue
+            numbers = [number for number, _ in lines if number] or [
+                fix.start[0] for fix in fixes or () if fix.path == path
+            ]
+            texts = tuple(text for _, text in lines)
+            elsewhere.append(OtherLines(path, min(numbers, default=0), texts, added))
+        return replace(
+            original,
+            edits=decided.edits,
+            old=tuple(old),
+            new=tuple(new),
+            fixes=fixes or (),
+            elsewhere=tuple(elsewhere),
+        )
 
     def _apply_edits(self, chosen: list[_Chosen], selection: EditSelection) -> None:
         """Apply the edits and read the configuration tree again."""
@@ -339,11 +372,14 @@ class _Fixpoint:
     # places --------------------------------------------------------------------------------------
     def _original(self, finding: Finding) -> Finding:
         place = self._original_place(finding.place)
-        return finding if place == finding.place else replace(finding, place=place)
+        same = place is finding.place or place == finding.place
+        return finding if same else replace(finding, place=place)
 
     def _original_place(self, place: SourceLocation) -> SourceLocation:
         line_map = self.result.line_maps.get(place.path)
         via = self._original_place(place.included_from) if place.included_from else None
+        if line_map is None and via is place.included_from:
+            return place
         return SourceLocation(place.path, line_map.original_line(place.line) if line_map else place.line, via)
 
     def _is_written(self, place: SourceLocation) -> bool:
@@ -431,6 +467,7 @@ def _with_part(finding: Finding, part: Finding) -> Finding:
         edits=(*finding.edits, *part.edits),
         new=(*finding.new, *part.new),
         fixes=fixes,
+        elsewhere=(*finding.elsewhere, *part.elsewhere),
     )
 
 

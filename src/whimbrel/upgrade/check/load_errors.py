@@ -39,6 +39,7 @@ from whimbrel.upgrade.source.branches import MPMS
 from whimbrel.upgrade.source.built_in_modules import as_its_build
 from whimbrel.upgrade.source.config_tree import Role, Statement
 from whimbrel.upgrade.source.foreign_text import CAMEL_CASE
+from whimbrel.upgrade.source.text_faults import meant_name
 
 _CLIENTS: Final = "write `from all`, an address, a network with a mask of at least one bit, or a host name"
 _PROVIDERS: Final = "write a provider that 2.4 has: all, ip, host, env, method, expr, user, group, valid-user"
@@ -202,6 +203,9 @@ def _needed_module(line: Statement) -> str:
 
 def _close_names(name: str) -> list[str]:
     names = directive_names()
+    meant = meant_name(name)
+    if meant:
+        return [meant]
     found = get_close_matches(name.lower(), names, 1, 0.85)
     return [names[low] for low in found]
 

@@ -121,9 +121,10 @@ def why_by_hand(finding: Finding, tree: ConfigTree) -> str:
         file = tree.files[path]
         before = b"\n".join(file.document.bytes[edit.start : edit.end] for edit in group)
         after = b"\n".join(edit.text for edit in group)
-        touched = b"\n".join(_lines_of(file.document.bytes, edit) for edit in group)
-        if file.is_template and (has_mark(touched) or has_mark(after)):
-            return MARKED
+        if file.is_template:
+            touched = b"\n".join(_lines_of(file.document.bytes, edit) for edit in group)
+            if has_mark(touched) or has_mark(after):
+                return MARKED
         lost = (
             next((name for name in _VARIABLE.findall(before) if name not in after), b"")
             if after.strip()

@@ -13,7 +13,7 @@ from functools import lru_cache
 from typing import Final
 
 from whimbrel.base.latin1 import to_bytes
-from whimbrel.syntax.edits import Edit, Group, apply
+from whimbrel.syntax.edits import Edit
 from whimbrel.upgrade.source.line_map import LineMap
 
 CONTEXT: Final = 3
@@ -83,8 +83,7 @@ def changed_lines(
         end = old.find(b"\n", max(edit.end for edit in group))
         end = len(old) if end < 0 else end
         before = [line.strip() for line in old[start:end].split(b"\n")]
-        moved = tuple(Edit(edit.start - start, edit.end - start, edit.text) for edit in group)
-        after = [line.strip() for line in apply(old[start:end], [Group(moved)]).split(b"\n")]
+        after = [line.strip() for line in _applied(old, group, start, end).split(b"\n")]
         first = bisect_right(starts, start)
         for kind, a1, a2, c1, c2 in _opcodes(tuple(before), tuple(after)):
             if kind != "equal":
@@ -109,6 +108,15 @@ def _regions(old: bytes, edits: list[Edit]) -> Iterator[list[Edit]]:
         group.append(edit)
     if group:
         yield group
+
+
+def _applied(old: bytes, edits: list[Edit], start: int, end: int) -> bytes:
+    """Return the bytes from *start* to *end* with the edits, which are disjoint and in order."""
+    pieces = []
+    for edit in edits:
+        pieces += [old[start : edit.start], edit.text]
+        start = edit.end
+    return b"".join([*pieces, old[start:end]])
 
 
 def _lines(data: bytes) -> list[bytes]:

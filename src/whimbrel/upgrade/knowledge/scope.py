@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable
+from collections.abc import Container, Iterable
 from enum import Enum
 from typing import Final
 
@@ -40,6 +40,7 @@ class UnknownItem:
         consequence: what follows for the result.
         advice: how to make it known.
         matters: the result could depend on it; the directory of a log does not matter.
+        is_old: the line is one of the text of 2.2, which is not at its path.
     """
 
     kind: UnknownKind
@@ -48,6 +49,7 @@ class UnknownItem:
     consequence: str = ""
     advice: str = ""
     matters: bool = True
+    is_old: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,11 +80,14 @@ class KnowledgeScope:
             _distinct((*self.items, *other.items)),
         )
 
-    def merge_version(self, other: KnowledgeScope) -> KnowledgeScope:
+    def merge_version(self, other: KnowledgeScope, replaced: Container[str] = ()) -> KnowledgeScope:
         """Return the scope of two versions of one configuration.
 
         A fact about a line that has another number in *other*, or stands in another file there, is one fact.
+        *replaced*: the paths at which a reader finds the text of *other* alone, whose numbers count there.
         """
+        if replaced:
+            return KnowledgeScope(self.files_read, _as_replaced(self, other, replaced)).merge_version(other)
         facts = Counter(map(_fact, self.items))
         new: list[UnknownItem] = []
         known = {_fact(item) for item in other.items if item.matters}
@@ -102,6 +107,25 @@ class KnowledgeScope:
     def with_items(self, items: Iterable[UnknownItem]) -> KnowledgeScope:
         """Return the scope with further items."""
         return replace(self, items=_distinct((*self.items, *items)))
+
+
+def _as_replaced(
+    old: KnowledgeScope, new: KnowledgeScope, replaced: Container[str]
+) -> tuple[UnknownItem, ...]:
+    """Return the items of *old*: those at *replaced* paths with the place that *new* has for the fact, and
+    with a mark if it has none.
+    """
+    places: dict[object, list[SourceLocation]] = {}
+    for item in new.items:
+        if item.place is not None:
+            places.setdefault(_fact(item), []).append(item.place)
+    found = []
+    for item in old.items:
+        if item.place is not None and item.place.path in replaced:
+            own = places.get(_fact(item))
+            item = replace(item, place=own.pop(0)) if own else replace(item, is_old=True)
+        found.append(item)
+    return tuple(found)
 
 
 def _fact(item: UnknownItem) -> tuple[UnknownKind, str, str, str]:

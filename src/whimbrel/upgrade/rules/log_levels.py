@@ -42,7 +42,7 @@ def later_log_level(tree: ConfigTree, line: Statement) -> Statement | None:
     later_levels = [
         level
         for level in lines_for_24(tree, "loglevel")
-        if has_same_scope(level, line) and order[id(level)] > order[id(line)]
+        if has_same_scope(level, line) and order[level] > order[line]
     ]
     return later_levels[-1] if later_levels else None
 

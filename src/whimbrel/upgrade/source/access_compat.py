@@ -68,7 +68,7 @@ def _of_text(tree: ConfigTree) -> AccessCompat:
 
 
 def access_compat_sentence(tree: ConfigTree) -> str:
-    """Return what 2.4 does with Order and Allow as the text stands, "" for a text without them."""
+    """Return whether 2.4 has the module of Order and Allow, "" for a text without them."""
     needing = list(_needing(tree))
     # a file that no Include reads is part of another server, whose modules the text does not show
     has_others = tree.lone is not None and any(True for _ in _needing(tree.lone))
@@ -85,7 +85,7 @@ def _needing(tree: ConfigTree) -> Iterator[Statement]:
 def _sentence(tree: ConfigTree, state: AccessCompat, lines: list[Statement]) -> str:
     """Return what 2.4 does with *lines*, the first of each kind with its place."""
     if state.is_loaded:
-        return f"mod_access_compat: 2.4 loads it ({state.place}), so {_NAMES} work as the text stands"
+        return f"mod_access_compat: the text loads it for 2.4 ({state.place}), which {_NAMES} need"
     first: dict[str, str] = {}
     for line in lines:
         place = f"{display_path(line.file.path, tree.root)}:{line.place.line} ({line.node.name})"

@@ -15,10 +15,10 @@ from whimbrel.base.errors import SourceLocation
 from whimbrel.base.lazy_dataclasses import dataclass, field
 from whimbrel.config.copied_paths import IN_PLACE
 from whimbrel.config.execute import root_relative
+from whimbrel.directives.tokens import words
 from whimbrel.syntax import spans
 from whimbrel.syntax.edits import Edit
 from whimbrel.syntax.tree import Directive, Document, Malformed, Section
-from whimbrel.syntax.words import getword
 from whimbrel.upgrade.knowledge.lines import (
     NamedLine,
     is_of_unknown,
@@ -119,15 +119,9 @@ class Statement:
 
     def words(self) -> list[str]:
         """Return the arguments as words, split as httpd does; the list is kept, and is not to be changed."""
-        words = self._words
-        if words is None:
-            words = []
-            self._words = words
-            at = 0
-            while at < len(self.args):
-                word, at = getword(self.args, at)
-                words.append(word)
-        return words
+        if self._words is None:
+            self._words = words(self.args) or [""] * bool(self.args)  # blanks alone are an empty word
+        return self._words
 
     def enclosing(self, *names: str) -> Iterator[Statement]:
         """Yield the enclosing sections, innermost first, without Include lines; with *names*, only sections
@@ -329,9 +323,9 @@ class ConfigTree:
         """Return the variables that have one value each, wherever a line reads them."""
         found = dict(self.environment)
         for line in self.all_statements():
-            words = line.words() if line.name == "define" else []
-            if len(words) == 2 and found.setdefault(words[0], words[1]) != words[1]:
-                found[words[0]] = f"${{{words[0]}}}"
+            given = line.words() if line.name == "define" else []
+            if len(given) == 2 and found.setdefault(given[0], given[1]) != given[1]:
+                found[given[0]] = f"${{{given[0]}}}"
         return found
 
     def scope(self) -> KnowledgeScope:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import re
+import shlex
 from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
@@ -23,6 +24,7 @@ from whimbrel.utilities.usage_error import UsageError
 if TYPE_CHECKING:
     from whimbrel.upgrade.source.reading import Sources
 
+HTACCESS: Final = ".htaccess"
 MAX_NAMED: Final = 5
 """Servers below a directory that a message names."""
 
@@ -93,6 +95,12 @@ def sources(named: ConfigArguments) -> tuple[Sources, str]:
                 _refuse_several([root])
             is_relocated = inner is not None
             server = inner or server
+    if os.path.basename(server.path) == HTACCESS:
+        raise UsageError(
+            f"{server.path}: a .htaccess file is no main file: its server answers by it\n"
+            f"hint: name the server: whimbrel verify DIRECTORY; of the file alone: whimbrel check "
+            f"{shlex.quote(server.path)}"
+        )
     top = server.root
     if not os.path.isdir(top):
         fault = f"{top}: {'not a directory' if os.path.exists(top) else 'no such directory'}"

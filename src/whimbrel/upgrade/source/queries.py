@@ -96,11 +96,11 @@ def lines_for_24(tree: ConfigTree, *names: str) -> Iterator[Statement]:
     return (line for line in tree.named(*names, include_inactive=True) if line.in_24 is not False)
 
 
-def reading_order(tree: ConfigTree) -> dict[int, int]:
-    """Return the position of each statement in reading order, by its id."""
+def reading_order(tree: ConfigTree) -> dict[Statement, int]:
+    """Return the position of each statement in reading order."""
     order = tree.cache.get("positions")
     if not isinstance(order, dict):
-        order = {id(line): at for at, line in enumerate(tree.all_statements())}
+        order = {line: at for at, line in enumerate(tree.all_statements())}
         tree.cache["positions"] = order
     return order
 

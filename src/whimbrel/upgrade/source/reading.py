@@ -14,7 +14,7 @@ from whimbrel.base.counts import count_noun
 from whimbrel.base.errors import ConfigError, SourceLocation
 from whimbrel.base.latin1 import to_bytes, to_text
 from whimbrel.base.lazy_dataclasses import dataclass, field, replace
-from whimbrel.base.real_paths import real_path
+from whimbrel.base.real_paths import RealPaths, real_path
 from whimbrel.config.copied_paths import CopiedPaths
 from whimbrel.config.execute import is_directory, root_relative
 from whimbrel.config.includes import MAX_DEPTH, Finder, error_text, has_wildcards, read_config_file
@@ -94,17 +94,13 @@ class Overlay:
 
     contents: Mapping[str, bytes] = field(default_factory=dict)
     parsed: Mapping[str, Document] = field(default_factory=dict)
-    resolved: dict[str, str] = field(default_factory=dict)
+    resolved: RealPaths = field(default_factory=RealPaths)
     checked: Mapping[Document, SourceFile] = field(default_factory=dict)
     searched: SearchedDirectories = field(default_factory=SearchedDirectories)
 
     def real_path(self, path: str) -> str:
         """Return the path with all symbolic links resolved, as they were on first use."""
-        known = self.resolved.get(path)
-        if known is None:
-            known = real_path(path)
-            self.resolved[path] = known
-        return known
+        return self.resolved.of(path)
 
     def read(self, path: str) -> Document:
         """Return the tree of a regular file; raises OSError."""
@@ -131,17 +127,16 @@ def read_config_tree(
     """
     if isinstance(sources, LoadOptions):
         sources = Sources(options=sources)
+    if overlay is None:
+        texts = sources.options.overlay if sources.options is not None else {}
+        overlay = Overlay({real_path(path): data for path, data in texts.items()})
     if sources.options is not None and sources.fragments:
         tree = read_config_tree(
             replace(sources, fragments=()), options, overlay=overlay, progress=progress, built_in=built_in
         )
-        tree.lone = _lone_files(tree, sources.fragments, options, progress)
+        tree.lone = _lone_files(tree, sources.fragments, options, progress, overlay)
         return tree
-    if overlay is None and sources.options is not None:
-        overlay = Overlay({real_path(path): data for path, data in sources.options.overlay.items()})
-    reader = ConfigTreeReader(
-        sources, options, overlay or Overlay(), progress or _no_progress, built_in or BuiltIn()
-    )
+    reader = ConfigTreeReader(sources, options, overlay, progress or _no_progress, built_in or BuiltIn())
     with DeepRecursion():
         reader.configuration()
         if built_in is None and sources.options is not None:
@@ -182,13 +177,18 @@ def read_config_tree(
 
 
 def _lone_files(
-    tree: ConfigTree, paths: tuple[str, ...], options: UpgradeOptions, progress: Progress | None
+    tree: ConfigTree,
+    paths: tuple[str, ...],
+    options: UpgradeOptions,
+    progress: Progress | None,
+    overlay: Overlay,
 ) -> ConfigTree | None:
     """Return those of *paths* that the server *tree* does not read, as a tree of fragments; None for none.
 
-    What they hold is no part of the server: no finding about the server depends on it.
+    What they hold is no part of the server: no finding about the server depends on it. *overlay*: that of
+    *tree*.
     """
-    read = {*tree.files, *map(real_path, tree.files)}
+    read = {*tree.files, *map(overlay.real_path, tree.files)}
     lone = tuple(path for path in paths if path not in read and real_path(path) not in read)
     if not lone:
         return None

@@ -74,7 +74,7 @@ def served_roots(
         else:
             pattern = known.pattern if root.pattern is not None else None
             named = known if known.is_named else root
-            roots[root.path] = replace(named, pattern=pattern)
+            roots[root.path] = named if named.pattern is pattern else replace(named, pattern=pattern)
     first = next(iter(tree.statements), None)
     if default_root and first is not None and not any(executed_by_22(tree, "documentroot")):
         roots.setdefault(default_root, ServedRoot(default_root, first, is_named=False))

@@ -74,7 +74,7 @@ class ServingHosts:
             return None
         found = set(self._above.get(parts, ()))
         for path in around:
-            found |= self._at.get(path, set())
+            found.update(self._at.get(path, ()))
         return frozenset(found) or None
 
     def _add(self, host: Statement | None, path: str, *, is_shared: bool) -> None:

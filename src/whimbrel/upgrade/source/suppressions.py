@@ -21,15 +21,23 @@ def mark_in(line: bytes) -> re.Match[bytes] | None:
 
 def is_suppressed(finding: Finding, tree: ConfigTree) -> bool:
     """Return True if a comment exempts the line of the finding, from all rules or from its rule."""
-    if finding.is_proven:
-        return False
+    names = _names_at(finding, tree)
+    return names is not None and (not names or finding.rule in names)
+
+
+def is_recorded(finding: Finding, tree: ConfigTree) -> bool:
+    """Return True if a comment that names the rule of the finding exempts its line."""
+    return finding.rule in (_names_at(finding, tree) or ())
+
+
+def _names_at(finding: Finding, tree: ConfigTree) -> frozenset[str] | None:
+    """Return the rules that the comment at the finding names, None without one, or where none exempts it."""
     file = tree.files.get(finding.place.path)
-    if file is None:
-        return False
+    if finding.is_proven or file is None:
+        return None
     if file.suppressions is None:
         file.suppressions = suppressions(file.document.bytes)
-    names = file.suppressions.get(finding.place.line)
-    return names is not None and (not names or finding.rule in names)
+    return file.suppressions.get(finding.place.line)
 
 
 def suppressions(data: bytes) -> dict[int, frozenset[str]]:

@@ -30,7 +30,7 @@ MAX_CONTROL_SHARE: Final = 0.02
 TEMPLATE_REASON: Final = "a template: another program writes the configuration from it"
 TEMPLATE_ADVICE: Final = "give the text that is written from the template"
 MIN_TYPO_LENGTH: Final = 6
-"""Shorter names are too close to each other for a guess."""
+"""Shorter names are too close to each other for a guess, but for two letters in the other order."""
 _OPAQUE: Final = ("perl", "lua", "macro")
 """Beginnings of sections with text of another language, or with parameters in names."""
 
@@ -165,12 +165,12 @@ def _node_faults(document: Document) -> Iterator[TextFault]:
             name = node.name.lower()
             if name.startswith(_OPAQUE):
                 continue
-            if not is_branch:
-                yield from _typo(f"<{node.name}", node.number)
+            if not is_branch and (meant := meant_name(f"<{node.name}")):
+                yield _typo(f"<{node.name}", meant, node.number)
             inside = is_branch or name.startswith("if")
             waiting += [(child, inside) for child in reversed(node.children)]
-        elif isinstance(node, Directive) and not is_branch:
-            yield from _typo(node.name, node.number)
+        elif isinstance(node, Directive) and not is_branch and (meant := meant_name(node.name)):
+            yield _typo(node.name, meant, node.number)
 
 
 def _open_section(section: Section, data: bytes) -> tuple[TextFault, Malformed | None]:
@@ -196,24 +196,34 @@ def _malformed(node: Malformed) -> TextFault:
     return TextFault(FaultKind.CUT_OFF, node.number, node.reason, advice)
 
 
-def _typo(name: str, line: int) -> Iterator[TextFault]:
-    meant = meant_name(name.removeprefix("\xef\xbb\xbf"))
-    if meant:
-        yield TextFault(
-            FaultKind.MISSPELLED, line, f"{name} is no directive of httpd; {meant} is", f"write {meant}"
-        )
+def _typo(name: str, meant: str, line: int) -> TextFault:
+    reason = f"{name} is no directive of httpd; {meant} is"
+    return TextFault(FaultKind.MISSPELLED, line, reason, f"write {meant}")
 
 
 @cache
 def meant_name(name: str) -> str:
-    """Return the directive of which *name* is a misspelling by one letter, "" for none."""
-    low = name.lower()
-    if len(low) < MIN_TYPO_LENGTH or low in directive_names():
+    """Return the directive of which *name* is a misspelling by one letter, or by the order of two letters;
+    "" for none.
+    """
+    low = name.removeprefix("\xef\xbb\xbf").lower()
+    if low in directive_names():
         return ""
+    exchanged = next(_exchanged(low), "")
+    if exchanged or len(low) < MIN_TYPO_LENGTH:
+        return exchanged
     for variant in _variants(low):
         if (meant := _variants_of_known().get(variant)) is not None:
             return meant
     return ""
+
+
+def _exchanged(low: str) -> Iterator[str]:
+    """Yield the directives whose names have two neighbouring letters of *low* in the other order."""
+    for at in range(len(low) - 1):
+        other = low[:at] + low[at + 1] + low[at] + low[at + 2 :]
+        if other in directive_names():
+            yield directive_names()[other]
 
 
 @cache

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import os
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from collections.abc import Set as AbstractSet
 from enum import Enum
 from functools import partial
@@ -13,7 +13,7 @@ from typing import Any, Final
 
 from whimbrel.base.errors import SourceLocation
 from whimbrel.base.file_reading import read_start
-from whimbrel.base.latin1 import to_bytes
+from whimbrel.base.latin1 import to_bytes, to_text
 from whimbrel.base.regex import Regex
 from whimbrel.config.configuration import Configuration
 from whimbrel.config.copied_paths import IN_PLACE, CopiedPaths
@@ -21,6 +21,7 @@ from whimbrel.config.model import LogSink, Server
 from whimbrel.directives.node import Node
 from whimbrel.registry.settings import UNSET
 
+Parser = Callable[[str], Mapping[str, object]]
 _MAX_DEPTH: Final = 40
 _MAX_FILE: Final = 1 << 22
 """Bytes of a file that its form is made of; longer files are told apart by their length, too."""
@@ -42,7 +43,7 @@ class ValueForms:
         self.root = root.rstrip("/") + "/"
         roots = (one.rstrip("/") + "/" for one in (root, *others))
         self._roots = sorted({one for one in roots if len(one) > 1}, key=len, reverse=True)
-        self._files: dict[str, str] = {}
+        self._files: dict[tuple[str, Parser | None], str] = {}
         self._inside: list[int] = []
 
     def form(self, value: object) -> object:
@@ -71,17 +72,21 @@ class ValueForms:
         finally:
             self._inside.pop()
 
-    def text(self, text: str) -> object:
-        """Return the form of a text, which may be a path."""
+    def text(self, text: str, parse: Parser | None = None) -> object:
+        """Return the form of a text, which may be a path; see `file`."""
         root = next((one for one in self._roots if text.startswith(one)), "")
-        return (text[len(root) :], self.file(text)) if root else text
+        return (text[len(root) :], self.file(text, parse)) if root else text
 
-    def file(self, path: str) -> str:
-        """Return a digest of the regular file at *path*, "" if there is none."""
-        digest = self._files.get(path)
+    def file(self, path: str, parse: Parser | None = None) -> str:
+        """Return a digest of the regular file at *path*, "" if there is none.
+
+        *parse* returns the entries of the text of a file in which nothing else counts.
+        """
+        key = path, parse
+        digest = self._files.get(key)
         if digest is None:
-            digest = _digest_of(self.disk.on_disk(path))
-            self._files[path] = digest
+            digest = _digest_of(self.disk.on_disk(path), parse)
+            self._files[key] = digest
         return digest
 
     def _compound(self, value: object) -> object:
@@ -132,7 +137,7 @@ def _slots_of(kind: type[Any]) -> tuple[str, ...]:
     return (slots,) if isinstance(slots, str) else tuple(slots)
 
 
-def _digest_of(path: str) -> str:
+def _digest_of(path: str, parse: Parser | None) -> str:
     name = to_bytes(path)
     try:
         if not os.path.isfile(name):
@@ -141,4 +146,7 @@ def _digest_of(path: str) -> str:
         length = os.path.getsize(name)
     except (OSError, ValueError):
         return ""
+    if parse is not None and length <= len(data):
+        data = repr(sorted(parse(to_text(data)).items())).encode()
+        length = len(data)
     return f"{length} {hashlib.blake2b(data, digest_size=8).hexdigest()}"

@@ -15,6 +15,7 @@ from whimbrel.verify.derive.facts import Facts
 from whimbrel.verify.derive.hosts import UNKNOWN, Entrance, entrances
 from whimbrel.verify.derive.shared_scopes import SharedScopes, with_parents
 from whimbrel.verify.derive.targets import NEUTRAL, TargetCandidate, Targets
+from whimbrel.verify.named_files import changed_keys
 from whimbrel.verify.probe import Probe
 from whimbrel.verify.tls_ports import default_server
 
@@ -56,6 +57,7 @@ class ProbeSource:
         self.is_cut = any(lines.is_cut for lines in sides)
         self.is_limited = False
         self._known_groups: list[list[Entrance]] = []
+        self._keys = changed_keys(sides)
         self._routes = [entrances(lines.side) for lines in sides]
         self._shared = SharedScopes(sides[0]), SharedScopes(sides[1])
         self._classes: dict[object, list[Entrance]] = {}
@@ -248,7 +250,7 @@ class ProbeSource:
             if key != ("", 0):
                 own += shared.inside(served.tops)
             others = [*shared.around(served.tops), *shared.general]
-            found.append((Targets(lines, served), own, others if own else lines.of_host(("", 0))))
+            found.append((Targets(lines, served, self._keys), own, others if own else lines.of_host(("", 0))))
         return found
 
     def _of_changed(self, route: Entrance, sources: Sources, share: int) -> Iterator[Probe]:

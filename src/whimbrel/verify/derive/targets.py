@@ -5,7 +5,7 @@ from __future__ import annotations
 import contextlib
 import re
 from collections import Counter
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import islice
 from typing import Final
 
@@ -18,6 +18,7 @@ from whimbrel.http.syntax.url import escape_uri
 from whimbrel.verify.config_lines import ConfigLine, LineScope, ServedPaths, SideLines
 from whimbrel.verify.derive.conditions import condition_facts, facts_of_line, failing_facts
 from whimbrel.verify.derive.facts import Facts, distinct
+from whimbrel.verify.named_files import with_keys
 
 NEUTRAL: Final = "whimbrel-probe"
 _QUERY: Final = Facts(query=NEUTRAL)
@@ -55,11 +56,14 @@ class TargetCandidate:
 
 
 class Targets:
-    """The candidates of one server on one side."""
+    """The candidates of one server on one side; *keys* of maps become parts of them."""
 
-    def __init__(self, lines: SideLines, served: ServedPaths) -> None:
+    def __init__(
+        self, lines: SideLines, served: ServedPaths, keys: Mapping[str, Sequence[str]] | None = None
+    ) -> None:
         self.lines = lines
         self.served = served
+        self.keys = keys or {}
 
     def of_scopes(
         self, scopes: Iterable[LineScope], *, with_documents: bool = True
@@ -192,6 +196,8 @@ class Targets:
         if not words:
             return
         texts = rule_texts(words[0].lstrip("!"), _MAX_SAMPLES) or [""]
+        if self.keys and len(words) > 1 and "${" in words[1]:
+            texts += with_keys(words[1], words[0], texts[0], self.keys)
         for base in bases:
             for text in texts:
                 target = _joined(base, text)

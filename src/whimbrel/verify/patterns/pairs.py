@@ -91,7 +91,7 @@ def pattern_pairs(alignment: Alignment) -> Iterator[PatternPair]:
     search = _Search(alignment)
     for scopes in alignment.scopes:
         yield from search.of_scopes(scopes)
-    for row in alignment.rows({id(new): old for old, new in alignment.scopes}):
+    for row in alignment.paired_rows:
         for lines in row.replaced:
             yield from search.of_lines(lines)
 

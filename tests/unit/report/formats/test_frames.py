@@ -8,10 +8,11 @@ import time
 import pytest
 from tests.support.samples import amount
 
+from whimbrel.base.lazy_dataclasses import replace
 from whimbrel.report.formats.frames import MAX_CODE, MAX_FRAME_LINES, FrameStyle, frame, framed
 from whimbrel.report.model import ReportEntry, groups
 from whimbrel.upgrade.edits.frame_lines import FrameLine
-from whimbrel.upgrade.model import Risk
+from whimbrel.upgrade.model import OtherLines, Risk
 
 SECTION = ReportEntry(
     "C17",
@@ -154,3 +155,24 @@ def test_the_line_of_the_place_is_in_a_long_frame() -> None:
         "   61  | Listen 80",
     ]
     assert len(list(frame([entry], FrameStyle()))) == MAX_FRAME_LINES + 4
+
+
+def test_lines_of_another_file_stand_below_its_place() -> None:
+    """What the upgrade writes into the main file is no part of the included one that the finding is in."""
+    entry = replace(
+        SECTION,
+        new=("Require all denied", "LoadModule a_module a.so", "Require all denied"),
+        elsewhere=(
+            OtherLines("conf/main.conf", 3, ("Old a",), ("LoadModule a_module a.so", "Require all denied")),
+        ),
+    )
+    assert entry.own_new == ("Require all denied",)
+    assert list(frame([entry], FrameStyle(names=NAMES)))[4:] == [
+        "   78 -| Deny from all",
+        "      +| Require all denied",
+        "       | in conf/main.conf:3:",
+        "      -| Old a",
+        "      +| LoadModule a_module a.so",
+        "      +| Require all denied",
+        "       = nobody gains or loses access",
+    ]

@@ -74,7 +74,7 @@ def test_access_that_differs_leads_to_its_line(tmp_path: Path) -> None:
         "10.0.0.1 as <bob>",
         "GET http://a.example/",
         "403",
-        "200",
+        "granted",
     ]
     assert row[5].href and any(row[5].href == item.anchor for item in page.groups[0].items)
     assert "verified with 3 requests" in page.facts

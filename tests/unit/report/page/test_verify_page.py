@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import pytest
 
+from whimbrel.base.errors import SourceLocation
 from whimbrel.report.page.verify_page import verify_page
 from whimbrel.report.verification.html import render
 from whimbrel.upgrade.knowledge.scope import KnowledgeScope, UnknownItem, UnknownKind
+from whimbrel.upgrade.knowledge.start_stops import StartStops
 from whimbrel.verify.answer import Answer, DecidingLine
 from whimbrel.verify.causes import Cause
 from whimbrel.verify.difference import Difference, FieldDifference
@@ -55,6 +57,16 @@ def test_the_verdict(result: VerifyResult, badge: tuple[str, str]) -> None:
     assert page.cards[0].count == sum(map(len, result.errors))
 
 
+def test_what_stops_the_start_is_no_count_of_zero() -> None:
+    """The count of lines that end the start here has the place of that of texts that do not load."""
+    place = SourceLocation("/n/a.conf", 3)
+    stops = StartStops((), ((place, "bad user name x"),))
+    page = verify_page(VerifyResult(no_start="/n/a.conf:3: bad user name x", start_stops=stops))
+    assert (page.cards[0].name, page.cards[0].count, page.cards[0].href) == ("stops here", 1, "answer")
+    assert "breaks start-up" not in [card.name for card in page.cards]
+    assert any("does not start here: /n/a.conf:3: bad user name x" in text for text in page.answer)
+
+
 def test_access_names_client_request_before_and_after() -> None:
     page = verify_page(VerifyResult(groups=[group(200, 403), group(403, 200)]))
     opened, closed = page.tables[0].rows
@@ -63,7 +75,7 @@ def test_access_names_client_request_before_and_after() -> None:
         "10.2.0.7 as bob",
         "GET http://h.example/admin",
         "403",
-        "200",
+        "granted",
         "/n/a.conf:18",
     ]
     assert closed[0].text == "loses access"

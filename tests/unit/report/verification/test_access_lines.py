@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from whimbrel.base.errors import SourceLocation
+from whimbrel.base.lazy_dataclasses import replace
 from whimbrel.report.verification.access_lines import MAX_ROWS, access_lines
-from whimbrel.upgrade.model import AccessDifference
+from whimbrel.upgrade.model import AccessDifference, Risk
 
 
 def test_columns() -> None:
@@ -45,3 +46,10 @@ def test_hostile_text_is_cut_and_escaped() -> None:
     lines = list(access_lines([AccessDifference("a\x1b[31m" * 99, "GET /\n" + "x" * 999, 403, 200)]))
     assert len(lines) == 4
     assert all("\x1b" not in line and len(line) < 260 for line in lines)
+
+
+def test_a_handler_may_refuse_what_access_control_lets_in() -> None:
+    """A PUT for a file that 2.4 lets in is answered with 405 by its default handler, as apache2 does."""
+    one = AccessDifference("192.0.2.1", "PUT http://a.example/", 403, 200, answers=(403, 405))
+    assert one.risk is Risk.OPENS and one.words == ("403", "granted (405)")
+    assert replace(one, answers=(403, 200)).words == replace(one, answers=None).words == ("403", "granted")

@@ -46,7 +46,7 @@ def test_the_keys_of_the_document() -> None:
         *("differences", "not_decided"),
     ]
     assert list(top["differences"][0]) == [
-        *("kind", "risk", "count", "assumed", "reason", "rule", "cause", "lines", "examples")
+        *("kind", "risk", "count", "assumed", "reason", "rule", "decided", "cause", "lines", "examples")
     ]
     assert list(top["differences"][0]["examples"][0]) == [
         "request",

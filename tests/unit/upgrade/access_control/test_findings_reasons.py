@@ -59,7 +59,7 @@ def test_a_finding_names_what_it_removes_and_why_it_keeps_the_rest(tmp_path: Pat
     text = f"{location.message}\n{location.evidence}"
     assert "stay with mod_access_compat: no Require was found that decides alike together with" in text
     assert f"conf/httpd.conf:{directory.place.line}" in text
-    assert "with Require alone: /server-status: " in text and "2.2 answers 200, 2.4 answers 403" in text
+    assert "with Require alone: /server-status: " in text and "2.2 lets it in, 2.4 answers 403" in text
 
 
 def test_a_limit_that_goes_has_its_reason(tmp_path: Path) -> None:
@@ -98,7 +98,7 @@ def test_the_methods_of_a_container_keep_their_order_and_one_that_goes_its_reaso
     assert "<LimitExcept GET POST OPTIONS>\n    Require all denied\n</LimitExcept>" in new
     reason = "`<Limit GET POST OPTIONS>` goes: the lines that stay decide about its methods as before"
     heads = [line for line in diffs(result, "")[path].decode().splitlines() if line.startswith("@@")]
-    assert any(reason in line for line in heads), heads
+    assert any(line.endswith(": " + reason.partition(": ")[0]) for line in heads), heads
     assert any(reason in one.message for one in result.findings if one.rule == "C17")
 
 
@@ -127,12 +127,38 @@ def test_a_section_that_is_repeated_says_where_and_why(tmp_path: Path) -> None:
     directory = lines.index("    <Directory /srv/a>") + 1
     reason = (
         f"upgrade repeats `<Location /server-status>` in the virtual host of conf/httpd.conf:{host}, "
-        f"with what conf/httpd.conf:{directory} requires: "
+        f"with what conf/httpd.conf:{directory} requires: 2.2 admits the same clients there"
     )
-    heads = [
-        line for line in str(*map(bytes.decode, diffs(result, "").values())).splitlines() if "@@" in line
-    ]
-    assert any(reason in line for line in heads), heads
+    remarks = [one.remark for one in result.findings]
+    assert any(reason in text for text in remarks), remarks
+    location = lines.index("<Location /server-status>") + 1
+    text = diffs(result, str(tmp_path))[f"{tmp_path}/conf/httpd.conf"].decode()
+    heads = [line for line in text.splitlines() if line.startswith("@@")]
+    assert any(
+        f"line {location} is repeated in the virtual host of conf/httpd.conf:{host}" in line for line in heads
+    )
+    assert max(map(len, heads)) <= 120, heads
+
+
+def test_a_hunk_with_a_repeated_section_names_where_it_comes_from(tmp_path: Path) -> None:
+    """The reader of the other file finds the line; the header stays short however long its tag is."""
+    tag = f'<FilesMatch "\\.(inc|{"|".join(f"ending{n}" for n in range(20))})$">'
+    denied = f"{tag}\nOrder allow,deny\nDeny from all\n</FilesMatch>\n"
+    asked = "AuthType Basic\nAuthName a\nAuthUserFile users\nRequire valid-user\n"
+    asked += "Order deny,allow\nDeny from all\nAllow from 10.1\nSatisfy Any\n"
+    section = f"<Directory /srv/a/private>\n{asked}</Directory>\n"
+    host = f"<VirtualHost *:80>\nDocumentRoot /srv/a\n{section}</VirtualHost>\n"
+    main = f"{MODULES}Listen 80\nDocumentRoot /srv/a\n{denied}Include conf/host.conf\n"
+    result = upgrade(config_tree(tmp_path, {"conf/httpd.conf": main, "conf/host.conf": host}))
+    first = main.splitlines().index(tag) + 1
+    texts = diffs(result, str(tmp_path))
+    heads = {
+        path.rpartition("/")[2]: [line for line in text.decode().splitlines() if line.startswith("@@")]
+        for path, text in texts.items()
+    }
+    assert any(f"line {first} is repeated in conf/host.conf:3" in line for line in heads["httpd.conf"]), heads
+    assert any(f": repeats conf/httpd.conf:{first}" in line for line in heads["host.conf"]), heads
+    assert max(len(line) for of_file in heads.values() for line in of_file) <= 120
 
 
 def test_a_directive_that_2_4_has_is_not_called_gone(tmp_path: Path) -> None:

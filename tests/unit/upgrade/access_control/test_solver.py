@@ -172,7 +172,7 @@ def test_an_opening_for_a_file_that_may_come_is_to_decide_where_the_text_stays(t
     found = _finding_about_files(result)
     assert "<Files n.html>" in result.files[f"{tmp_path}/conf/httpd.conf"].decode()
     assert (found.risk, found.needs_review, found.edits) == (Risk.OPENS, True, ())
-    assert "/z/n.html: GET from 192.0.2.1 as bob: 2.2 answers 403, 2.4 answers 200" in found.evidence
+    assert "/z/n.html: GET from 192.0.2.1 as bob: 2.2 answers 403, 2.4 lets it in" in found.evidence
 
 
 def test_verify_asks_for_a_file_that_may_come(tmp_path: Path) -> None:
@@ -192,7 +192,7 @@ def test_a_section_that_keeps_its_text_and_refuses_more_is_a_finding_without_a_d
     files = _server_without_the_file("Order allow,deny\nAllow from 10.2\nSatisfy Any\n")
     found = _finding_about_files(upgrade(config_tree(tmp_path, files)))
     assert (found.risk, found.needs_review, found.edits) == (Risk.CLOSES, False, ())
-    assert "/z/n.html: GET from 10.2.0.0 without a password: 2.2 answers 200" in found.evidence
+    assert "/z/n.html: GET from 10.2.0.0 without a password: 2.2 lets it in" in found.evidence
 
 
 def test_an_opening_for_a_file_that_may_come_is_to_decide_where_the_text_changes(tmp_path: Path) -> None:

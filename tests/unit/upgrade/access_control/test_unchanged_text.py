@@ -60,7 +60,7 @@ def test_a_require_that_24_reads_otherwise(tmp_path: Path) -> None:
     (found,) = [one for one in of_access(tmp_path, text) if one.rule == "C21"]
     assert found.risk is Risk.OPENS
     assert found.evidence.startswith("as the text stands: ")
-    assert "2.2 answers 401, 2.4 answers 200" in found.evidence
+    assert "2.2 answers 401, 2.4 lets it in" in found.evidence
 
 
 def test_satisfy_is_merged_otherwise_by_the_module(tmp_path: Path) -> None:
@@ -82,3 +82,12 @@ def test_htaccess_files_are_marked(tmp_path: Path) -> None:
     found = of_access(tmp_path, override + CLOSED, **files)
     assert {one.in_htaccess for one in found if one.place.path.endswith(".htaccess")} == {True}
     assert {one.in_htaccess for one in found if one.place.path.endswith(".conf")} == {False}
+
+
+def test_a_text_that_does_not_start_has_no_answers(tmp_path: Path) -> None:
+    """2.4 has no LockFile: the line ends its start, and no client is admitted."""
+    text = f"<Directory ROOT/htdocs>\n{USERS}Require user joe\nRequire group staff\n</Directory>\n"
+    root = tmp_path / "b"
+    root.mkdir()
+    (found,) = [one for one in of_access(root, f"LockFile logs/lock\n{text}") if one.rule == "C21"]
+    assert found.evidence.startswith("once 2.4 starts with these lines: ")

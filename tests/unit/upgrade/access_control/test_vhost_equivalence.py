@@ -9,12 +9,15 @@ import pytest
 from tests.support.samples import amount
 from tests.unit.upgrade.config_trees import config_tree
 
+from whimbrel.base.lazy_dataclasses import replace
 from whimbrel.upgrade.access_control import analysis as controls
+from whimbrel.upgrade.access_control import equal_findings
 from whimbrel.upgrade.access_control.analysis import analyze_access
 from whimbrel.upgrade.access_control.replacement import Repetition, Replacement
 from whimbrel.upgrade.access_control.sections import find_sections
 from whimbrel.upgrade.access_control.vhost_equivalence import VhostEquivalence
 from whimbrel.upgrade.check.fixpoint import upgrade
+from whimbrel.upgrade.model import Finding
 from whimbrel.upgrade.source.config_tree import ConfigTree
 
 MODULES = "".join(
@@ -238,6 +241,101 @@ def test_one_answers_for_all(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, se
     assert any(edits for _path, _line, edits, _failing in together)
     monkeypatch.setattr(controls.VhostEquivalence, "equivalents", nobody)
     assert said(config_tree(tmp_path, {"conf/httpd.conf": text})) == together
+
+
+@pytest.mark.parametrize("seed", range(amount(8, 40)))
+def test_equal_sections_share_the_words_of_a_finding(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, seed: int
+) -> None:
+    chance = random.Random(seed)
+    text = on_disk(tmp_path, ["a/b"], HTACCESS, MAIN + chance.choice(["", FILES]))
+    shape = "".join(section(chance) for _ in range(2))
+    text += "".join(host(number, shape) for number in range(10, 14))
+    together = judged(tmp_path, text)
+    shared = []
+
+    def note(_analysis: object, _section: object, finding: Finding) -> bool:
+        shared.append(finding)
+        return False
+
+    monkeypatch.setattr(equal_findings, "_is_model", note)
+    assert judged(tmp_path, text) == together
+    assert shared
+
+
+# hosts of 2.4 ---------------------------------------------------------------------------------------
+MODULES_24 = "LoadModule authz_core_module modules/mod_authz_core.so\n"
+CARRIED = (
+    "<Directory /srv/www/s@>\nRequire ip 10.@.0.0/16\nRequire host h@.example.com\n</Directory>\n"
+    "<Location /l>\n<RequireAll>\nRequire all granted\nRequire not ip 10.@.1.0/24\n</RequireAll>\n"
+    "</Location>\n"
+)
+
+
+def section_24(chance: random.Random) -> str:
+    lines = [
+        "Require all granted",
+        "Require all denied",
+        "Require ip 10.@.0.0/16",
+        "Require host s@.example.com",
+        "Require user u@",
+        "Require valid-user",
+        "AuthType Basic\nAuthName s@\nAuthUserFile /srv/www/s@/users",
+        "<RequireAll>\nRequire all granted\nRequire not ip 10.@.1.0/24 10.9\n</RequireAll>",
+        "<Limit POST>\nRequire ip 10.@.2\n</Limit>",
+        "Require method GET",
+        "<IfDefine X>\nRequire user x@\n</IfDefine>",
+        "Order deny,allow\nDeny from all",
+        "Order allow,deny\nAllow from 10.@.0.0/16",
+    ]
+    opening = chance.choice(
+        ["Directory /srv/www/s@", "Directory /srv/www/s@/a", "Location /l", "Files f.html", "Location /"]
+    )
+    own = chance.sample(lines, chance.randint(1, 2))
+    return f"<{opening}>\n" + "\n".join(own) + f"\n</{opening.split()[0]}>\n"
+
+
+def judged(root: Path, text: str) -> list[Finding]:
+    """The findings of all rules about the text as it stands, as `check` has them."""
+    found = config_tree(root, {"conf/httpd.conf": text})
+    found.is_judged = True
+    return upgrade(found).findings
+
+
+def test_hosts_of_24_are_equivalent(tmp_path: Path) -> None:
+    assert twins(tmp_path, [CARRIED] * 5) == 4
+    assert twins(tmp_path, [CARRIED, CARRIED.replace("h@.", "www.h@.")]) == 1
+    assert twins(tmp_path, [CARRIED, CARRIED.replace("10.@.1.0/24", "192.168.@.0/24")]) == 0
+    assert twins(tmp_path, [CARRIED, CARRIED.replace("not ip", "not host")]) == 0
+
+
+def test_conditions_tell_hosts_of_24_apart(tmp_path: Path) -> None:
+    branch = "<IfModule mod_authz_core.c>\nRequire all denied\n</IfModule>\n"
+    assert twins(tmp_path, [f"<Directory /srv/www/s@>\n{branch}</Directory>\n"] * 3) == 0
+    override = "<Directory /srv/www/s@/b>\n<IfDefine X>\nAllowOverride None\n</IfDefine>\n</Directory>\n"
+    assert twins(tmp_path, [CARRIED + override] * 3) == 0
+
+
+@pytest.mark.parametrize("seed", range(amount(12, 60)))
+def test_hosts_of_24_are_found_what_each_would_be_alone(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, seed: int
+) -> None:
+    chance = random.Random(seed)
+    modules = chance.choice(["", MODULES_24])
+    shapes = ["".join(section_24(chance) for _ in range(3)) for _ in range(2)]
+    main = chance.choice([MAIN, MAIN.replace("Order deny,allow\nDeny from all", "Require all denied")])
+    htaccess = chance.choice([HTACCESS, "Require ip 10.3\n", "Require all granted\n"])
+    text = modules + on_disk(tmp_path, ["a/b", "f.html"], htaccess, main)
+    text += "".join(host(number, shapes[number % 2]) for number in range(10, 15))
+    together = judged(tmp_path, text)
+    monkeypatch.setattr(controls.VhostEquivalence, "equivalents", nobody)
+    alone = judged(tmp_path, text)
+    assert [without_client(one) for one in together] == [without_client(one) for one in alone]
+
+
+def without_client(finding: Finding) -> Finding:
+    """A finding without the request that proves it, which may be one of an equivalent host."""
+    return replace(finding, evidence="", decision="")
 
 
 def test_sections_of_the_main_server_are_repeated_in_every_host(

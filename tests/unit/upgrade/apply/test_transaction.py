@@ -14,7 +14,7 @@ import pytest
 from whimbrel.upgrade.apply.backup_paths import BACKUP
 from whimbrel.upgrade.apply.journal import WriteError
 from whimbrel.upgrade.apply.state_directory import StateDirectory
-from whimbrel.upgrade.apply.transaction import OLD_JOURNAL, recover, saved, undo, write
+from whimbrel.upgrade.apply.transaction import OLD_JOURNAL, changed_later, recover, saved, undo, write
 
 OLD = {"a.conf": b"old a\r\n", "b.conf": b"old \xe9", "sub/.htaccess": b""}
 NEW = {"a.conf": b"new a\r\n", "b.conf": b"new \xe9", "sub/.htaccess": b"new\n"}
@@ -378,3 +378,31 @@ def test_a_link_that_comes_at_any_step_is_not_followed(at: int, tmp_path: Path) 
         "a.conf": b"victim",
         ".htaccess": b"victim",
     }
+
+
+def test_the_journal_knows_what_was_read(tmp_path: Path) -> None:
+    """Also of files that no upgrade has written; a later upgrade does not change what 2.2 had."""
+    files = site(tmp_path)
+    only = {path: data for path, data in files.items() if path.endswith("a.conf")}
+    read = {str(tmp_path / name): data for name, data in OLD.items()}
+    write(only, str(tmp_path), read=read)
+    assert changed_later(str(tmp_path), read) == []
+    other = tmp_path / "b.conf"
+    other.write_bytes(b"by hand")
+    os.utime(other, (1, 1))
+    what = "was changed after the upgrade, which made no backup of it"
+    assert changed_later(str(tmp_path), []) == [(str(other), what)]
+    read[str(other)] = b"by hand"
+    write({str(other): b"new"}, str(tmp_path), read=read)
+    assert changed_later(str(tmp_path), []) == [(str(other), "was changed between two upgrades")]
+
+
+def test_a_journal_without_digests_decides_by_times(tmp_path: Path) -> None:
+    files = site(tmp_path)
+    write({path: data for path, data in files.items() if path.endswith("a.conf")}, str(tmp_path))
+    other = tmp_path / "b.conf"
+    os.utime(other, (1, 1))
+    assert changed_later(str(tmp_path), [str(other)]) == []
+    os.utime(other, (1 << 32, 1 << 32))
+    what = "was written after the upgrade, which did not read it"
+    assert changed_later(str(tmp_path), [str(other)]) == [(str(other), what)]

@@ -306,3 +306,15 @@ def test_a_refused_server_is_not_taken_for_one_that_loads(wrong: str, tmp_path: 
     add_load_errors(result, options)
     assert [one.place.line for one in result.findings if one.rule == LOAD_ERROR] == [11] * bool(wrong)
     assert (load_new_texts(result, options) is None) is bool(wrong)
+
+
+@pytest.mark.parametrize(
+    ("line", "meant"),
+    [("Odrer deny,allow", "order"), ("Dney from all", "deny"), ("AlowOverride All", "AllowOverride")],
+)
+def test_a_misspelled_line_about_access_is_not_to_be_removed(tmp_path: Path, line: str, meant: str) -> None:
+    """apache2: Invalid command 'Odrer', perhaps misspelled ...; without the line the directory is open."""
+    section = f"<Directory />\n{line}\n</Directory>\n"
+    found = checked(tmp_path, {MAIN: START + section})
+    (one,) = [finding for finding in found.findings if finding.rule == LOAD_ERROR]
+    assert one.advice == f"write {meant}"

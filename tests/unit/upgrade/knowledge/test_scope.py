@@ -10,6 +10,7 @@ from tests.unit.upgrade.config_trees import config_tree
 from whimbrel.base.errors import SourceLocation, UndecidedVariables
 from whimbrel.base.lazy_dataclasses import replace
 from whimbrel.config.options import LoadOptions
+from whimbrel.report.knowledge import place_of
 from whimbrel.upgrade.knowledge.scope import KnowledgeScope, UnknownItem, UnknownKind
 from whimbrel.upgrade.model import UpgradeOptions
 from whimbrel.upgrade.source.reading import Sources, read_config_tree
@@ -40,6 +41,13 @@ def test_a_fact_of_two_versions_is_one_whatever_the_number_of_its_line() -> None
     # a second line of one version is a second fact
     both = at("old", 256).merge_version(at("new", 257, 300))
     assert [item.place for item in both.items] == [SourceLocation("old", 256), SourceLocation("new", 300)]
+    # where the old text is a backup, a reader finds the lines of the new one
+    both = at("a", 256, 300).merge_version(at("a", 257), {"a"})
+    assert [(item.place, item.is_old) for item in both.items] == [
+        (SourceLocation("a", 257), False),
+        (SourceLocation("a", 300), True),
+    ]
+    assert place_of(both.items[1], "") == "a:300 (2.2 text)"
     light = KnowledgeScope(items=(replace(READ, matters=False, place=SourceLocation("a", 1)),))
     assert not light.merge_version(at("b", 2)).is_complete
 

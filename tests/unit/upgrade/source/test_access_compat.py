@@ -34,7 +34,7 @@ def test_states(tmp_path: Path, text: str, state: bool | None) -> None:
     assert access_compat(tree).is_loaded is state
     sentence = access_compat_sentence(tree)
     words = {
-        True: "2.4 loads it (",
+        True: "the text loads it for 2.4 (",
         False: "which no line loads: 2.4 does not start at",
         None: "not known whether 2.4 has it",
     }
@@ -60,8 +60,8 @@ def test_a_file_alone(tmp_path: Path) -> None:
     [
         (
             COMPAT + ORDER,
-            "2.4 loads it (",
-            "work as the text stands; not known for files that no Include reads",
+            "the text loads it for 2.4 (",
+            "which Order, Allow, Deny and Satisfy need; not known for files that no Include reads",
         ),
         (
             HOST + ORDER,

@@ -13,6 +13,7 @@ import select
 import threading
 import time
 from collections import deque
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from .records import CLOSING, Channel, ClientGone, record
@@ -222,7 +223,7 @@ class Dispatcher:
             self._work.wait()
             idle_ticks = 0
             with self._lock:
-                activity = Activity(self)
+                activity = self._activity()
             while idle_ticks < LINGER:
                 time.sleep(TICK)
                 with self._lock:
@@ -238,7 +239,7 @@ class Dispatcher:
 
         *before*: that at the last tick.
         """
-        now = Activity(self)
+        now = self._activity()
         is_stalled = now.taken == before.taken and not self.is_polled
         if self._parallel_ticks:
             self._parallel_ticks -= 1
@@ -248,24 +249,28 @@ class Dispatcher:
             self._wake(len(self._ready) + (not self.is_polled))
         return now
 
+    def _activity(self) -> Activity:
+        numbers = () if self._parallel_ticks else self._serving
+        active = {number: active_time(number) for number in numbers}
+        return Activity(time.monotonic(), self._taken, self._polled, active)
 
+
+@dataclass
 class Activity:
-    """What the threads have done until now.
+    """What the threads have done until a point in time.
 
     Attributes:
+        time: seconds of the clock.
         taken: requests so far.
         polled: seconds that threads have waited for events.
-        time: seconds of the clock.
-        active: seconds that each thread with a request has run or waited for a processor (`active_time`).
+        active: seconds that each thread with a request has run or waited for a processor (`active_time`);
+            empty while each request gets a thread at once.
     """
 
-    def __init__(self, dispatcher: Dispatcher) -> None:
-        self.taken = dispatcher._taken
-        self.polled = dispatcher._polled
-        self.time = time.monotonic()
-        self.active: dict[int, float] = {}
-        if not dispatcher._parallel_ticks:
-            self.active = {number: active_time(number) for number in dispatcher._serving}
+    time: float
+    taken: int
+    polled: float
+    active: dict[int, float]
 
     def slept_since(self, before: Activity) -> float:
         """Return the share of the time since *before* in which no thread has run that has a request at both

@@ -13,7 +13,6 @@ from whimbrel.modules.mappers.mod_rewrite.args import Line, split_flags, split_l
 from whimbrel.syntax import spans
 from whimbrel.upgrade.rules.rewriting.patterns import can_match, group_text
 from whimbrel.upgrade.source.config_tree import ConfigTree, Statement
-from whimbrel.upgrade.source.queries import reading_order
 
 BLANK: Final = " "
 MARK: Final = "?"
@@ -186,9 +185,9 @@ def rewrite_rules(tree: ConfigTree) -> list[RewriteLine]:
 
 
 def _read_rules(tree: ConfigTree) -> Iterator[RewriteLine]:
-    order = reading_order(tree)
+    active = set(tree.named("rewriterule", "rewritecond"))
     pending: list[Line] = []
-    for line in sorted(tree.named("rewriterule", "rewritecond"), key=lambda line: order[id(line)]):
+    for line in filter(active.__contains__, tree.all_statements()):
         parts = split_line(line.args)
         if parts is None:
             continue

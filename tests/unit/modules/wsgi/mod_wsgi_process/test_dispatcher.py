@@ -59,7 +59,7 @@ def begun(running: RunningProcess) -> None:
 
 
 def become_idle(running: RunningProcess, count: int) -> None:
-    """Wait until *count* connections are idle: a thread ends its use of one after the client has the answer."""
+    """Wait until *count* connections are idle: a thread leaves one after its client has the answer."""
     end = time.monotonic() + 10
     while len(running.process.dispatcher._idle) != count:
         assert time.monotonic() < end

@@ -1,0 +1,74 @@
+"""Differences that a person has decided about: a comment in the new text names the rule that reports them.
+
+A comment without rules, or with other rules, decides nothing here: a comparison must not pass over what its
+author may not have meant. Each line of the new text that causes the difference needs such a comment.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from typing import Final
+
+from whimbrel.base.lazy_re import compile
+from whimbrel.upgrade.model import Finding, Risk
+from whimbrel.verify.answer import DECIDES, DecidingLine
+from whimbrel.verify.verification import DifferenceGroup, VerifyResult, is_of_access
+
+_REPORTED: Final = compile(r"\(([A-Z]\d{2})\)$")
+"""The rule that the reason of a difference names."""
+Recorded = dict[tuple[str, int], list[Finding]]
+
+
+def by_place(recorded: Iterable[Finding]) -> Recorded:
+    """Return the findings about a new text that a comment with their rule exempts by file and line."""
+    found: Recorded = {}
+    for finding in recorded:
+        found.setdefault((finding.place.path, finding.place.line), []).append(finding)
+    return found
+
+
+def mark_decided(result: VerifyResult, recorded: Iterable[Finding]) -> None:
+    """Note in the differences of *result* which comments decide them; *recorded* are the findings about the
+    new text that a comment with their rule exempts.
+    """
+    places = by_place(recorded)
+    for group in result.groups if places else ():
+        if not group.rule and group.kind != "httpd":
+            lines = [(line.path, line.line) for line in _lines(group)]
+            wanted = [Risk.OPENS] * group.opens + [Risk.CLOSES] * group.closes
+            if is_of_access(group) and not wanted:
+                continue
+            group.decided = decisions(lines, group.reason, wanted, places)
+
+
+def decisions(
+    lines: Iterable[tuple[str, int]], reason: str, wanted: Sequence[Risk], recorded: Recorded
+) -> tuple[str, ...]:
+    """Return ``RULE at FILE:LINE`` for each comment that decides about a change; nothing unless all *lines*
+    that cause it have one.
+
+    *reason*: what is known of the change; the rule that it names is the one that counts. *wanted*: what the
+    change does to access; for each direction a rule with this risk counts.
+    """
+    found = [_reporting(reason, wanted, recorded.get(line, [])) for line in lines]
+    if not all(found):
+        return ()
+    rules = {one.rule: f"{one.rule} at {one.place.path}:{one.place.line}" for row in found for one in row}
+    return tuple(rules.values())
+
+
+def _lines(group: DifferenceGroup) -> tuple[DecidingLine, ...]:
+    """Return the lines of the new text that need a comment: those that decide, else all of the cause."""
+    lines = (*group.joint_cause.new, *group.lines[1])
+    return tuple(line for line in lines if line.role == DECIDES) or lines
+
+
+def _reporting(reason: str, wanted: Sequence[Risk], findings: list[Finding]) -> list[Finding]:
+    """Return those of *findings* that report the change."""
+    named = _REPORTED.search(reason)
+    if named is not None:
+        return [one for one in findings if one.rule == named[1]]
+    if not wanted:
+        return findings
+    by_risk = [[one for one in findings if one.risk is risk] for risk in wanted]
+    return [one for row in by_risk for one in row] if all(by_risk) else []

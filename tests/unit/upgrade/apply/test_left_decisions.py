@@ -1,0 +1,96 @@
+"""What an upgrade leaves to a person is named by the commands behind it, until it is decided."""
+
+from __future__ import annotations
+
+import shutil
+from pathlib import Path
+
+import pytest
+from typer.testing import CliRunner
+
+from whimbrel.cli import check, upgrade, verify
+
+LEFT = "left by upgrade to decide: "
+OPTIONS = "<Directory />\nOptions None\nAllowOverride None\n</Directory>\n"
+
+
+@pytest.fixture
+def root(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path / "state"))
+    site = tmp_path / "web1"
+    for name in ("conf", "logs", "htdocs"):
+        (site / name).mkdir(parents=True)
+    (site / "conf/httpd.conf").write_text(
+        f'ServerRoot "{site}"\nServerName a.example\nListen 8080\nDefaultType none\n{OPTIONS}'
+        f'DocumentRoot "{site}/htdocs"\n'
+    )
+    return site
+
+
+def run(app: object, *words: str | Path) -> tuple[int, str]:
+    result = CliRunner().invoke(app, [*map(str, words)])  # type: ignore[arg-type]
+    return result.exit_code, result.output
+
+
+def change(main: Path, old: str, new: str) -> None:
+    text = main.read_text()
+    assert old in text, text
+    main.write_text(text.replace(old, new, 1))
+
+
+@pytest.mark.parametrize("where", ["--write", "--out", "image"])
+def test_a_question_stays_open_until_a_comment_records_it(root: Path, tmp_path: Path, where: str) -> None:
+    is_copy = where != "--write"
+    new = tmp_path / "new" if is_copy else root
+    way = ["--out", new] if is_copy else ["--write"]
+    if where == "image":
+        place = tmp_path / "image" / str(root)[1:]
+        shutil.copytree(root, place)
+        new = new / str(root)[1:]
+        root = place
+    code, output = run(upgrade.app, "-d", root, *way)
+    assert code == 3 and "Do ETags need the inode" in output, output
+    main = new / "conf/httpd.conf"
+    compared = ["-d", new, "--backups"] if not is_copy else [root, new]
+    for app, words in ((check.app, ["-d", new]), (verify.app, compared)):
+        code, output = run(app, *words)
+        assert code != 0 and f"{LEFT}Do ETags need the inode" in output, output
+        assert f"{LEFT}Has the 2.2 binary the modules" in output, output
+    code, output = run(upgrade.app, "-d", new)
+    assert code == 3 and f"{LEFT}Do ETags need the inode" in output, output
+    change(main, "FileETag", "# whimbrel: ignore[C11]\nFileETag")
+    code, output = run(check.app, "-d", new)
+    assert "ETags" not in output and LEFT in output, output
+    change(main, "ServerRoot", "# whimbrel: ignore[C04]\nServerRoot")
+    code, output = run(check.app, "-d", new)
+    assert (code, LEFT in output) == (0, False), output
+
+
+def test_another_line_is_a_decision(root: Path) -> None:
+    run(upgrade.app, "-d", root, "--write")
+    change(root / "conf/httpd.conf", "FileETag INode MTime Size\n", "")
+    assert "ETags" not in run(check.app, "-d", root)[1]
+
+
+def test_an_undone_upgrade_leaves_nothing(root: Path) -> None:
+    run(upgrade.app, "-d", root, "--write")
+    run(upgrade.app, "-d", root, "--undo")
+    assert LEFT not in run(check.app, "-d", root)[1]
+
+
+def test_comments_in_htaccess_files_of_a_copy_are_read(root: Path, tmp_path: Path) -> None:
+    """`verify` looks for open findings in the files of the copy, not in those that they are copies of."""
+    rule = "RewriteEngine On\nRewriteRule ^old/(.*)$ /new/$1 [R=301,L]\n"
+    (root / "htdocs/.htaccess").write_text(rule)
+    main = root / "conf/httpd.conf"
+    load = "LoadModule rewrite_module modules/mod_rewrite.so\n"
+    section = f'<Directory "{root}/htdocs">\nAllowOverride All\nOptions FollowSymLinks\n</Directory>\n'
+    main.write_text(f"{main.read_text()}{load}{section}")
+    new = tmp_path / "new"
+    run(upgrade.app, "-d", root, "--out", new)
+    copy = new / "htdocs/.htaccess"
+    asked = "May URLs of"
+    assert asked in run(verify.app, root, new, "--limit", "100")[1]
+    copy.write_text(rule.replace("RewriteRule", "# whimbrel: ignore[R01]\nRewriteRule"))
+    output = run(verify.app, root, new, "--limit", "100")[1]
+    assert asked not in output and "decided in the text: R01 at " in output, output

@@ -1,0 +1,72 @@
+"""A comment decides about a difference only if it names the rule that reports just this change."""
+
+from __future__ import annotations
+
+import pytest
+
+from whimbrel.base.errors import SourceLocation
+from whimbrel.report.readiness import readiness_of_comparison
+from whimbrel.upgrade.model import Finding, Risk
+from whimbrel.verify.answer import Answer, DecidingLine
+from whimbrel.verify.causes import Cause
+from whimbrel.verify.difference import Difference, FieldDifference
+from whimbrel.verify.probe import Probe
+from whimbrel.verify.recorded_decisions import mark_decided
+from whimbrel.verify.verification import DifferenceGroup, Example, Verdict, VerifyResult
+
+R01 = "mod_rewrite answers 403 (R01)"
+
+
+def finding(rule: str, line: int, risk: Risk = Risk.CHANGES) -> Finding:
+    return Finding(rule, SourceLocation("/new.conf", line), "m", risk=risk)
+
+
+def compared(
+    lines: tuple[int, ...], statuses: tuple[int, int], reason: str = "", kind: str = "response"
+) -> VerifyResult:
+    """Return a comparison with one cause at *lines* of the new text."""
+    old, new = statuses
+    part = FieldDifference("status", str(old), str(new))
+    example = Example(Probe("/a"), Difference((part,)), Answer(old), Answer(new))
+    cause = Cause((), tuple(DecidingLine("/new.conf", line, "text", "directive") for line in lines))
+    group = DifferenceGroup(kind, cause, [example], 1, reason=reason)
+    return VerifyResult(dialects=("2.2", "2.4"), groups=[group])
+
+
+@pytest.mark.parametrize(
+    ("result", "recorded", "is_decided"),
+    [
+        (compared((7,), (200, 404)), [finding("C13", 7)], True),
+        (compared((7,), (200, 404)), [finding("C13", 8)], False),
+        (compared((7, 9), (200, 404)), [finding("C13", 7)], False),
+        (compared((7, 9), (200, 404)), [finding("C13", 7), finding("C13", 9)], True),
+        (compared((), (200, 404)), [finding("C13", 7)], False),
+        # the reason names the rule that reports it
+        (compared((7,), (301, 403), R01), [finding("R01", 7)], True),
+        (compared((7,), (301, 403), R01), [finding("R02", 7)], False),
+        # of access, the rule must report this direction
+        (compared((7,), (403, 200), kind="access"), [finding("X22", 7, Risk.OPENS)], True),
+        (compared((7,), (403, 200), kind="access"), [finding("X22", 7, Risk.CLOSES)], False),
+        (compared((7,), (200, 403), kind="access"), [finding("X22", 7, Risk.CLOSES)], True),
+        (compared((7,), (403, 200), kind="access"), [finding("C13", 7)], False),
+        # a real server answers otherwise than the engine: no rule is about that
+        (compared((7,), (200, 404), kind="httpd"), [finding("C13", 7)], False),
+    ],
+)
+def test_a_difference_is_decided_by_the_rule_that_reports_it(
+    result: VerifyResult, recorded: list[Finding], is_decided: bool
+) -> None:
+    mark_decided(result, recorded)
+    assert result.verdict is (Verdict.SAME if is_decided else Verdict.DIFFERENT)
+    ready = readiness_of_comparison(result)
+    places = ", ".join({one.rule: f"{one.rule} at {one.place}" for one in recorded}.values())
+    decided = f"ready for 2.4: yes: no answer differs, but for 1 difference decided in the text: {places}"
+    assert (ready == decided) is is_decided, ready
+
+
+def test_one_cause_of_both_directions_needs_both() -> None:
+    for risks, is_decided in (([Risk.OPENS], False), ([Risk.OPENS, Risk.CLOSES], True)):
+        result = compared((7,), (403, 200), kind="access")
+        result.groups[0].add(compared((7,), (200, 403)).groups[0].examples[0])
+        mark_decided(result, [finding(f"X2{at}", 7, risk) for at, risk in enumerate(risks)])
+        assert bool(result.groups[0].decided) is is_decided
