@@ -242,14 +242,14 @@ class UpgradedSite:
 
 
 def upgraded_copy(
-    base: Path, ports: Ports, choose: random.Random
+    base: Path, ports: Ports, choose: random.Random, *, is_between: bool
 ) -> tuple[dict[str, str], dict[str, str], list[Question]]:
     """Write a site of 2.2 with random blocks below ``old``, and its upgraded copy below ``new`` and ``kept``.
 
     Return the texts of the copy, those of 2.2, and the requests.
     """
     old, new, kept = base / "old", base / "new", base / "kept"
-    texts, asked = site_texts(old, ports, choose)
+    texts, asked = site_texts(old, ports, choose, is_between=is_between)
     for top in (old, base / "served"):
         shutil.rmtree(top, ignore_errors=True)
         write_files(top)
@@ -270,10 +270,12 @@ def upgraded_copy(
     return written, originals, asked
 
 
-def upgraded_site(base: Path, port_of_back_end: int, choose: random.Random) -> UpgradedSite:
+def upgraded_site(
+    base: Path, port_of_back_end: int, choose: random.Random, *, is_between: bool
+) -> UpgradedSite:
     """Return a site with random blocks below *base*, and apache2's answers to it."""
     ports = Ports(free_port(), free_port(), port_of_back_end)
-    written, originals, asked = upgraded_copy(base, ports, choose)
+    written, originals, asked = upgraded_copy(base, ports, choose, is_between=is_between)
     root = base / "served"
     served = ServedSite(root, ports.plain, "", asked, tls_port=ports.tls)
     site = UpgradedSite(base, served, written, {})
@@ -439,7 +441,7 @@ def run(given: argparse.Namespace, details: TextIO | None) -> list[Trial]:
     gc.disable()  # a quarter of the time of a trial: each leaves a configuration as garbage
     with back_end() as port, live_directory() as base:
         while True:
-            site = upgraded_site(base, port, choose)
+            site = upgraded_site(base, port, choose, is_between=given.between)
             for _ in range(_CASES_OF_A_SITE):
                 if not waiting:
                     waiting = choose.sample(kinds, len(kinds))

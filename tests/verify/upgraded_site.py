@@ -430,9 +430,18 @@ class Ports:
     back_end: int
 
 
-def site_texts(root: Path, ports: Ports, choose: random.Random) -> tuple[dict[str, str], list[Question]]:
-    """Return the texts of a main file with a sixth of the blocks and of its hosts, and the requests."""
-    blocks = [block for block in BLOCKS if choose.random() < _SHARE]
+def site_texts(
+    root: Path, ports: Ports, choose: random.Random, *, is_between: bool = False
+) -> tuple[dict[str, str], list[Question]]:
+    """Return the texts of a main file with a sixth of the blocks and of its hosts, and the requests.
+
+    *is_between*: without what versions answer otherwise in any case, which is Digest (rule C46).
+    """
+    blocks = [
+        block
+        for block in BLOCKS
+        if choose.random() < _SHARE and not (is_between and "AuthType Digest" in block.text)
+    ]
     further = [host for host in _HOSTS if choose.random() < 0.5]
     rules = "\n".join(block.text for block in blocks if block.is_in_host)
     body = "\n".join(block.text for block in blocks if not block.is_in_host)

@@ -182,6 +182,12 @@ class Causes:
         scopes = [self.scopes(*one) for one in zip(self.sides, plans, servers, strict=True)]
         return self._with_files(cause, scopes, _wanted(difference))
 
+    def other_files(self, plans: PlanPair) -> Cause:
+        """Return the lines about access under *plans* that name a file of which both sides have another
+        content."""
+        scopes = [self.scopes(*one) for one in zip(self.sides, plans, strict=True)]
+        return self._with_files(Cause((), ()), scopes, re.compile(_CONTROL))
+
     def _with_files(self, cause: Cause, scopes: list[list[LineScope]], wanted: re.Pattern[str]) -> Cause:
         files = [_shown([x for x in _flat(row) if self._names_other(x, wanted)]) for row in scopes]
         return Cause(*_distinct((*files[0], *cause.old), (*files[1], *cause.new)))
