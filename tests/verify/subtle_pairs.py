@@ -1,7 +1,7 @@
 """Pairs of configurations of 2.4 that differ in one subtle matter, with requests that show it.
 
-A pair is a text with a place for what differs, both contents of that place, and requests; apache2 decides what
-the answers are. ``@ROOT@`` stands for the directory of the server.
+A pair is a text with a place for what differs, both contents of that place, and requests; apache2 decides
+what the answers are. ``@ROOT@`` stands for the directory of the server.
 """
 
 from __future__ import annotations
@@ -34,7 +34,8 @@ _ALL_FILES = '<Directory "@ROOT@/htdocs">\nAllowOverride All\n</Directory>\n'
 PAIRS: dict[str, Pair] = {
     "Location after Files": Pair(
         '<Location "/docs">\nRequire all granted\n</Location>\n<Files "*.inc">\nRequire all denied\n</Files>',
-        '<Files "*.inc">\nRequire all denied\n</Files>\n<Location "/docs/sub">\nRequire all granted\n</Location>',
+        '<Files "*.inc">\nRequire all denied\n</Files>\n<Location "/docs/sub">\nRequire all granted\n'
+        "</Location>",
         ("GET /docs/a.inc", "GET /docs/sub/a.inc", "GET /a.inc"),
     ),
     "Files inside or outside of a Directory": Pair(
@@ -50,8 +51,10 @@ PAIRS: dict[str, Pair] = {
         ("GET /docs/a.txt?open", "GET /docs/a.txt?opened", "GET /docs/a.txt"),
     ),
     "two If sections": Pair(
-        '<If "true">\nHeader set X-Kind first\n</If>\n<If "-n req(\'X-A\')">\nHeader set X-Kind second\n</If>',
-        '<If "-n req(\'X-A\')">\nHeader set X-Kind second\n</If>\n<If "true">\nHeader set X-Kind first\n</If>',
+        '<If "true">\nHeader set X-Kind first\n</If>\n<If "-n req(\'X-A\')">\nHeader set X-Kind second\n'
+        "</If>",
+        '<If "-n req(\'X-A\')">\nHeader set X-Kind second\n</If>\n<If "true">\nHeader set X-Kind first\n'
+        "</If>",
         ("GET /a.txt X-A:1", "GET /a.txt"),
     ),
     "ElseIf": Pair(
@@ -90,7 +93,8 @@ PAIRS: dict[str, Pair] = {
     ),
     "RequireNone": Pair(
         "<RequireAll>\nRequire valid-user\n<RequireNone>\nRequire user bob\n</RequireNone>\n</RequireAll>",
-        "<RequireAll>\nRequire valid-user\n<RequireNone>\nRequire group guests\n</RequireNone>\n</RequireAll>",
+        "<RequireAll>\nRequire valid-user\n<RequireNone>\nRequire group guests\n</RequireNone>\n"
+        "</RequireAll>",
         ("GET /docs/a.txt user=bob", "GET /docs/a.txt user=cat"),
         text=_DOCS.format(f"{_BASIC}@HERE@"),
     ),
@@ -194,8 +198,10 @@ PAIRS: dict[str, Pair] = {
         + '\n<Directory "@ROOT@/htdocs/docs/list">\nOptions +Indexes\n@HERE@\n</Directory>',
     ),
     "SetEnvIf order": Pair(
-        'SetEnvIf Request_URI "\\.txt$" text\nSetEnvIf text 1 open\nSetEnvIf Remote_Addr "^127\\.0\\.0\\.2" !open',
-        'SetEnvIf Remote_Addr "^127\\.0\\.0\\.2" !open\nSetEnvIf Request_URI "\\.txt$" text\nSetEnvIf text 1 open',
+        'SetEnvIf Request_URI "\\.txt$" text\nSetEnvIf text 1 open\n'
+        'SetEnvIf Remote_Addr "^127\\.0\\.0\\.2" !open',
+        'SetEnvIf Remote_Addr "^127\\.0\\.0\\.2" !open\nSetEnvIf Request_URI "\\.txt$" text\n'
+        "SetEnvIf text 1 open",
         ("GET /docs/a.txt from=127.0.0.2", "GET /docs/a.txt"),
         text="@HERE@\n" + _DOCS.format("Require env open"),
     ),
@@ -243,7 +249,8 @@ PAIRS: dict[str, Pair] = {
         ("GET /B.INC", "GET /a.inc"),
     ),
     "host by address before names": Pair(
-        "<VirtualHost 127.0.0.1:@PORT@>\nServerName addressed.test\nHeader set X-Host addressed\n</VirtualHost>",
+        "<VirtualHost 127.0.0.1:@PORT@>\nServerName addressed.test\nHeader set X-Host addressed\n"
+        "</VirtualHost>",
         "<VirtualHost *:@PORT@>\nServerName addressed.test\nHeader set X-Host addressed\n</VirtualHost>",
         ("GET / host=one.test", "GET / host=addressed.test", "GET / host=none.test"),
         text="<VirtualHost *:@PORT@>\nServerName one.test\nHeader set X-Host one\n</VirtualHost>\n@HERE@",

@@ -1,5 +1,5 @@
-"""Mistakes in upgraded files that apache2 shows are found by verify with their line; changes without effect are
-the same."""
+"""Mistakes in upgraded files that apache2 shows are found by verify with their line; changes without effect
+are the same."""
 
 from __future__ import annotations
 

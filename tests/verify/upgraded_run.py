@@ -4,8 +4,8 @@ python -m tests.verify.upgraded_run --count 200 --seed 7 [--details FILE] [--kee
 
 A site of 2.2 is upgraded into a copy by `whimbrel upgrade --out`. apache2 serves the copy, and serves it with
 a mistake in one of its files. A mistake is visible if an answer, a TLS session or a line of the log differs.
-verify compares the copy with and without the mistake; with --between it compares the text of 2.2 with the copy
-that has the mistake.
+verify compares the copy with and without the mistake; with --between it compares the text of 2.2 with the
+copy that has the mistake.
 """
 
 from __future__ import annotations
@@ -144,8 +144,8 @@ class ServedSite(Site):
         user = _md5(f"ann:{REALM}:{PASSWORD}")
         response = _md5(f"{user}:{nonce}:00000001:abc:auth:{_md5(f'GET:{target}')}")
         value = (
-            f'Digest username="ann", realm="{realm}", nonce="{nonce}", uri="{target}", qop=auth, nc=00000001, '
-            f'cnonce="abc", response="{response}", algorithm=MD5'
+            f'Digest username="ann", realm="{realm}", nonce="{nonce}", uri="{target}", qop=auth, '
+            f'nc=00000001, cnonce="abc", response="{response}", algorithm=MD5'
         )
         return self._exchange(self.port, f"{head}Authorization: {value}\r\n\r\n".encode())
 
@@ -480,7 +480,7 @@ def report(trials: Sequence[Trial]) -> str:
             for one in Verdict
             if by_verdict[one]
         ),
-        f"{len(without)} changes without effect, of which apache2 shows {sum(bool(one.effect) for one in without)}: "
+        f"{len(without)} changes without effect, apache2 shows {sum(bool(one.effect) for one in without)}: "
         + ", ".join(f"{count} {one.name}" for one, count in of_without.items()),
     ]
     for name in sorted(kinds):

@@ -182,7 +182,8 @@ _PRIVATE = (
         + _asked("/net/data.txt", fields=(("User-Agent: Robot/2",),)),
     ),
     Block(
-        '<Location "/gate">\nOrder allow,deny\nAllow from all\nDeny from 127.0.0.2\nDeny from 127.9\n</Location>',
+        '<Location "/gate">\nOrder allow,deny\nAllow from all\nDeny from 127.0.0.2\nDeny from 127.9\n'
+        "</Location>",
         _asked("/gate/open.txt", "/gate", "/gatex", "/gat", clients=CLIENTS),
     ),
     Block(
@@ -254,7 +255,8 @@ _ANSWERS = (
         ),
     ),
     Block(
-        '<Directory "@ROOT@/htdocs/zip">\nAddOutputFilterByType DEFLATE text/plain\nSetEnvIf User-Agent "^Big" '
+        '<Directory "@ROOT@/htdocs/zip">\nAddOutputFilterByType DEFLATE text/plain\n'
+        'SetEnvIf User-Agent "^Big" '
         "no-gzip\nHeader append Vary User-Agent\n</Directory>",
         _asked("/zip/a.txt", "/zip/b.css", fields=((), GZIP, (*GZIP, "User-Agent: Big"))),
     ),
@@ -287,9 +289,11 @@ _ANSWERS = (
 )
 _REWRITING = (
     Block(
-        "RewriteEngine On\nRewriteCond %{HTTP_USER_AGENT} ^Robot [NC,OR]\nRewriteCond %{QUERY_STRING} secret=1\n"
+        "RewriteEngine On\nRewriteCond %{HTTP_USER_AGENT} ^Robot [NC,OR]\n"
+        "RewriteCond %{QUERY_STRING} secret=1\n"
         "RewriteRule ^/pub/sub/ - [F]\nRewriteRule ^/short/(.*)$ /pub/$1 [NC,PT,L]\n"
-        "RewriteRule ^/away/(.*)$ http://other.example/$1?from=here [R=301,QSA,L]\nRewriteRule ^/none$ - [G]\n"
+        "RewriteRule ^/away/(.*)$ http://other.example/$1?from=here [R=301,QSA,L]\n"
+        "RewriteRule ^/none$ - [G]\n"
         "RewriteMap names txt:conf/map.txt\nRewriteMap low int:tolower\n"
         "RewriteRule ^/m/(.*)$ /${names:$1|a.txt} [PT]\nRewriteRule ^/L/(.*)$ /${low:$1} [PT]\n"
         "RewriteRule ^/chain/(.*) /step/$1 [C]\nRewriteRule ^/step/(.*) /app/$1 [PT]\n"

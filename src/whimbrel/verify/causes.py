@@ -193,7 +193,7 @@ class Causes:
         return Cause(*_distinct((*files[0], *cause.old), (*files[1], *cause.new)))
 
     def _names_other(self, line: ConfigLine, wanted: re.Pattern[str]) -> bool:
-        """Return True if the other side has the words of *line* in its place, and they name another content."""
+        """Return True if the other side has the words of *line* in its place, for another file."""
         other = self.texts.lines.get(line)
         return other is not None and line.words() == other.words() and bool(wanted.fullmatch(line.name))
 
