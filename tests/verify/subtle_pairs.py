@@ -17,7 +17,8 @@ class Pair:
         text: the common lines; ``@HERE@`` is where *old* or *new* stands, if that is not the end.
         files: files below the root with one content.
         changed: files below the root with the contents of both sides.
-        requests: ``METHOD TARGET``, then any of ``host=``, ``from=``, ``user=`` and ``Field:value``.
+        requests: ``METHOD TARGET``, then any of ``host=`` (``-``: none),
+            ``from=``, ``user=`` and ``Field:value``.
     """
 
     old: str
@@ -66,7 +67,7 @@ PAIRS: dict[str, Pair] = {
     ),
     "AllowOverride list": Pair(
         "AllowOverride FileInfo AuthConfig",
-        "AllowOverride FileInfo\nAllowOverrideList Require",
+        "AllowOverride None\nAllowOverrideList Header",
         ("GET /docs/a.txt", "GET /docs/b.txt user=ann"),
         text=_DOCS.format("@HERE@\nRequire all granted"),
         files={"htdocs/docs/.htaccess": "Require all denied\nHeader set X-Docs yes\n"},
@@ -179,9 +180,9 @@ PAIRS: dict[str, Pair] = {
         changed={"htdocs/docs/list/.htaccess": ("Options -Includes\n", "Options None\n")},
     ),
     "MultiViews": Pair(
-        "Options +MultiViews\nMultiviewsMatch NegotiatedOnly",
-        "Options +MultiViews\nMultiviewsMatch Any",
-        ("GET /docs/page", "GET /docs/data", "GET /docs/page Accept-Language:de"),
+        "Options All MultiViews",
+        "Options All",
+        ("GET /docs/page", "GET /docs/page Accept-Language:de"),
         text="AddLanguage de .de\nAddLanguage en .en\n" + _DOCS.format("@HERE@"),
     ),
     "DirectoryIndex list": Pair(
@@ -191,8 +192,8 @@ PAIRS: dict[str, Pair] = {
         text=_DOCS.format("@HERE@"),
     ),
     "DirectoryIndex added below": Pair(
-        "DirectoryIndex a.txt",
-        "DirectoryIndex disabled",
+        "DirectoryIndex b.txt page.shtml",
+        "DirectoryIndex page.shtml b.txt",
         ("GET /docs/", "GET /docs/sub/", "GET /docs/list/"),
         text=_DOCS.format("DirectoryIndex b.txt")
         + '\n<Directory "@ROOT@/htdocs/docs/list">\nOptions +Indexes\n@HERE@\n</Directory>',
@@ -272,7 +273,7 @@ PAIRS: dict[str, Pair] = {
     "ServerPath": Pair(
         "ServerPath /second",
         "ServerPath /second/sub",
-        ("GET /second/a.txt host=one.test", "GET /second/sub/a.txt host=one.test", "GET /second/a.txt"),
+        ("GET /second/a.txt host=-", "GET /second/sub/a.txt host=-", "GET /second/a.txt host=one.test"),
         text="<VirtualHost *:@PORT@>\nServerName one.test\n</VirtualHost>\n"
         '<VirtualHost *:@PORT@>\nServerName two.test\n@HERE@\nDocumentRoot "@ROOT@/pub"\n'
         'Alias "/second" "@ROOT@/pub"\n</VirtualHost>',
@@ -393,7 +394,7 @@ PAIRS: dict[str, Pair] = {
         "MergeSlashes Off",
         "MergeSlashes On",
         ("GET //docs//a.txt", "GET /docs//sub/a.txt"),
-        text='@HERE@\n<Location "/docs/sub">\nRequire all denied\n</Location>',
+        text='@HERE@\n<LocationMatch "^/docs/sub">\nRequire all denied\n</LocationMatch>',
     ),
     "condition flag": Pair(
         'RewriteCond "%{HTTP_USER_AGENT}" "bad" [NC]\nRewriteCond "%{REQUEST_URI}" "!^/docs"',

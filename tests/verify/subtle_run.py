@@ -126,7 +126,7 @@ def _question(text: str) -> Question:
         if name == "from":
             client = value
         elif name == "host":
-            host = value
+            host = "" if value == "-" else value
         elif name == "user":
             token = base64.b64encode(f"{value}:{PASSWORD}".encode()).decode()
             fields.append(f"Authorization: Basic {token}")

@@ -364,7 +364,7 @@ Order allow,deny
 Allow from all
 </Directory>
 """
-_SHARE = 0.17
+_SHARE = 0.1
 """The share of the blocks in a site: verify takes a second for all of its lines."""
 _FIRST_HOST = """<VirtualHost *:@PORT@>
 ServerName main.example
@@ -437,7 +437,7 @@ class Ports:
 def site_texts(
     root: Path, ports: Ports, choose: random.Random, *, is_between: bool = False
 ) -> tuple[dict[str, str], list[Question]]:
-    """Return the texts of a main file with a sixth of the blocks and of its hosts, and the requests.
+    """Return the texts of a main file with a tenth of the blocks and of its hosts, and the requests.
 
     *is_between*: without what versions answer otherwise in any case, which is Digest (rule C46).
     """

@@ -42,7 +42,10 @@ _FAMILIES: Final[tuple[tuple[str, str], ...]] = (
     (SOURCE, _TYPES),
     (r"user|www-authenticate", _ACCESS),
     (r"demands on the back end", r"sslproxy\w*|proxypass\w*|rewriterule"),
-    (r"file|handler", rf"{_MAPPING}|{_TYPES}|directory(index|slash)|fallbackresource|multiviews.*"),
+    (
+        r"file|handler",
+        rf"{_MAPPING}|{_TYPES}|directory(index|slash)|fallbackresource|multiviews.*|(force)?languagepriority",
+    ),
     (
         r"body",
         rf"{_MAPPING}|{_TYPES}|errordocument|index\w*|add(icon|alt|description).*|.*filter.*|readmename|headername",
