@@ -378,7 +378,12 @@ class Comparison:
                     break
                 unconfirmed = unconfirmed or example
         if group is None and unconfirmed is not None:
-            self._undecided(f"no request was found for {unconfirmed}", probe)
+            files = self.causes.other_files(plans)
+            named = "".join(
+                f"; {line} has other entries than {other}"
+                for other, line in zip(files.old, files.new, strict=False)
+            )
+            self._undecided(f"no request was found for {unconfirmed}{named}", probe)
         return group
 
     def _add_access(
