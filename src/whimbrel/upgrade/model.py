@@ -7,7 +7,7 @@ Edits are byte ranges of the files as they were read; edits that are right only 
 from __future__ import annotations
 
 from enum import Enum
-from typing import Final
+from typing import Final, NamedTuple
 
 from whimbrel.base.errors import SourceLocation
 from whimbrel.base.lazy_dataclasses import dataclass
@@ -55,8 +55,7 @@ class InputContext(Enum):
     HTACCESS = ".htaccess"
 
 
-@dataclass(frozen=True, slots=True)
-class FileEdit:
+class FileEdit(NamedTuple):
     """One edit of one file; *path* is the key of `ConfigTree.files`."""
 
     path: str
