@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import os
 import threading
 from typing import TYPE_CHECKING
 
 from .journal import ErrorStreams
-from .records import KEEP_FLAG, REJECTED, Channel, ClientGone, end, record
+from .records import KEEP_FLAG, REJECTED, Channel, ClientGone, NothingCame, end, record
 from .request import OK, ApplicationRequest
 
 if TYPE_CHECKING:
@@ -35,8 +36,14 @@ class ServingThread:
     def serve(self) -> None:
         """Serve requests until the end of the process."""
         self.native_id = threading.get_native_id()
-        while self.serve_one():
-            pass
+        try:
+            while self.serve_one():
+                pass
+        except BaseException as error:
+            # it came between requests, such as MemoryError; what the thread has left undone, others wait for
+            self.process.fail(error)
+        if self.process.is_forked:
+            os._exit(0)
 
     def serve_one(self) -> bool:
         """Serve the next request; return False at the end of the process."""
@@ -44,7 +51,14 @@ class ServingThread:
         channel = dispatcher.next(self.native_id)
         if channel is None:
             return False
-        dispatcher.done(channel, self.native_id, keeps=self._run(channel))
+        keeps = False
+        try:
+            keeps = self._run(channel)
+        except BaseException as error:
+            # no memory for the line that says so, or an exception that another thread has set
+            self.process.log_failure(error)
+        finally:
+            dispatcher.done(channel, self.native_id, keeps=keeps)
         return True
 
     def _run(self, channel: Channel) -> bool:
@@ -55,6 +69,8 @@ class ServingThread:
             request = ApplicationRequest(process, channel, channel.variables())
         except ClientGone:
             return False  # closed without a request
+        except NothingCame:
+            return True
         process.begin_request(self.number)
         try:
             return self._answer(request, channel)
