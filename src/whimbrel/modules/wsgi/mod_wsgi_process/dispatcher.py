@@ -272,19 +272,29 @@ class Dispatcher:
             self._parallel_ticks = 1
 
     def _guard(self) -> None:
-        """Check at each tick that requests do not wait, as long as threads wait that could serve them."""
-        while True:
-            idle_ticks = 0
+        """Check requests while there are some; after a failure, such as MemoryError, each gets a thread."""
+        try:
+            while True:
+                self._check_until_idle()
+                self._guard_wakeup.acquire()
+        except BaseException as error:
+            self._process.log_failure(error)
             with self._lock:
-                activity = self._activity()
-            while idle_ticks < LINGER:
-                sleep(TICK)
-                with self._lock:
-                    needs_help = self._followers and (self._ready or not self.is_polled)
-                    idle_ticks = 0 if needs_help else idle_ticks + 1
-                    activity = self._check(activity)
-                    self._guard_sleeps = idle_ticks >= LINGER
-            self._guard_wakeup.acquire()
+                self._parallel_ticks = 1
+                self._wake(len(self._followers))
+
+    def _check_until_idle(self) -> None:
+        """Check at each tick that requests do not wait, as long as threads wait that could serve them."""
+        idle_ticks = 0
+        with self._lock:
+            activity = self._activity()
+        while idle_ticks < LINGER:
+            sleep(TICK)
+            with self._lock:
+                needs_help = self._followers and (self._ready or not self.is_polled)
+                idle_ticks = 0 if needs_help else idle_ticks + 1
+                activity = self._check(activity)
+                self._guard_sleeps = idle_ticks >= LINGER
 
     def _check(self, before: Activity) -> Activity:
         """Wake threads if those that serve wait themselves; return the present activity.

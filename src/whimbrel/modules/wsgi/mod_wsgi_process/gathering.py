@@ -46,11 +46,14 @@ class Flusher:
 
     def _run(self) -> None:
         while True:
-            self._wakeup.acquire()
-            sleep(HOLD)
-            self._is_awake = False
-            if self.flush():
-                sleep(RETRY)
+            try:
+                self._wakeup.acquire()
+                sleep(HOLD)
+                self._is_awake = False
+                if self.flush():
+                    sleep(RETRY)
+                    self._wake()
+            except BaseException:  # such as MemoryError; the other channels wait for this thread
                 self._wake()
 
     def flush(self) -> bool:

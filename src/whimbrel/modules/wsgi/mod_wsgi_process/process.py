@@ -181,9 +181,12 @@ class Process:
     def watch(self) -> None:
         """Look at the timers until the end; runs in a thread."""
         while not self.is_stopping:
-            self.reports.beat()
-            self.check_timers(monotonic())
-            sleep(self.settings["tick"])
+            try:
+                self.reports.beat()
+                self.check_timers(monotonic())
+                sleep(self.settings["tick"])
+            except BaseException as error:
+                self.log_failure(error)
 
     def check_timers(self, now: float) -> None:
         """Stop the process if a timer has expired."""

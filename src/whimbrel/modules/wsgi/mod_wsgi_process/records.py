@@ -272,6 +272,9 @@ class Channel:
                 return True
             self._unsent = data[sent:]
             return not self._unsent
+        except BaseException:  # what was taken is lost, so the answer must not end in good order
+            self.is_gone = True
+            return True
         finally:
             self._lock.release()
 
@@ -302,11 +305,14 @@ class Channel:
                 send_pieces(self.connection, pieces if len(pieces) <= FEW else [b"".join(pieces)])
             else:
                 self.connection.sendall(data)
-        except OSError as problem:
+        except BaseException as problem:
             self._fail(problem)
 
-    def _fail(self, problem: OSError) -> None:
+    def _fail(self, problem: BaseException) -> None:
+        """End the use of the connection: nobody knows what of a record was sent."""
         self.is_gone = True
+        if not isinstance(problem, OSError):
+            raise problem  # such as MemoryError
         raise ClientGone("failed to write response data: %s" % problem.strerror) from None
 
     def send_output(self, before: bytes, data: bytes, writer: object) -> None:
@@ -327,7 +333,7 @@ class Channel:
                     pieces = []
             if pieces:
                 send_pieces(self.connection, pieces)
-        except OSError as problem:
+        except BaseException as problem:
             self._fail(problem)
 
     def log(self, level: str, text: str | bytes) -> None:

@@ -117,9 +117,10 @@ def test_quick_requests_need_one_thread(running: RunningProcess) -> None:
 
 def test_the_connection_that_is_idle_for_longest_is_given_up(running: RunningProcess) -> None:
     wires = [Wire(running.path) for _ in range(THREADS)]
-    for count, number in enumerate((1, 0, 2), 1):
+    become_idle(running, THREADS)  # without a request
+    for number in (1, 0, 2):
         running.ask(wires[number])
-        become_idle(running, count)
+        become_idle(running, THREADS)
     fourth = Wire(running.path)
     assert running.ask(fourth, "d") == (b"d", True)
     assert wires[1].channel.next_record() == (CLOSING, b"")
