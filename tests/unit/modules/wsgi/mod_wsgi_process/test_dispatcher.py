@@ -145,6 +145,19 @@ def test_no_connection_is_taken_while_all_threads_have_a_request(running: Runnin
     assert [wire.answer()[0] for wire in wires] == [b"hold"] * THREADS
 
 
+def test_the_guard_sleeps_while_it_cannot_help(running: RunningProcess) -> None:
+    """With a request in each thread, checks every few milliseconds would go on for as long as the requests."""
+    wires = [Wire(running.path) for _ in range(THREADS)]
+    running.ask(wires[0])
+    for count, wire in enumerate(wires, 1):
+        wire.send(running.script, "hold")
+        begun(running)
+        end = time.monotonic() + 10
+        while not running.process.dispatcher._guard_sleeps:
+            assert time.monotonic() < end, f"{count} requests are held"
+            time.sleep(0.001)
+
+
 def test_a_request_that_comes_while_its_connection_is_served_is_served_next(running: RunningProcess) -> None:
     wire = Wire(running.path)
     running.ask(wire)
