@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import atexit
 import os
-import select
 import socket
 import sys
 import threading
+from _thread import start_new_thread
+from select import select
 from time import monotonic, sleep
 from types import FrameType
 from typing import TYPE_CHECKING, Any
@@ -18,6 +19,8 @@ from .request import constant_variables
 
 if TYPE_CHECKING:
     from types import ModuleType
+
+    from .serving import ServingThread
 
 
 class Process:
@@ -130,11 +133,11 @@ class Process:
         os.close(self.woken)
         os.close(self._wake)
 
-    def wait_for_end(self, threads: list[threading.Thread]) -> None:
+    def wait_for_end(self, threads: list[ServingThread]) -> None:
         """Wait for the order to stop, then for the threads, at most the time for that."""
         while not self.is_stopping:
             try:
-                select.select([self.woken], [], [])
+                select([self.woken], [], [])
             except (OSError, ValueError):
                 os._exit(1)  # the application has closed the descriptors, those of its requests, too
             except BaseException as error:
@@ -145,14 +148,11 @@ class Process:
         timeout = self.settings["shutdown_timeout"] or None
         until = None if timeout is None else monotonic() + timeout
         for thread in threads:
-            thread.join(None if until is None else max(0.0, until - monotonic()))
-            if thread.is_alive():
+            if not thread.has_ended(-1 if until is None else max(0.0, until - monotonic())):
                 self.log("info", "Aborting process '%s'." % self.name)
                 os._exit(255)
         self.log("info", "Stopping process '%s'." % self.name)
-        killer = threading.Timer(max(1.0, (until or monotonic()) - monotonic()), os._exit, (255,))
-        killer.daemon = True
-        killer.start()
+        start_new_thread(exit_after, (max(1.0, (until or monotonic()) - monotonic()),))
         atexit._run_exitfuncs()
         self.log("info", "Exiting process '%s'." % self.name)
         try:
@@ -262,3 +262,9 @@ class Process:
             words = "Requests have completed, triggering immediate shutdown '%s'."
             self.log("info", words % self.name)
             self.stop()
+
+
+def exit_after(seconds: float) -> None:
+    """End the process if functions for its end take longer; runs in a thread."""
+    sleep(seconds)
+    os._exit(255)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import threading
+from _thread import allocate_lock, start_new_thread
 from typing import TYPE_CHECKING
 
 from .journal import ErrorStreams
@@ -32,6 +33,22 @@ class ServingThread:
         self.requests = 0
         self.native_id = 0
         self.errors = ErrorStreams()
+        self._running = allocate_lock()  # held by the thread
+
+    def start(self) -> None:
+        """Start the thread, which other code sees as a foreign one, as those of mod_wsgi."""
+        self._running.acquire()
+        start_new_thread(self._run_thread, ())
+
+    def has_ended(self, timeout: float) -> bool:
+        """Return True if the thread ends in *timeout* seconds; -1 stands for any time."""
+        return self._running.acquire(timeout=timeout)
+
+    def _run_thread(self) -> None:
+        try:
+            self.serve()
+        finally:
+            self._running.release()
 
     def serve(self) -> None:
         """Serve requests until the end of the process."""

@@ -146,7 +146,7 @@ def test_no_connection_is_taken_while_all_threads_have_a_request(running: Runnin
 
 
 def test_the_guard_sleeps_while_it_cannot_help(running: RunningProcess) -> None:
-    """With a request in each thread, checks every few milliseconds would go on for as long as the requests."""
+    """With a request in each thread, a check every few milliseconds would go on as long as they do."""
     wires = [Wire(running.path) for _ in range(THREADS)]
     running.ask(wires[0])
     for count, wire in enumerate(wires, 1):
