@@ -5,7 +5,9 @@ After each incident the process serves as before, or another one takes its place
 
 from __future__ import annotations
 
+import os
 import re
+import signal
 import time
 from pathlib import Path
 
@@ -82,9 +84,20 @@ WSGIScriptAlias /app {root}/htdocs/app.wsgi process-group=site application-group
 REQUESTS = 12  # after an incident: more than all threads, one after the other
 
 
-def start(server: ServerProcess, threads: int) -> None:
-    """Start *server* with the application at /app, and load that."""
-    (server.root / "htdocs/app.wsgi").write_text(APPLICATION)
+# what gevent replaces, before there are threads: the script is loaded with the process
+REPLACED = """
+import select, socket, threading, time
+def fails(*_arguments):
+    raise NotImplementedError
+threading.Thread.start = threading.Timer = threading.Event.wait = fails
+threading.Lock = threading._allocate_lock = select.select = select.epoll = socket.socket = fails
+time.sleep = time.monotonic = fails
+"""
+
+
+def start(server: ServerProcess, threads: int, more: str = "") -> None:
+    """Start *server* with the application at /app, and load that; *more* is at the end of the script."""
+    (server.root / "htdocs/app.wsgi").write_text(APPLICATION + more)
     (server.root / "conf/extra.conf").write_text(CONF.format(threads=threads, root=server.root))
     server.start()
     check_answers(server, 1)
@@ -153,6 +166,16 @@ def test_replaced_functions_are_those_of_the_application_alone(server: ServerPro
     start(server, 3)
     assert b" 200 OK" in server.get(f"/app?{what}")
     check_rest(check_answers(server))
+
+
+@pytest.mark.parametrize("threads", [1, 3])
+def test_a_script_that_is_loaded_first_may_replace_functions(server: ServerProcess, threads: int) -> None:
+    start(server, threads, REPLACED)
+    pid = check_answers(server)
+    check_rest(pid)
+    os.kill(pid, signal.SIGTERM)
+    assert within(lambda: f"mod_wsgi (pid={pid}): Exiting process 'site'." in server.errors())
+    check_answers(server)
 
 
 @pytest.mark.parametrize("threads", [1, 3])
