@@ -247,9 +247,7 @@ def test_a_failure_outside_of_the_application_closes_one_connection(
     assert wire.answer()[0].startswith(b"0 ")
 
 
-def test_threads_end_when_one_fails_between_requests(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_threads_end_when_one_fails_between_requests(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Otherwise the others would wait for the one that waited for events."""
     running = RunningProcess(tmp_path, monkeypatch, SCRIPT, 3)
     running.start()
