@@ -80,7 +80,7 @@ def _caches(objects: list[Any]) -> tuple[dict[str, list[int]], list[str]]:
             sizes = [len(one), one.maxsize, 0, 0]
         elif kind is SecondChance:
             sizes = [len(one), one._most, one.bytes, one._most_bytes]
-            weighed = sum(entry.weight for _entries, _key, entry in list(one._queue))
+            weighed = one.weigh()
             if weighed != one.bytes:
                 overdrawn.append(f"SecondChance: {one.bytes} bytes noted, {weighed} in its entries")
         else:

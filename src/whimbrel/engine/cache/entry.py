@@ -185,8 +185,10 @@ class CachedResponse:
         clone.data_date = b""
         clone.weight = COPY
         if own is not None:  # and `data`
-            size = 0 if self.template.is_large else len(self.template.body)
-            clone.weight += _weight_of(own) + self.template.head_size + size
+            size = len(self.template.body) * (1 + self.template.is_chunked)
+            data = 0 if self.template.is_large else size
+            # The body is that of the entry which was copied, until another one replaces that.
+            clone.weight += _weight_of(own) + self.template.head_size + data + size
         elif template is not None:
             clone.weight += 3 * template.head_size + len(template.body)
         return clone
