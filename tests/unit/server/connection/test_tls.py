@@ -7,6 +7,7 @@ import gc
 import ssl
 import weakref
 from pathlib import Path
+from types import FunctionType, ModuleType
 
 import pytest
 
@@ -14,6 +15,8 @@ pytest.importorskip("cryptography", reason="the optional package cryptography is
 
 from tests.support.tls_clients import ADDRESS, ONE_HOST, TlsClient, TlsServerSite, status
 
+from whimbrel.config.model import Server
+from whimbrel.engine.engine import Engine
 from whimbrel.server.connection.tls import TlsLayer
 from whimbrel.server.http2.connection import Http2Connection
 
@@ -310,5 +313,34 @@ def test_a_connection_that_has_ended_keeps_the_values_of_its_session_alone(
         gc.collect()
         assert held() is None
         assert [getattr(session, name) for name in NAMES] == before
+
+    asyncio.run(run())
+
+
+def test_a_connection_that_has_ended_has_no_objects_of_the_library(site: TlsServerSite) -> None:
+    """The session has 2 kB, and the buffers what was in them at most; neither is in a size of Python's."""
+
+    async def run() -> None:
+        client = TlsClient(site.service())
+        client.handshake()
+        assert status(await client.get()) == 200
+        tls = layer(client)
+        client.protocol.connection_lost(None)
+        held: list[object] = [tls.connection.tls]
+        found: set[int] = set()
+        while held:  # what a cached response keeps
+            one = held.pop()
+            assert not isinstance(one, ssl.SSLSession | ssl.SSLObject | ssl.MemoryBIO)
+            if id(one) not in found and not isinstance(one, type | ModuleType | FunctionType | Engine | Server):
+                found.add(id(one))
+                held += gc.get_referents(one)
+        assert len(found) > 5
+        buffers = [one for one in gc.get_referents(tls) if isinstance(one, ssl.MemoryBIO)]
+        assert buffers and not any(one.pending for one in buffers)
+        other = TlsClient(site.service())
+        other.handshake()
+        other.protocol.connection_lost(None)
+        others = [one for one in gc.get_referents(layer(other)) if isinstance(one, ssl.MemoryBIO)]
+        assert {id(one) for one in others} == {id(one) for one in buffers}  # that of all closed connections
 
     asyncio.run(run())

@@ -33,7 +33,7 @@ class EndedTls:
     """Values of an `ssl.SSLObject` whose connection has ended, by the same names.
 
     Cached responses keep the connection that they were built for. The object has 40 kB of buffers, and its
-    session 5 kB in the heap of the C library, which no cache counts.
+    session 2 kB in the heap of the C library, which no cache counts.
     """
 
     __slots__ = ("_cipher", "_compression", "_version", RESUMED_NAME, "session", "session_reused")
