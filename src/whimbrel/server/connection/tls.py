@@ -386,9 +386,10 @@ class TlsLayer(ConnectionLayer):
     def connection_lost(self, exc: Exception | None) -> None:
         self._is_shut = True
         if self._is_open:
+            is_answering = bool(getattr(self._http(), "is_busy", True))  # a tunnel is logged at its end
             self.inner.connection_lost(exc)
             if self.connection.tls is not None:
-                self.connection.tls.end()
+                self.connection.tls.end(is_answering=is_answering)
         else:
             self._end_handshake()
         self._tls = None

@@ -245,7 +245,7 @@ def test_responses_that_change_leave_nothing_in_the_cache(root: Path) -> None:
 
 
 def test_an_entry_for_the_bytes_of_a_head_counts_the_body_that_it_keeps(root: Path) -> None:
-    """The entry that it was copied from may be replaced: bodies of different versions are kept then."""
+    """The entry that it was copied from may be gone: large bodies of different versions are kept then."""
     serving = engine(root)
     connection = Connection("127.0.0.1", 5000, "127.0.0.1", 8080)
     level = serving.response_cache.by_bytes

@@ -117,12 +117,13 @@ def test_a_file_is_sent_and_logged_at_the_end_of_the_tick(worker: FilesWorker) -
     protocol, wire = worker.client()
     protocol.data_received(LARGE)
     assert wire.received() == b"" and worker.lines() == [] and protocol.state is ConnectionState.BUSY
+    assert protocol.is_busy
     assert worker.service.gathering == [protocol.sender]
     worker.loop.tick()
     data = wire.received()
     assert statuses(data) == [b"200"] and data.endswith(b"\r\n\r\n" + BODY)
     assert worker.lines() == [b"/b.bin 200 %d %d\n" % (SIZE, len(data))]
-    assert protocol.state is ConnectionState.READY
+    assert protocol.state is ConnectionState.READY and not protocol.is_busy
     assert (protocol.connection.served, protocol.deadline) == (1, worker.service.clock + 7)
 
 
