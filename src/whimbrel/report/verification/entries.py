@@ -8,6 +8,7 @@ from whimbrel.base.counts import count_noun
 from whimbrel.report.knowledge import text_lines
 from whimbrel.report.model import Report, ReportEntry
 from whimbrel.upgrade.knowledge.scope import KnowledgeScope, UnknownItem
+from whimbrel.upgrade.knowledge.start_stops import written_place
 from whimbrel.upgrade.model import Risk
 from whimbrel.verify.answer import DecidingLine
 from whimbrel.verify.verification import (
