@@ -11,6 +11,7 @@ from whimbrel.replay.summary import Summary
 from whimbrel.replay.tally import Change, ChangeKey, Tally
 from whimbrel.report.model import ReportEntry
 from whimbrel.report.readiness import readiness, readiness_of_comparison, readiness_of_replay
+from whimbrel.upgrade.knowledge.start_stops import StartStops
 from whimbrel.upgrade.model import Risk
 from whimbrel.verify.causes import Cause
 from whimbrel.verify.side import LoadError
@@ -81,7 +82,10 @@ BAD = LoadError("bad", SourceLocation("/a.conf", 7))
             compared(errors=((BAD,), ())),
             "not decided: the old configuration does not load: /a.conf:7, so nothing was compared",
         ),
-        (compared(no_start="/a:1: x"), "not yet: it does not start here: /a:1: x"),
+        (
+            compared(start_stops=StartStops((), ((SourceLocation("/a", 1), "x"),))),
+            "not yet: it does not start here: /a:1: x",
+        ),
         (compared(is_cut=True), "not decided: not every request that can be derived was asked"),
         (compared(unwritten="a copy answers 500"), "not yet: a copy answers 500"),
         (compared(not_decided=[NotDecided("x")]), "not decided: 1 fact that may matter is not known"),
