@@ -62,17 +62,17 @@ def probe_of(
     The Host field has a port where the URL names one that is not its scheme's (RFC 9110, section 7.2). A path
     alone stands for the URL that reaches the main server.
     """
-    is_whole = "://" in described.url
+    has_scheme = "://" in described.url
     try:
-        parts = urlsplit(described.url if is_whole else f"//{described.host}{_rooted(described.url)}")
+        parts = urlsplit(described.url if has_scheme else f"//{described.host}{_rooted(described.url)}")
         name = parts.hostname or ""
         port = parts.port or 0
     except ValueError as problem:
         raise BadRequest(f"{_shown(described.url)}: {problem}") from None
     if parts.scheme not in ("", "http", "https"):
         raise BadRequest(f"{_shown(described.url)}: not a URL of http or https")
-    target = described.url.partition("://")[2] if is_whole else _rooted(described.url)
-    if is_whole:
+    target = described.url.partition("://")[2] if has_scheme else _rooted(described.url)
+    if has_scheme:
         slash = re.search(r"[/?#]", target)
         target = _rooted(target[slash.start() :] if slash else "/")
     target = target.partition("#")[0]
@@ -80,12 +80,12 @@ def probe_of(
         raise BadRequest(f"{_shown(described.url)}: a URL contains no blanks; write %20")
     is_tls = described.tls or parts.scheme == "https" or bool(described.certificate)
     address, found_port = place_of(configuration, _HAS_PORT.sub("", described.host) or name, is_tls)
-    if is_whole and not port:
+    if has_scheme and not port:
         port = _port_of(configuration, is_tls, found_port)
     port = port or found_port
-    if not is_whole and configuration is not None:
+    if not has_scheme and configuration is not None:
         is_tls = is_tls or takes_tls(configuration, described.address or address, port)
-    host = described.host or _host_of(parts.netloc if is_whole else "", is_tls)
+    host = described.host or _host_of(parts.netloc if has_scheme else "", is_tls)
     if not host and configuration is not None:
         host = configuration.main.name or "localhost"
         host = host if port == default_port(is_tls) or _HAS_PORT.search(host) else f"{host}:{port}"

@@ -17,7 +17,7 @@ from whimbrel.engine.plan.plan import Plan
 from whimbrel.engine.request import Request
 from whimbrel.explain.defaults import options_default, override_default
 from whimbrel.explain.reasons import lines_of, rule_origin, settings_of
-from whimbrel.explain.requirements_22 import with_unasked
+from whimbrel.explain.requirements_22 import with_unevaluated
 from whimbrel.explain.rewriting import REFUSED
 from whimbrel.explain.step import ExplanationStep, is_reason
 from whimbrel.explain.void_lines import unread_htaccess, void_rules
@@ -218,7 +218,7 @@ def access_steps(trace: RequestTrace) -> Iterator[ExplanationStep]:
     lines += satisfy
     users = [hook.changes["user"][1] for hook in trace.hooks if hook.changes.get("user", ("", ""))[1]]
     detail = ", ".join((step.detail, *(f"user {user}" for user in users[:1]))).strip(", ")
-    children = with_unasked(trace, step.children)
+    children = with_unevaluated(trace, step.children)
     if satisfy and trace.status == OK and not any(hook.phase == "check_user_id" for hook in trace.hooks):
         children += tuple(_void_requirements(trace))
     yield ExplanationStep("access", step.what, step.result, lines, detail, children)

@@ -33,17 +33,17 @@ _RECORDS: Final[dict[str, type[Any]]] = {
 _PHASE: Final = " (auth_checker)"
 
 
-def with_unasked(trace: RequestTrace, steps: tuple[ExplanationStep, ...]) -> tuple[ExplanationStep, ...]:
+def with_unevaluated(trace: RequestTrace, steps: tuple[ExplanationStep, ...]) -> tuple[ExplanationStep, ...]:
     """Return *steps*, the children of an access step, with the result "not asked" for the Require lines that
     have no effect on this request; steps of 2.4 are returned as they are.
     """
     applying = {word for step in steps if (word := _word_of(step))}
-    asked = list(_ran(steps)) or [(name, "") for name in _would_run(trace, applying)]
-    decider = next((name for name, result in reversed(asked) if result in (GRANTED, DENIED, "")), "")
+    checkers = list(_ran(steps)) or [(name, "") for name in _would_run(trace, applying)]
+    decider = next((name for name, result in reversed(checkers) if result in (GRANTED, DENIED, "")), "")
     if decider not in WORDS:
         return steps
-    words = frozenset().union(*(WORDS.get(name, frozenset()) for name, _ in asked))
-    if any(name not in WORDS for name, _ in asked):
+    words = frozenset().union(*(WORDS.get(name, frozenset()) for name, _ in checkers))
+    if any(name not in WORDS for name, _ in checkers):
         words |= applying - frozenset().union(*WORDS.values())
     return tuple(
         replace(step, result=NOT_EVALUATED, detail=f"{decider} decides")

@@ -152,7 +152,7 @@ class HostLogs:
         """Return the virtual hosts, and the main server if it gets requests, with a log line for which *has*
         is true, each with the place of this line.
         """
-        hosts = [*([MAIN] if self._is_main_asked() else []), *self.hosts]
+        hosts = [*([MAIN] if self._is_main_reached() else []), *self.hosts]
         found = ((host, next(filter(has, self._lines_of(host, kinds)), None)) for host in hosts)
         return [(host, line.place) for host, line in found if line is not None]
 
@@ -181,7 +181,7 @@ class HostLogs:
         names = (name for host in hosts for name in (main if host == MAIN else self.hosts[host]))
         return tuple(dict.fromkeys(names))
 
-    def _is_main_asked(self) -> bool:
+    def _is_main_reached(self) -> bool:
         """Return True if the main server gets requests: an address of Listen has no virtual host."""
         loaded = self.side.loaded
         ports = {listener.port for listener in loaded.spec.listeners} or {80}

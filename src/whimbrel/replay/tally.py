@@ -169,9 +169,9 @@ class Tally:
         self.hours[hour] = before[0] + counts[0], before[1] + counts[1]
 
     def note_bad(self, line: bytes) -> None:
-        """Store a line as an example."""
+        """Store a line as an example: as it is, with other bytes than those of ASCII text escaped."""
         if len(self.malformed_examples) < MAX_EXAMPLES:
-            shown = line[:MAX_SHOWN].decode("latin-1").encode("unicode_escape").decode("ascii")
+            shown = "".join(chr(one) if 32 <= one < 127 else f"\\x{one:02x}" for one in line[:MAX_SHOWN])
             self.malformed_examples.append(shown + ("..." if len(line) > MAX_SHOWN else ""))
 
     def add(self, other: Tally) -> None:

@@ -153,7 +153,7 @@ class Replayer:
         counts: Counter[tuple[bytes, ...]] = Counter(found)
         if len(found) != tally.lines:
             _count_bad(tally, form, data, tally.lines - len(found))
-        self._count(tally, form, counts)
+        self._count(tally, form, counts, data)
         self._count_hostless(tally, form, counts)
         return tally
 
@@ -169,8 +169,8 @@ class Replayer:
             self._tails.clear()
         self._owners = found
 
-    def _count(self, tally: Tally, form: LineFormat, counts: Counter[tuple[bytes, ...]]) -> None:
-        """Add the requests of distinct lines, with their numbers."""
+    def _count(self, tally: Tally, form: LineFormat, counts: Counter[tuple[bytes, ...]], data: bytes) -> None:
+        """Add the requests of distinct lines of *data*, with their numbers."""
         client_at = form.position("client")
         status_at = form.position("status")
         self._others_of = itemgetter(*form.others) if form.others else _no_others
@@ -192,7 +192,8 @@ class Replayer:
                 outcome = self._outcome(tally, form, values, key, to_text(client))
                 if outcome is None:
                     tally.without_request += number
-                    tally.note_bad(b" ".join(values))
+                    if len(tally.malformed_examples) < MAX_EXAMPLES:
+                        tally.note_bad(_line_with(form, data, values))
                     continue
             status = int(logged) if logged.isdigit() else 0
             tally.requests += number
@@ -430,6 +431,12 @@ def _is_other_address(text: str) -> bool:
     except ValueError:
         return False
     return True
+
+
+def _line_with(form: LineFormat, data: bytes, values: tuple[bytes, ...]) -> bytes:
+    """Return the first line of *data* that has *values*, as it stands in the log."""
+    lines = form.pattern.finditer(data, 0, len(data) - data.endswith(b"\n"))
+    return next((found[0].rstrip(b"\r") for found in lines if found.groups(b"") == values), b"")
 
 
 def _count_bad(tally: Tally, form: LineFormat, data: bytes, left: int) -> None:

@@ -91,9 +91,8 @@ def verify(
         scope = old.scope.merge_version(new.scope, replaced_paths(old, new))
         result.scope = scope.with_items(written_by_upgrade((old,)))
         return result
-    result.no_start = new.no_start
-    result.is_stopped_alike = bool(old.no_start) and old.dialect is new.dialect
     result.start_stops = new.start_stops
+    result.is_stopped_alike = bool(old.start_stops.lines) and old.dialect is new.dialect
     on_windows = [side.name for side in (old, new) if side.loaded.build.name == WINDOWS]
     if on_windows:
         result.limits.append(f"read as a server on Windows: {' and '.join(on_windows)}")
@@ -379,7 +378,12 @@ class Comparison:
                     break
                 unconfirmed = unconfirmed or example
         if group is None and unconfirmed is not None:
-            self._undecided(f"no request was found for {unconfirmed}", probe)
+            files = self.causes.other_files(plans)
+            named = "".join(
+                f"; {line} has other entries than {other}"
+                for other, line in zip(files.old, files.new, strict=False)
+            )
+            self._undecided(f"no request was found for {unconfirmed}{named}", probe)
         return group
 
     def _add_access(

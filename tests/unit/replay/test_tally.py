@@ -93,9 +93,11 @@ def test_a_bad_line_is_shown_escaped_and_cut() -> None:
     lines = Tally()
     lines.note_bad(b"a\x1b\n\xe9" + b"x" * MAX_SHOWN)
     lines.note_bad(b"y" * MAX_SHOWN)
+    lines.note_bad(rb'"\x16\x03" 400')  # httpd writes what a client sent so: it is no backslash to escape
     assert lines.malformed_examples == [
-        "a\\x1b\\n\\xe9" + "x" * (MAX_SHOWN - 4) + "...",
+        "a\\x1b\\x0a\\xe9" + "x" * (MAX_SHOWN - 4) + "...",
         "y" * MAX_SHOWN,
+        '"\\x16\\x03" 400',
     ]
 
 

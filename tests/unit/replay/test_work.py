@@ -82,17 +82,19 @@ def test_users_and_failed_passwords(tmp_path: Path) -> None:
 
 
 def test_bad_lines_are_counted_and_shown(tmp_path: Path) -> None:
+    without = '10.0.0.1 - - [10/Oct/2000:13:55:36 -0700] "-" 408 - "-" "-"'
     tally = replayed(
-        replayer_of(tmp_path),
+        Replayer(replace(work_of(tmp_path), with_hours=True)),
         line("/"),
         b"\x00\xff binary\n",
         b"x" * 100_000 + b"\n",
-        '10.0.0.1 - - [10/Oct/2000:13:55:36 -0700] "-" 408 - "-" "-"\n',
+        f"{without}\n",
         line("/index.html"),
     )
     assert (tally.lines, tally.requests) == (5, 2)
     assert (tally.malformed, tally.huge, tally.without_request) == (1, 1, 1)
     assert tally.malformed_examples[0] == "\\x00\\xff binary"
+    assert without in tally.malformed_examples
     assert all(len(example) < 1000 for example in tally.malformed_examples)
 
 
