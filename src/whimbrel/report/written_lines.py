@@ -38,7 +38,7 @@ class WrittenLines:
             entry = replace(entry, via=f"{display_path(via.path, directory)}:{line}")
         if path not in self._result.files or not entry.line:
             return entry
-        line = self.line(SourceLocation(path, entry.line))
+        line = self._written_line(finding, entry.line) or self.line(SourceLocation(path, entry.line))
         if not line:
             return replace(entry, is_old=True)
         return replace(entry, line=line, text=self._file(path).lines[line - 1].strip(), old=(), lines=())
@@ -58,6 +58,15 @@ class WrittenLines:
         if place.path not in self._result.files:
             return place.line
         return self._file(place.path).numbers.get(place.line, 0)
+
+    def _written_line(self, finding: Finding, old_line: int) -> int:
+        """Return the number of the line nearest to *old_line* that the upgrade wrote for *finding*: a comment
+        about it stands above that, as the journal of the upgrade has it. 0 for none.
+        """
+        written = {line.strip() for line in finding.new if line.strip()} if finding.edits else set()
+        lines = self._file(finding.place.path).lines if written else []
+        numbers = [number for number, text in enumerate(lines, 1) if text.strip() in written]
+        return min(numbers, key=lambda number: abs(number - old_line), default=0)
 
     def _item(self, item: UnknownItem) -> UnknownItem:
         place = item.place

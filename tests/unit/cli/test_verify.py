@@ -133,7 +133,7 @@ def test_access_that_differs_is_a_table(root: Path) -> None:
     assert code == 1
     at = output.index("who gains or loses access")
     row, client, place = output[at:].splitlines()[1:4]
-    assert row.split() == ["gains", "403", "->", "granted", "GET", "http://localhost:8080/"]
+    assert row.split() == ["gains", "403", "->", "granted", "(404)", "GET", "http://localhost:8080/"]
     assert client.strip() == "192.0.2.0/24"
     assert re.fullmatch(r"\S+\.conf:\d+", place.strip())
     assert re.search(r"\b1 cause of [0-9]+ differences?, 0 not decided", output)
