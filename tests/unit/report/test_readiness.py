@@ -144,7 +144,7 @@ def test_a_replay_without_changes_names_what_stops_the_new_server(
 
 @pytest.mark.parametrize(("has_stop", "verdict"), [(False, "not yet"), (True, "no")])
 def test_a_replay_without_changes_does_not_hide_what_is_to_decide(has_stop: bool, verdict: str) -> None:
-    other = "1 of 1 request change, none its status"
+    other = "1 of 1 request changes, none its status"
     both = f"{OPEN}; {other}" if has_stop else f"{other}; {OPEN}"
     for changes, reason in (({}, OPEN), ({ChangeKey("vary"): Change(requests=1)}, both)):
         tally = Tally(requests=1, statuses=Counter({(200, 200, 200): 1}), changes=changes)
