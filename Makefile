@@ -39,6 +39,8 @@ NIGHTLY ?=
 VERIFY ?=
 # make fleet FLEET="--count 100 --files 20 --jobs 4"
 FLEET ?=
+# make verify-upgraded UPGRADED="--count 500 --seed 7 --between --details trials.jsonl"
+UPGRADED ?=
 # make verify-live LIVE="--count 500 --seed 7 --details trials.jsonl"
 LIVE ?=
 # make mutants COUNT=300 SEED=7 MUTANTS="--only src/whimbrel/verify --details mutants.jsonl"
@@ -54,7 +56,7 @@ unexport PYTHONDONTWRITEBYTECODE
 
 .DEFAULT_GOAL := help
 .PHONY: help serve test static check conformance upgrade-check upgrade-access starts bench hostile faults logs crawl \
-	differential specialized explained fuzz soak races nightly verify verify-live fleet mutants grammar lock coverage audit dist \
+	differential specialized explained fuzz soak races nightly verify verify-live verify-upgraded fleet mutants grammar lock coverage audit dist \
 	sbom docs manual packages \
 	clean
 
@@ -67,6 +69,7 @@ help:
 	@echo "make upgrade-check  upgrade every recorded 2.2 configuration, compare on a real apache2 (UPGRADES=..., MORE=...)"
 	@echo "make upgrade-access  upgrade random conditional sections, compare both texts on apache2 (ACCESS=...)"
 	@echo "make verify       find 200 mutations of upgraded recorded configurations (VERIFY=...)"
+	@echo "make verify-upgraded  find mistakes in the files of upgraded servers (UPGRADED=...)"
 	@echo "make verify-live  find mistakes of 120 kinds that a live apache2 shows (LIVE=...)"
 	@echo "make mutants      change 60 places of src; list what no test notices (COUNT=, SEED=, MUTANTS=...)"
 	@echo "make fleet        check 1,000 generated servers, some equal, some broken (FLEET=...)"
@@ -204,6 +207,9 @@ fleet: .venv/dev.stamp
 
 mutants: .venv/fuzz.stamp
 	$(BIN)/python -m tests.mutants.run --count $(COUNT) --seed $(SEED) $(MUTANTS)
+
+verify-upgraded: .venv/dev.stamp
+	$(BIN)/python -m tests.verify.upgraded_run $(UPGRADED)
 
 verify-live: .venv/dev.stamp
 	$(BIN)/python -m tests.verify.live_run $(LIVE)

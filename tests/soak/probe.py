@@ -17,11 +17,13 @@ from collections import Counter
 from collections.abc import Sized
 from dataclasses import dataclass
 from pathlib import Path
+from tempfile import TemporaryFile
 from typing import Any
 
 from tests.hostile.server import Program
 
 NAME = "whimbrel-soak"
+_is_copy = threading.Event()  # a fork makes a copy of a worker, not a worker
 PROBED = Program(
     "whimbrel",
     (
@@ -80,7 +82,7 @@ def _caches(objects: list[Any]) -> tuple[dict[str, list[int]], list[str]]:
             sizes = [len(one), one.maxsize, 0, 0]
         elif kind is SecondChance:
             sizes = [len(one), one._most, one.bytes, one._most_bytes]
-            weighed = sum(entry.weight for _entries, _key, entry in list(one._queue))
+            weighed = one.weigh()
             if weighed != one.bytes:
                 overdrawn.append(f"SecondChance: {one.bytes} bytes noted, {weighed} in its entries")
         else:
@@ -129,15 +131,40 @@ def _heap() -> tuple[int, int]:
 def _answer(listener: socket.socket) -> None:
     while True:
         wire = listener.accept()[0]
-        gc.unfreeze()  # objects from before the fork count too
         with wire:
             try:
-                wire.sendall(json.dumps(count_objects().__dict__).encode())
+                wire.sendall(json.dumps(_counted().__dict__).encode())
             except OSError:
                 time.sleep(0.1)  # the reader has gone
 
 
+def _counted() -> Census:
+    """Return the objects of this process, which a copy of it counts.
+
+    In the process itself the count would leave its own memory, and `gc.unfreeze` would make each later
+    collection look at the objects from before the fork, and the interpreter collect less often.
+    """
+    gc.collect()
+    sizes = sys.getallocatedblocks(), *_heap()
+    with TemporaryFile() as file:
+        _is_copy.set()
+        pid = os.fork()
+        if not pid:
+            try:
+                gc.unfreeze()  # objects from before the fork of the worker count too
+                census = count_objects()
+                census.blocks, census.heap_used, census.heap_free = sizes
+                os.pwrite(file.fileno(), json.dumps(census.__dict__).encode(), 0)
+            finally:
+                os._exit(0)
+        os.waitpid(pid, 0)
+        _is_copy.clear()
+        return Census(**json.loads(file.read()))
+
+
 def _listen() -> None:
+    if _is_copy.is_set():
+        return
     listener = socket.socket(socket.AF_UNIX)
     listener.bind(f"\0{NAME}-{os.getpid()}")
     listener.listen()

@@ -67,7 +67,7 @@ class FakeTls:
     is_listed_name: bool = True
     server: Any = None  # of the handshake
 
-    def end(self) -> None:
+    def end(self, *, is_answering: bool) -> None:
         """Stay as it is."""
 
 

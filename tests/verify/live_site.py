@@ -232,7 +232,7 @@ def site_text(root: Path, port: int, choose: random.Random) -> str:
 
 @dataclass(frozen=True)
 class Question:
-    """A request from outside."""
+    """A request from outside; without a *host* one of HTTP/1.0, which ends its connection."""
 
     client: str
     host: str
@@ -245,7 +245,10 @@ class Question:
         close = ("Connection: close",) if is_last else ()
         body = b"a" * 150 if self.method == "POST" else b""
         length = (f"Content-Length: {len(body)}",) if body else ()
-        lines = [f"{self.method} {self.target} HTTP/1.1", f"Host: {self.host}", *self.fields, *length, *close]
+        begin = [f"{self.method} {self.target} HTTP/1.1", f"Host: {self.host}"]
+        if not self.host:
+            begin = [f"{self.method} {self.target} HTTP/1.0"]
+        lines = [*begin, *self.fields, *length, *close]
         return "\r\n".join([*lines, "", ""]).encode() + body
 
 

@@ -1,7 +1,7 @@
 """Pairs of configurations of 2.4 that differ in one subtle matter, with requests that show it.
 
-A pair is a text with a place for what differs, both contents of that place, and requests; apache2 decides what
-the answers are. ``@ROOT@`` stands for the directory of the server.
+A pair is a text with a place for what differs, both contents of that place, and requests; apache2 decides
+what the answers are. ``@ROOT@`` stands for the directory of the server.
 """
 
 from __future__ import annotations
@@ -17,7 +17,8 @@ class Pair:
         text: the common lines; ``@HERE@`` is where *old* or *new* stands, if that is not the end.
         files: files below the root with one content.
         changed: files below the root with the contents of both sides.
-        requests: ``METHOD TARGET``, then any of ``host=``, ``from=``, ``user=`` and ``Field:value``.
+        requests: ``METHOD TARGET``, then any of ``host=`` (``-``: none),
+            ``from=``, ``user=`` and ``Field:value``.
     """
 
     old: str
@@ -34,7 +35,8 @@ _ALL_FILES = '<Directory "@ROOT@/htdocs">\nAllowOverride All\n</Directory>\n'
 PAIRS: dict[str, Pair] = {
     "Location after Files": Pair(
         '<Location "/docs">\nRequire all granted\n</Location>\n<Files "*.inc">\nRequire all denied\n</Files>',
-        '<Files "*.inc">\nRequire all denied\n</Files>\n<Location "/docs/sub">\nRequire all granted\n</Location>',
+        '<Files "*.inc">\nRequire all denied\n</Files>\n<Location "/docs/sub">\nRequire all granted\n'
+        "</Location>",
         ("GET /docs/a.inc", "GET /docs/sub/a.inc", "GET /a.inc"),
     ),
     "Files inside or outside of a Directory": Pair(
@@ -50,8 +52,10 @@ PAIRS: dict[str, Pair] = {
         ("GET /docs/a.txt?open", "GET /docs/a.txt?opened", "GET /docs/a.txt"),
     ),
     "two If sections": Pair(
-        '<If "true">\nHeader set X-Kind first\n</If>\n<If "-n req(\'X-A\')">\nHeader set X-Kind second\n</If>',
-        '<If "-n req(\'X-A\')">\nHeader set X-Kind second\n</If>\n<If "true">\nHeader set X-Kind first\n</If>',
+        '<If "true">\nHeader set X-Kind first\n</If>\n<If "-n req(\'X-A\')">\nHeader set X-Kind second\n'
+        "</If>",
+        '<If "-n req(\'X-A\')">\nHeader set X-Kind second\n</If>\n<If "true">\nHeader set X-Kind first\n'
+        "</If>",
         ("GET /a.txt X-A:1", "GET /a.txt"),
     ),
     "ElseIf": Pair(
@@ -63,7 +67,7 @@ PAIRS: dict[str, Pair] = {
     ),
     "AllowOverride list": Pair(
         "AllowOverride FileInfo AuthConfig",
-        "AllowOverride FileInfo\nAllowOverrideList Require",
+        "AllowOverride None\nAllowOverrideList Header",
         ("GET /docs/a.txt", "GET /docs/b.txt user=ann"),
         text=_DOCS.format("@HERE@\nRequire all granted"),
         files={"htdocs/docs/.htaccess": "Require all denied\nHeader set X-Docs yes\n"},
@@ -90,7 +94,8 @@ PAIRS: dict[str, Pair] = {
     ),
     "RequireNone": Pair(
         "<RequireAll>\nRequire valid-user\n<RequireNone>\nRequire user bob\n</RequireNone>\n</RequireAll>",
-        "<RequireAll>\nRequire valid-user\n<RequireNone>\nRequire group guests\n</RequireNone>\n</RequireAll>",
+        "<RequireAll>\nRequire valid-user\n<RequireNone>\nRequire group guests\n</RequireNone>\n"
+        "</RequireAll>",
         ("GET /docs/a.txt user=bob", "GET /docs/a.txt user=cat"),
         text=_DOCS.format(f"{_BASIC}@HERE@"),
     ),
@@ -175,9 +180,9 @@ PAIRS: dict[str, Pair] = {
         changed={"htdocs/docs/list/.htaccess": ("Options -Includes\n", "Options None\n")},
     ),
     "MultiViews": Pair(
-        "Options +MultiViews\nMultiviewsMatch NegotiatedOnly",
-        "Options +MultiViews\nMultiviewsMatch Any",
-        ("GET /docs/page", "GET /docs/data", "GET /docs/page Accept-Language:de"),
+        "Options All MultiViews",
+        "Options All",
+        ("GET /docs/page", "GET /docs/page Accept-Language:de"),
         text="AddLanguage de .de\nAddLanguage en .en\n" + _DOCS.format("@HERE@"),
     ),
     "DirectoryIndex list": Pair(
@@ -187,15 +192,17 @@ PAIRS: dict[str, Pair] = {
         text=_DOCS.format("@HERE@"),
     ),
     "DirectoryIndex added below": Pair(
-        "DirectoryIndex a.txt",
-        "DirectoryIndex disabled",
+        "DirectoryIndex b.txt page.shtml",
+        "DirectoryIndex page.shtml b.txt",
         ("GET /docs/", "GET /docs/sub/", "GET /docs/list/"),
         text=_DOCS.format("DirectoryIndex b.txt")
         + '\n<Directory "@ROOT@/htdocs/docs/list">\nOptions +Indexes\n@HERE@\n</Directory>',
     ),
     "SetEnvIf order": Pair(
-        'SetEnvIf Request_URI "\\.txt$" text\nSetEnvIf text 1 open\nSetEnvIf Remote_Addr "^127\\.0\\.0\\.2" !open',
-        'SetEnvIf Remote_Addr "^127\\.0\\.0\\.2" !open\nSetEnvIf Request_URI "\\.txt$" text\nSetEnvIf text 1 open',
+        'SetEnvIf Request_URI "\\.txt$" text\nSetEnvIf text 1 open\n'
+        'SetEnvIf Remote_Addr "^127\\.0\\.0\\.2" !open',
+        'SetEnvIf Remote_Addr "^127\\.0\\.0\\.2" !open\nSetEnvIf Request_URI "\\.txt$" text\n'
+        "SetEnvIf text 1 open",
         ("GET /docs/a.txt from=127.0.0.2", "GET /docs/a.txt"),
         text="@HERE@\n" + _DOCS.format("Require env open"),
     ),
@@ -243,7 +250,8 @@ PAIRS: dict[str, Pair] = {
         ("GET /B.INC", "GET /a.inc"),
     ),
     "host by address before names": Pair(
-        "<VirtualHost 127.0.0.1:@PORT@>\nServerName addressed.test\nHeader set X-Host addressed\n</VirtualHost>",
+        "<VirtualHost 127.0.0.1:@PORT@>\nServerName addressed.test\nHeader set X-Host addressed\n"
+        "</VirtualHost>",
         "<VirtualHost *:@PORT@>\nServerName addressed.test\nHeader set X-Host addressed\n</VirtualHost>",
         ("GET / host=one.test", "GET / host=addressed.test", "GET / host=none.test"),
         text="<VirtualHost *:@PORT@>\nServerName one.test\nHeader set X-Host one\n</VirtualHost>\n@HERE@",
@@ -265,7 +273,7 @@ PAIRS: dict[str, Pair] = {
     "ServerPath": Pair(
         "ServerPath /second",
         "ServerPath /second/sub",
-        ("GET /second/a.txt host=one.test", "GET /second/sub/a.txt host=one.test", "GET /second/a.txt"),
+        ("GET /second/a.txt host=-", "GET /second/sub/a.txt host=-", "GET /second/a.txt host=one.test"),
         text="<VirtualHost *:@PORT@>\nServerName one.test\n</VirtualHost>\n"
         '<VirtualHost *:@PORT@>\nServerName two.test\n@HERE@\nDocumentRoot "@ROOT@/pub"\n'
         'Alias "/second" "@ROOT@/pub"\n</VirtualHost>',
@@ -386,7 +394,7 @@ PAIRS: dict[str, Pair] = {
         "MergeSlashes Off",
         "MergeSlashes On",
         ("GET //docs//a.txt", "GET /docs//sub/a.txt"),
-        text='@HERE@\n<Location "/docs/sub">\nRequire all denied\n</Location>',
+        text='@HERE@\n<LocationMatch "^/docs/sub">\nRequire all denied\n</LocationMatch>',
     ),
     "condition flag": Pair(
         'RewriteCond "%{HTTP_USER_AGENT}" "bad" [NC]\nRewriteCond "%{REQUEST_URI}" "!^/docs"',

@@ -126,7 +126,7 @@ def _question(text: str) -> Question:
         if name == "from":
             client = value
         elif name == "host":
-            host = value
+            host = "" if value == "-" else value
         elif name == "user":
             token = base64.b64encode(f"{value}:{PASSWORD}".encode()).decode()
             fields.append(f"Authorization: Basic {token}")
@@ -145,10 +145,9 @@ def main() -> int:
         for name in names:
             result = tried(PAIRS[name], base)
             failed += result.is_wrong or not result.visible
-            print(
-                f"{result.verified.verdict.name:12} {len(result.visible)} of {len(PAIRS[name].requests)} differ: {name}",
-                flush=True,
-            )
+            asked = len(PAIRS[name].requests)
+            verdict = result.verified.verdict.name
+            print(f"{verdict:12} {len(result.visible)} of {asked} differ: {name}", flush=True)
             for one in result.verified.not_decided:
                 print(f"    {one.reason}")
             for errors in result.verified.errors:

@@ -1,5 +1,5 @@
-"""Mistakes in upgraded files that apache2 shows are found by verify with their line; changes without effect are
-the same."""
+"""Mistakes in upgraded files that apache2 shows are found by verify with their line; changes without effect
+are the same."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ def test_verify_agrees_with_apache2(is_between: bool) -> None:
     waiting = choose.sample([*VISIBLE, *WITHOUT_EFFECT], len(VISIBLE) + len(WITHOUT_EFFECT))
     tried = []
     with back_end() as port, live_directory() as base:
-        site = upgraded_site(base, port, choose)
+        site = upgraded_site(base, port, choose, is_between=is_between)
         while len(tried) < COUNT:
             one = trial(site, waiting.pop(), choose, is_between=is_between)
             if one is not None:
@@ -53,7 +53,7 @@ def upgraded_texts(root: Path) -> dict[str, str]:
     """Return the upgraded texts of a site with all blocks."""
     from tests.verify.upgraded_run import upgraded_copy
 
-    return upgraded_copy(root, Ports(1, 2, 3), Everything())[0]
+    return upgraded_copy(root, Ports(1, 2, 3), Everything(), is_between=False)[0]
 
 
 def applies(kind: FileKind, texts: dict[str, str]) -> bool:

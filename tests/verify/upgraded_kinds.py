@@ -219,7 +219,7 @@ def move_section(pattern: str) -> Change:
 
 def swap_hosts(lines: list[str], choose: random.Random) -> Touched | None:
     """Exchange two neighbouring virtual hosts: another one is the default."""
-    found = [one for one in _top(lines, "<VirtualHost")]
+    found = _top(lines, "<VirtualHost")
     if len(found) < 2:
         return None
     number = choose.randrange(len(found) - 1)

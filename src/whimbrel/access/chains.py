@@ -6,6 +6,7 @@ pattern, and a name that no section matches. The chain of a witness is exact. Ma
 
 from __future__ import annotations
 
+import sys
 from bisect import bisect_left
 from collections.abc import Callable, Container, Iterable, Iterator, Sequence
 from typing import Final, Generic
@@ -126,6 +127,7 @@ class _SectionGroups(Generic[S]):
         self.relevant |= {u.outer for u in sections if u.has_lines and u.outer is not None}
         self._sorted = sorted((directory, number) for number, directory in enumerate(self.htaccess))
         self._directories = list(self.htaccess)
+        self.walks: dict[str, _Walk[S]] = {}
 
     def htaccess_below(self, prefixes: Iterable[str]) -> list[str]:
         """Return the directories with .htaccess files that begin with one of *prefixes*, in reading order."""
@@ -186,7 +188,8 @@ class _ServerMap(Generic[S, V]):
         self._by_depth: dict[int, list[S]] = {}
         for section in self.path_sections:
             self._by_depth.setdefault(max(1, section.components), []).append(section)
-        self._walks: dict[str, _Walk[S]] = {"": _Walk([], [], None)}
+        self._walks: dict[str, _Walk[S]] = {}
+        self._first_depth = min((max(1, u.components) for u in own.plain), default=sys.maxsize)
 
     def is_relevant(self, section: S) -> bool:
         """Return True if the section has lines about access, or holds one that has."""
@@ -231,10 +234,12 @@ class _ServerMap(Generic[S, V]):
         end = directory.rfind("/") + 1
         walk = self._walks.get(directory[:end])
         if walk is None:
-            walk = self._walks[""]
+            walk = _Walk([], [], None)
             for depth, path in enumerate(ancestors(directory), 1):
-                walk = self._walks.get(path) or self._step(walk, path, depth)
-                self._walks[path] = walk
+                # above its own sections a server walks as all others do
+                walks = self._walks if depth >= self._first_depth else self.shared.walks
+                walk = walks.get(path) or self._step(walk, path, depth)
+                walks[path] = walk
         return walk.sections, walk.overrides
 
     def _step(self, above: _Walk[S], path: str, depth: int) -> _Walk[S]:

@@ -251,7 +251,8 @@ class VerifyDocument(Document):
     new: str
     errors: dict[str, list[str]]
     no_start: str = Field(
-        description="FILE:LINE: reason of what stops NEW on this machine; empty for nothing"
+        description="what stops NEW on this machine: FILE:LINE: reason, or the reason alone where no line is "
+        "behind it; empty for nothing"
     )
     chains: int
     requests: int

@@ -15,6 +15,10 @@ FOREVER: Final = float("inf")
 LINGER: Final = 30.0  # seconds in which a closed side takes its last bytes
 
 
+def _forget(_tunnel: Tunnel) -> None:
+    """Take the place of the function that was called at the end."""
+
+
 class TunnelEnd(asyncio.Protocol):
     """The protocol of one side of a tunnel.
 
@@ -172,4 +176,6 @@ class Tunnel:
         timer, self._timer = self._timer, None
         if timer is not None:
             timer.cancel()
-        self._closed(self)
+        closed = self._closed
+        self._closed = _forget  # the request: both sides refer to the tunnel, in a cycle
+        closed(self)

@@ -22,7 +22,7 @@ class SecondChance:
     """The entries of some dictionaries: at most *most*, of *most_bytes* together.
 
     The oldest entry is dropped first. One that was used since it was admitted, or since it was last spared,
-    is spared and becomes the youngest.
+    is spared and becomes the youngest. Only `put` and `drop` may change the dictionaries.
     """
 
     __slots__ = ("_most", "_most_bytes", "_queue", "bytes")
@@ -31,33 +31,47 @@ class SecondChance:
         self._most = most
         self._most_bytes = most_bytes
         self.bytes = 0
-        self._queue: deque[tuple[dict[Any, Any], Any, Evictable]] = deque()
+        self._queue: deque[tuple[dict[Any, Any], Any]] = deque()  # an item for each entry
 
     def __len__(self) -> int:
         return len(self._queue)
 
     def put(self, entries: dict[Any, Any], key: Any, entry: Evictable) -> None:
-        """Store *entry* in *entries* as *key*, after dropping as many others as necessary."""
-        queue = self._queue
-        self.bytes += entry.weight
-        while queue and (self.bytes > self._most_bytes or len(queue) >= self._most):
-            self._drop_or_spare(*queue.popleft())
-        queue.append((entries, key, entry))
-        entries[key] = entry
+        """Store *entry* in *entries* as *key*, after dropping as many others as necessary.
 
-    def _drop_or_spare(self, entries: dict[Any, Any], key: Any, entry: Evictable) -> None:
-        is_present = entries.get(key) is entry
-        if is_present and entry.is_used:
+        An entry with the same key is released at once, as an expired response is by the next one. The new one
+        takes its place in the order, and counts as used: the key has recurred.
+        """
+        queue = self._queue
+        old: Evictable | None = entries.get(key)
+        self.bytes += entry.weight
+        if old is not None:
+            self.bytes -= old.weight
+            entry.is_used = True
+            entries[key] = entry
+        most = self._most if old is not None else self._most - 1
+        while queue and (self.bytes > self._most_bytes or len(queue) > most):
+            self._drop_or_spare(*queue.popleft())
+        if old is None:
+            queue.append((entries, key))
+            entries[key] = entry
+
+    def _drop_or_spare(self, entries: dict[Any, Any], key: Any) -> None:
+        entry: Evictable = entries[key]
+        if entry.is_used:
             entry.is_used = False
-            self._queue.append((entries, key, entry))
+            self._queue.append((entries, key))
             return
         self.bytes -= entry.weight
-        if is_present:
-            del entries[key]
+        del entries[key]
 
     def drop(self, entries: dict[Any, Any]) -> None:
         """Drop all of *entries*."""
         if entries:
+            self.bytes -= sum([entry.weight for entry in entries.values()])
             entries.clear()
             self._queue = deque([item for item in self._queue if item[0] is not entries])
-            self.bytes = sum([entry.weight for _entries, _key, entry in self._queue])
+
+    def weigh(self) -> int:
+        """Return the bytes of all entries, which `bytes` must be."""
+        return sum([entries[key].weight for entries, key in self._queue])

@@ -211,8 +211,8 @@ def missing_line(problem: ConfigError | StartError, configuration: Configuration
 
 
 def damaged_bytes(problem: ConfigError | StartError, configuration: Configuration) -> list[str]:
-    """Return one sentence for each fault of the bytes of the file that *problem* is about, and for a text that
-    is no configuration or a template of one."""
+    """Return one sentence for each fault of the bytes of the file that *problem* is about, and for a file
+    that is no configuration or a template."""
     options = configuration.options
     place = problem.place if isinstance(problem, ConfigError) else None
     path = place.path if place is not None else root_relative(options.server_root, options.file)

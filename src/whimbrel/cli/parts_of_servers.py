@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 MAX_ABOVE: Final = 5
 """Directories above a file that may be those of its server."""
-ALONE: Final = "Or, as a part of another server"
+FOR_THE_PART: Final = "Or, as a part of another server"
 """Begin of the line with the command for the file alone."""
 
 

@@ -235,7 +235,7 @@ def _replay(
         to_decide=found.to_decide,
         questions=found.questions,
         has_stop=found.has_stop,
-        no_start=loaded[1].no_start,
+        no_start=loaded[1].start_stops.first,
         unwritten=unwritten_sentence(loaded[1].loaded, loaded[1].options),
     )
 

@@ -66,7 +66,7 @@ from whimbrel.cli.options import (
     release,
     sources,
 )
-from whimbrel.cli.parts_of_servers import ALONE, about_part, server_of_part
+from whimbrel.cli.parts_of_servers import FOR_THE_PART, about_part, server_of_part
 from whimbrel.cli.terminal import NoPager
 from whimbrel.utilities.usage_error import UsageError
 
@@ -338,13 +338,10 @@ def upgrade(
             following += after_upgrade(
                 context, what.options, out, is_changed=bool(result.files), without=beside
             )
-        around = "" if is_written else server_of_part(what)
-        following += [] if is_written else about_part(what, around)
-        if is_left and (out is None or not _stops(result)):
-            label = "To go live" if out is not None else "Next"
-            following.append(f"{ALONE if around else label}: {writing}")
-        if is_left and out is None:
-            following += _after_writing(result, directory)
+        if not is_written:
+            following += _of_part(result, what, directory, writing)
+        if is_left and out is not None and not _stops(result):
+            following.append(f"To go live: {writing}")
         only = frozenset(beside.values())
         following[:0] = [] if is_written else _about_named(result, only)
         uncompared = result.unverified or _uncompared(what, wanted, is_verified=verify)
@@ -374,6 +371,18 @@ def _files_beside(result: UpgradeResult, what: Sources, named: ConfigArguments) 
     if any(path not in by_real for path in own.values()):
         return {}
     return {word: by_real[path] for word, path in own.items()}
+
+
+def _of_part(result: UpgradeResult, what: Sources, directory: str, writing: str) -> list[str]:
+    """Return the next commands of an upgrade that wrote nothing: of one file, that with its server comes
+    before *writing*, which writes the new text.
+    """
+    around = server_of_part(what)
+    lines = about_part(what, around) if result.files or result.has_open_findings else []
+    if result.files:
+        lines.append(f"{FOR_THE_PART if around else 'Next'}: {writing}")
+        lines += _after_writing(result, directory)
+    return lines
 
 
 def _about_named(result: UpgradeResult, only: frozenset[str]) -> list[str]:

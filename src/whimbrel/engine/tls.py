@@ -108,8 +108,10 @@ class TlsSession(Protocol):
     @property
     def is_unverified(self) -> bool: ...
 
-    def end(self) -> None:
-        """Drop the object of the library: the connection has ended. The values stay."""
+    def end(self, *, is_answering: bool) -> None:
+        """Drop the object of the library: the connection has ended. The values stay; a `session_id` that was
+        not read before stays only if the connection *is_answering* a request, which is logged later.
+        """
 
 
 class TlsObject(Protocol):

@@ -8,7 +8,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING, Final, Protocol
 
-from whimbrel.api.checking import check_parts, upgrade_sources
+from whimbrel.api.checking import add_start_failure, check_parts, upgrade_sources
 from whimbrel.base.counts import count_noun, word_for
 from whimbrel.base.dialect import V22, V24
 from whimbrel.base.errors import ConfigError, StartError
@@ -93,6 +93,8 @@ class CheckTask:
         if fault is not None:
             report.stop = _no_start(fault, directory)
             report.fault = fault.where(directory)
+        elif found.options is not None and report.is_complete and report.by_risk().get(Risk.BREAKS):
+            add_start_failure(report, found.options)
         page = _check_page(report) if self.has_pages else ""
         if fault is not None and fault.is_damage:
             return replace(failed(server, report.stop, NOT_READ), page=page)
@@ -110,6 +112,7 @@ class CheckTask:
             page=page,
             review=counts_of(report.counted).to_decide,
             per_request=sum(entry.effect_class.is_per_request for entry in report.counted),
+            note=report.stop[:MAX_FAULT],
         )
         return result if fault is None else _not_started(result, report.stop)
 

@@ -75,5 +75,6 @@ class WrittenLines:
             numbers = {line_map.unchanged_from(number): number for number in new_numbers}
             for number in new_numbers:  # of an old line that changes, the first one in its place
                 numbers.setdefault(line_map.original_line(number), number)
-            found = self._files[path] = _NewFile(lines, numbers)
+            found = _NewFile(lines, numbers)
+            self._files[path] = found
         return found

@@ -8,12 +8,12 @@ order.
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from typing import NamedTuple
 
 from whimbrel.base.lazy_dataclasses import dataclass
 
 
-@dataclass(frozen=True, slots=True)
-class Edit:
+class Edit(NamedTuple):
     """Put *text* in the place of bytes *start* to *end*."""
 
     start: int

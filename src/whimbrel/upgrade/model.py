@@ -55,8 +55,7 @@ class InputContext(Enum):
     HTACCESS = ".htaccess"
 
 
-@dataclass(frozen=True, slots=True)
-class FileEdit:
+class FileEdit(NamedTuple):
     """One edit of one file; *path* is the key of `ConfigTree.files`."""
 
     path: str

@@ -42,7 +42,10 @@ _FAMILIES: Final[tuple[tuple[str, str], ...]] = (
     (SOURCE, _TYPES),
     (r"user|www-authenticate", _ACCESS),
     (r"demands on the back end", r"sslproxy\w*|proxypass\w*|rewriterule"),
-    (r"file|handler", rf"{_MAPPING}|{_TYPES}|directory(index|slash)|fallbackresource|multiviews.*"),
+    (
+        r"file|handler",
+        rf"{_MAPPING}|{_TYPES}|directory(index|slash)|fallbackresource|multiviews.*|(force)?languagepriority",
+    ),
     (
         r"body",
         rf"{_MAPPING}|{_TYPES}|errordocument|index\w*|add(icon|alt|description).*|.*filter.*|readmename|headername",
@@ -182,12 +185,18 @@ class Causes:
         scopes = [self.scopes(*one) for one in zip(self.sides, plans, servers, strict=True)]
         return self._with_files(cause, scopes, _wanted(difference))
 
+    def other_files(self, plans: PlanPair) -> Cause:
+        """Return the lines about access under *plans* that name a file of which both sides have another
+        content."""
+        scopes = [self.scopes(*one) for one in zip(self.sides, plans, strict=True)]
+        return self._with_files(Cause((), ()), scopes, re.compile(_CONTROL))
+
     def _with_files(self, cause: Cause, scopes: list[list[LineScope]], wanted: re.Pattern[str]) -> Cause:
         files = [_shown([x for x in _flat(row) if self._names_other(x, wanted)]) for row in scopes]
         return Cause(*_distinct((*files[0], *cause.old), (*files[1], *cause.new)))
 
     def _names_other(self, line: ConfigLine, wanted: re.Pattern[str]) -> bool:
-        """Return True if the other side has the words of *line* in its place, and they name another content."""
+        """Return True if the other side has the words of *line* in its place, for another file."""
         other = self.texts.lines.get(line)
         return other is not None and line.words() == other.words() and bool(wanted.fullmatch(line.name))
 

@@ -131,19 +131,8 @@ class Side:
         return self.configuration is not None
 
     @property
-    def no_start(self) -> str:
-        """``FILE:LINE: reason`` of the first line, left out here, with which no server starts on this
-        machine; "" for none, and for an image: the server starts on its own machine.
-        """
-        if self.options.image:
-            return ""
-        stops = (problem for problem in self.missing if problem.stops)
-        lines = ((problem.place, problem.reason) for problem in stops if problem.place is not None)
-        return next((f"{place.path}:{place.line}: {reason}" for place, reason in lines), "")
-
-    @property
     def start_stops(self) -> StartStops:
-        """All lines with which no server starts on this machine; none of a side that does not load."""
+        """What ends the start on this machine; nothing of a side that does not load."""
         return StartStops() if self.configuration is None else start_stops(self.configuration, self.missing)
 
     @property

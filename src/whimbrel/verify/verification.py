@@ -40,7 +40,8 @@ class Example:
     """A request that both sides answer differently; *client* describes it.
 
     *access*: the results of access control as statuses, 200 for granted. *clients*: all clients for whom the
-    statuses are those, in words; "" if they are not known, or too many to name.
+    statuses are those, in words; "" if they are not known, or too many to name. *weight*: what it says to a
+    person, the less the more (see weights.py).
     """
 
     probe: Probe
@@ -50,6 +51,7 @@ class Example:
     client: str = ""
     access: tuple[int, int] | None = None
     clients: str = ""
+    weight: int = 0
 
     @property
     def statuses(self) -> tuple[int, int]:
@@ -134,6 +136,11 @@ class DifferenceGroup:
         elif example.opens > self.opens or example.closes > self.closes:
             spare = [one for one in self.examples if not (one.opens or one.closes)] or self.examples
             self.examples[self.examples.index(spare[-1])] = example
+        elif all(example.weight < one.weight for one in self.examples):
+            is_of_access = example.opens or example.closes
+            spare = [one for one in self.examples if is_of_access or not (one.opens or one.closes)]
+            if spare:
+                self.examples[self.examples.index(spare[-1])] = example
 
 
 @dataclass(frozen=True, slots=True)
@@ -155,9 +162,8 @@ class VerifyResult:
         probes: requests that were asked of both sides.
         limits: probes that were left out, and the system of a side if it is Windows, as sentences.
         scope: what was read of both sides, and what is unknown.
-        no_start: what stops the start of the new side on this machine: ``FILE:LINE: reason``; "" for nothing.
         is_stopped_alike: the old side, of the same version, does not start on this machine either.
-        start_stops: all lines that stop it there, with the module files that are not on this machine.
+        start_stops: what ends the start of the new side on this machine.
         is_cut: not every request that can be derived was asked.
         has_ended: lines are not decided as the time, or the number of requests, ended before.
         to_decide: what findings about the new text leave to a person: ``to decide: 1 finding at 1 place``;
@@ -177,7 +183,6 @@ class VerifyResult:
     limits: list[str] = field(default_factory=list)
     scope: KnowledgeScope = KnowledgeScope()
     files: list[str] = field(default_factory=list)
-    no_start: str = ""
     is_stopped_alike: bool = False
     start_stops: StartStops = StartStops()
     is_cut: bool = False
@@ -201,6 +206,14 @@ class VerifyResult:
             return Verdict.DIFFERENT
         is_decided = not self.not_decided and self.scope.is_complete and not self.open_reasons
         return Verdict.SAME if is_decided else Verdict.NOT_DECIDED
+
+    @property
+    def no_start(self) -> str:
+        """What stops the start of the new side on this machine: ``FILE:LINE: reason``, the reason alone of a
+        default that no line sets, "" for nothing. Module files that are not here do not count: this machine
+        may have none.
+        """
+        return self.start_stops.first
 
     @property
     def open_reasons(self) -> list[str]:

@@ -46,6 +46,7 @@ from whimbrel.verify.side import Side
 from whimbrel.verify.text_differences import TextDifferences
 from whimbrel.verify.undecided_passwords import undecided_passwords
 from whimbrel.verify.verification import CUT, DifferenceGroup, Example, NotDecided, VerifyResult
+from whimbrel.verify.weights import Weight, weight_of
 from whimbrel.verify.written_by_upgrade import written_by_upgrade
 from whimbrel.verify.written_logs import written_logs
 
@@ -90,9 +91,8 @@ def verify(
         scope = old.scope.merge_version(new.scope, replaced_paths(old, new))
         result.scope = scope.with_items(written_by_upgrade((old,)))
         return result
-    result.no_start = new.no_start
-    result.is_stopped_alike = bool(old.no_start) and old.dialect is new.dialect
     result.start_stops = new.start_stops
+    result.is_stopped_alike = bool(old.start_stops.lines) and old.dialect is new.dialect
     on_windows = [side.name for side in (old, new) if side.loaded.build.name == WINDOWS]
     if on_windows:
         result.limits.append(f"read as a server on Windows: {' and '.join(on_windows)}")
@@ -294,8 +294,13 @@ class Comparison:
         )
 
     def found(self) -> list[DifferenceGroup]:
-        """Return the differences found so far, those that open access first."""
-        groups = self._groups.values()
+        """Return the differences found so far, those that open access first, each with the examples that say
+        most first.
+        """
+        groups = list(self._groups.values())
+        for group in groups:
+            if group.lines == ((), ()):  # else they are those of the first example
+                group.examples.sort(key=lambda one: (not one.opens, not one.closes, one.weight))
         return sorted(groups, key=_order_of)
 
     def _forget(self) -> None:
@@ -373,7 +378,12 @@ class Comparison:
                     break
                 unconfirmed = unconfirmed or example
         if group is None and unconfirmed is not None:
-            self._undecided(f"no request was found for {unconfirmed}", probe)
+            files = self.causes.other_files(plans)
+            named = "".join(
+                f"; {line} has other entries than {other}"
+                for other, line in zip(files.old, files.new, strict=False)
+            )
+            self._undecided(f"no request was found for {unconfirmed}{named}", probe)
         return group
 
     def _add_access(
@@ -404,9 +414,9 @@ class Comparison:
                 group.lines = self._deciding_lines(confirmed.probe)
                 group.cause = cause.with_deciding(group.lines).joined(group.cause)
         group.is_assumed &= confirmed.is_assumed
-        found = Example(
-            confirmed.probe, difference, confirmed.old, confirmed.new, str(example), access, clients
-        )
+        answers = confirmed.old, confirmed.new
+        weight = weight_of(confirmed.probe, answers, (self.old, self.new))
+        found = Example(confirmed.probe, difference, *answers, str(example), access, clients, weight)
         group.add(found, is_first=is_first)
         if not is_first and (group.count <= MAX_TRACED or found in group.examples):
             group.further = group.further.with_deciding(self._deciding_lines(confirmed.probe))
@@ -447,7 +457,8 @@ class Comparison:
             found.setdefault(key, (cause, []))[1].append(part)
         for key, (cause, own) in found.items():
             joined = Difference(tuple(part for one in own for part in one.parts))
-            self._add_response(key, cause, Example(probe, joined, old, new))
+            weight = weight_of(probe, (old, new), (self.old, self.new))
+            self._add_response(key, cause, Example(probe, joined, old, new, weight=weight))
 
     def _add_response(self, key: object, cause: LocatedCause, example: Example) -> None:
         group = self._groups.get(key)
@@ -580,9 +591,13 @@ class AccessComparison(Comparison):
                 self.met.update((scope.path, scope.line) for scope in self.causes.scopes(lines, plan))
 
 
-def _order_of(group: DifferenceGroup) -> tuple[bool, ...]:
-    """Return the key of sorting: what opens access first, then other access, cosmetic changes last."""
-    return (not group.opens, group.kind != "access", not group.closes, bool(group.rule))
+def _order_of(group: DifferenceGroup) -> tuple[bool | int, ...]:
+    """Return the key of sorting: what opens access first, then other access, cosmetic changes last; of these,
+    requests for documents that are there before others.
+    """
+    weight = min((one.weight for one in group.examples), default=Weight.INVENTED)
+    is_other = group.kind != "access" and not group.closes
+    return not group.opens, is_other, bool(group.rule), weight, group.kind != "access", not group.closes
 
 
 def _named(hosts: list[str]) -> str:

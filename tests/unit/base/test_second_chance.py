@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from types import SimpleNamespace
+import random
+import weakref
+from dataclasses import dataclass
 from typing import Any
 
 import pytest
@@ -10,8 +12,14 @@ import pytest
 from whimbrel.base.second_chance import SecondChance
 
 
+@dataclass
+class Entry:
+    weight: int
+    is_used: bool = False
+
+
 def entry(weight: int = 1) -> Any:
-    return SimpleNamespace(weight=weight, is_used=False)
+    return Entry(weight)
 
 
 def filled(level: SecondChance, names: str, weight: int = 1) -> dict[str, Any]:
@@ -50,13 +58,50 @@ def test_if_all_were_used_the_oldest_is_dropped() -> None:
     assert sorted(entries) == ["b", "c", "d", "e", "f"] and len(level) == 5
 
 
-def test_a_replaced_entry_counts_until_its_turn() -> None:
+def test_a_replaced_entry_is_released_at_once() -> None:
     level = SecondChance(5, 100)
     entries = filled(level, "ab", 30)
-    level.put(entries, "a", entry(30))
-    assert level.bytes == 90 and len(entries) == 2
-    level.put(entries, "c", entry(30))
-    assert sorted(entries) == ["a", "b", "c"] and level.bytes == 90
+    for weight in (40, 20, 30):
+        replaced = weakref.ref(entries["a"])
+        level.put(entries, "a", entry(weight))
+        assert replaced() is None
+        assert level.bytes == level.weigh() == 30 + weight and len(level) == len(entries) == 2
+
+
+def test_the_entry_that_replaces_another_is_spared_once() -> None:
+    level = SecondChance(5, 100)
+    entries = filled(level, "abcde")
+    level.put(entries, "a", entry())
+    for name in "fg":
+        level.put(entries, name, entry())
+    assert sorted(entries) == ["a", "d", "e", "f", "g"] and len(level) == 5
+
+
+def test_a_heavier_entry_that_replaces_another_drops_the_oldest() -> None:
+    level = SecondChance(5, 100)
+    entries = filled(level, "abcd", 25)
+    level.put(entries, "c", entry(60))
+    assert sorted(entries) == ["c", "d"] and level.bytes == level.weigh() == 85
+    level.put(entries, "d", entry(101))
+    assert not entries and not len(level) and level.bytes == 0
+
+
+def test_random_steps_keep_the_sums() -> None:
+    dice = random.Random(3)
+    level = SecondChance(20, 500)
+    both: list[dict[int, Any]] = [{}, {}]
+    for _ in range(3000):
+        entries = dice.choice(both)
+        step = dice.random()
+        if step < 0.01:
+            level.drop(entries)
+        elif step < 0.3 and entries:
+            dice.choice(list(entries.values())).is_used = True
+        else:
+            level.put(entries, dice.randrange(40), entry(dice.randrange(1, 120)))
+        held = [each.weight for entries in both for each in entries.values()]
+        assert level.bytes == level.weigh() == sum(held) <= 500
+        assert len(level) == len(held) <= 20
 
 
 def test_what_one_index_holds_is_dropped_alone() -> None:

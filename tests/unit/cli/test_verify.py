@@ -173,3 +173,15 @@ def test_what_check_leaves_to_a_person_is_beside_the_sentence(tmp_path: Path) ->
             "  R01 unsafe-urls  conf/new.conf:16  May URLs of `^/old/(.*)$` get 403 where a question mark "
         )
         assert (asked in output) is bool(sentence), output
+
+
+def test_a_directory_of_logs_that_is_missing_stops_the_server(root: Path) -> None:
+    """`apache2 -t` of such a text ends with AH02291; no line names the default logs/error_log."""
+    text = write(root, "a.conf", "")
+    code, output = run(text)
+    assert code == 0 and "does not start" not in output, output
+    (root / "logs").rmdir()
+    code, output = run(text)
+    reason = "does not start here: (2)No such file or directory: AH02291: Cannot access directory"
+    assert output.startswith(f"new (2.4) {reason}") and output.count("AH02291") == 1, output
+    assert code == 0  # the same text as both sides stops alike

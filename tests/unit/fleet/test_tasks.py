@@ -54,6 +54,7 @@ def test_check_as_alone(tree: Path) -> None:
     assert (result.files, result.lines) == (len(document["files"]), document["lines"])
     assert result.undecided == sum(item["matters"] for item in document["knowledge"]["unknown"])
     assert result.seconds > 0
+    assert result.note == document["stop"] and result.note.startswith("2.4 does not start: "), result.note
 
 
 def test_a_row_counts_as_the_report_of_its_server(tree: Path) -> None:

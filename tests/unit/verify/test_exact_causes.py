@@ -81,6 +81,19 @@ def test_the_rule_is_named_and_not_the_document_root(tmp_path: Path) -> None:
     assert new == ["RewriteRule ^/a9 /index.html", "RewriteEngine on"]
 
 
+def test_a_line_that_differs_is_named_before_equal_ones(tmp_path: Path) -> None:
+    """Without the AddLanguage lines both answer alike, too; without LanguagePriority they do."""
+    (tmp_path / "htdocs").mkdir()
+    for language in ("de", "en"):
+        (tmp_path / f"htdocs/page.html.{language}").write_text(language)
+    text = "AddLanguage de .de\nAddLanguage en .en\n<Directory />\nOptions +MultiViews\n</Directory>\n"
+    load = "LoadModule negotiation_module modules/mod_negotiation.so\n"
+    old, new = (f"{load}{text}LanguagePriority {words}\n" for words in ("de en", "en de"))
+    named = causes(groups(tmp_path, old, new), "file")
+    assert named
+    assert all(rows == (["LanguagePriority de en"], ["LanguagePriority en de"]) for rows in named)
+
+
 def test_no_line_decides(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Nothing vanishes: that is said in place of a list of lines."""
     monkeypatch.setattr(ExactCauses, "_vanishes", lambda *_args, **_named: False)

@@ -33,17 +33,19 @@ FILES = {
 }
 
 
-def compared(tmp_path: Path, name: str, text: str) -> VerifyResult:
-    """Return the comparison of two equal texts in two roots, of which the second has *text* in the file."""
+def compared(tmp_path: Path, name: str, text: str, version: str = "2.4") -> VerifyResult:
+    """Return the comparison of two equal texts in two roots, of which the second has *text* in the file; the
+    first is read as *version*."""
     sides = []
     for root, files in (("old", FILES), ("new", {**FILES, name: text})):
         make_root(tmp_path / root, files)
         documents = str(tmp_path / "old")
-        one = side(tmp_path / root, root, CONF.replace("@DOCUMENTS@", documents), "2.4")
+        dialect = version if root == "old" else "2.4"
+        one = side(tmp_path / root, root, CONF.replace("@DOCUMENTS@", documents), dialect)
         path = Path(one.options.file)
         # both serve the same documents, as a copy by `upgrade --out` does
         path.write_text(path.read_text().replace(f'"{tmp_path}/new/htdocs', f'"{documents}/htdocs'))
-        sides.append(type(one).load(one.options, "2.4", name=root))
+        sides.append(type(one).load(one.options, dialect, name=root))
     return verify(*sides, limit=2000)
 
 
@@ -92,3 +94,27 @@ def test_keys_take_the_place_of_the_group_that_is_looked_up() -> None:
     assert [*with_keys("/${names:$2|x}", "^/(a)/(.*)$", "/a/b", keys)] == ["/a/one", "/a/2"]
     assert not [*with_keys("/${other:$1}", "^/m/(.*)$", "/m/a", keys)]
     assert not [*with_keys("/${names:$3}", "^/m/(.*)$", "/m/a", keys)]
+
+
+def test_a_changed_password_is_not_decided_with_its_line(tmp_path: Path) -> None:
+    """apache2 answers alice with 401; whether the hashes are of one password nobody knows."""
+    result = compared(tmp_path, "conf/users", ALICE.replace("FGRN", "FGRM") + BOB)
+    assert result.verdict is Verdict.NOT_DECIDED
+    assert any("AuthUserFile conf/users has other entries" in one.reason for one in result.not_decided)
+
+
+@pytest.mark.parametrize(
+    ("name", "text", "line"),
+    [
+        ("conf/users", ALICE, "AuthUserFile conf/users"),
+        ("conf/groups", "admin: bob\n", "AuthGroupFile conf/groups"),
+        ("conf/mime.types", "text/x-other html\ntext/plain txt\n", "TypesConfig conf/mime.types"),
+        ("conf/map.txt", "one index.html\ntwo index.html\n", "RewriteMap names txt:conf/map.txt"),
+    ],
+)
+def test_between_versions_the_line_with_the_file_is_named(
+    tmp_path: Path, name: str, text: str, line: str
+) -> None:
+    result = compared(tmp_path, name, text, "2.2")
+    lines = {one.text for group in result.groups for one in (*group.cause.old, *group.cause.new)}
+    assert line in lines

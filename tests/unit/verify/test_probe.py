@@ -70,6 +70,12 @@ def test_the_words_of_a_report(probe: Probe, words: str) -> None:
     assert probe.request_text == words.partition(" from ")[0] + "".join(host[1:])
 
 
+def test_a_client_without_qop_is_named() -> None:
+    """2.4 refuses it; a client with qop is an ordinary one."""
+    texts = [str(ProbeUser("alice", scheme)) for scheme in ("basic", "digest", "digest without qop")]
+    assert texts == ["alice", "alice", "alice by digest without qop"]
+
+
 def test_a_host_field_that_the_url_does_not_show() -> None:
     assert str(Probe("/a", host="a.test", port=8080)).endswith(", Host: a.test")
     for same in (Probe("/a", host="a.test"), Probe("/a"), Probe("/a", host="a.test:8080", port=8080)):

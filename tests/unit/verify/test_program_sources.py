@@ -86,6 +86,16 @@ def test_a_text_that_is_sent_opens_and_has_its_line(root: Path, text: str) -> No
     assert first.words == ("run", "source")
 
 
+def test_a_document_comes_before_made_up_names_and_methods(root: Path) -> None:
+    """The source of a page that is there is the first cause, whose first request is the GET for it."""
+    old, new = (with_modules(root, *one) for one in (("old", PHP5, "2.2"), ("new", WITHOUT, "2.4")))
+    groups = verify(old, new).groups
+    first = groups[0].examples[0]
+    assert (first.probe.method, first.probe.target, first.is_source) == ("GET", "/index.php", True)
+    weights = [min(one.weight for one in group.examples) for group in groups if not group.opens]
+    assert weights == sorted(weights)
+
+
 def test_a_text_that_is_run_from_then_on_does_not_open(root: Path) -> None:
     old = with_modules(root, "old", WITHOUT, "2.2")
     new = with_modules(root, "new", PHP7, "2.4")

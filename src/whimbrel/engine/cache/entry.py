@@ -184,8 +184,9 @@ class CachedResponse:
         clone.data = b""
         clone.data_date = b""
         clone.weight = COPY
-        if own is not None:  # and `data`
-            size = 0 if self.template.is_large else len(self.template.body)
+        if own is not None:
+            # `data`; or a large body, which it keeps when the entry that it was copied from is gone
+            size = len(self.template.body) * (1 + self.template.is_chunked)
             clone.weight += _weight_of(own) + self.template.head_size + size
         elif template is not None:
             clone.weight += 3 * template.head_size + len(template.body)

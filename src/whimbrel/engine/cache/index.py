@@ -309,12 +309,18 @@ class CacheIndex:
         marks = answers.seen.marks
         if mark not in marks and len(marks) < MAX_SEEN:  # as `has_seen` does
             marks.add(mark)
-        elif answers.seen.has_seen(mark):
+        elif answers.seen.has_seen(mark) and validity.holds(connection, tick):
+            # One that is not valid leads to the general path. A head in a pipeline is looked up again then,
+            # which is no second occurrence.
             if missing:
                 absence = answers.stats.dependency(missing, False, None)
                 validity = validity.with_dependencies((*validity.dependencies, absence))
             self.put_exact(cached.copy(own=head, validity=validity), raw)
         return cached, head
+
+    def forget_lookup(self, raw: bytes) -> None:
+        """Take back the occurrence of a head that will be looked up again for the same request."""
+        self._answers.seen.marks.discard(hash(raw))
 
     def split(self, raw: bytes, limits: HeadLimits) -> SplitHead | None:
         """Return a head in pieces (`HeadShapes.split`); None if the general path has to read it."""

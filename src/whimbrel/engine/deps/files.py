@@ -130,16 +130,21 @@ class TickStatCache:
         self.in_tick = False
         self.tick = 0
         self.known: dict[tuple[bytes, bool], StatResult] = {}
-        self.dependencies: dict[tuple[bytes, bool, StatSignature], FileDependency] = {}
+        self.dependencies: dict[tuple[bytes, bool], FileDependency] = {}
 
     def dependency(self, path: bytes, follow: bool, known: StatSignature) -> FileDependency:
-        """Return the note of a question and its response, one object for all responses."""
-        key = (path, follow, known)
+        """Return the note of a question and its response, one object for all responses.
+
+        Only the last response is kept for each question: a file that changes for ever, such as one of a disk
+        cache, has one entry.
+        """
+        key = (path, follow)
         dependency = self.dependencies.get(key)
-        if dependency is None:
+        if dependency is None or dependency.known != known:
+            is_full = dependency is None and len(self.dependencies) >= MAX_DEPENDENCIES
             dependency = FileDependency(path, follow, known)
             if len(path) <= MAX_DEPENDENCY_PATH:
-                if len(self.dependencies) >= MAX_DEPENDENCIES:
+                if is_full:
                     self.dependencies.clear()
                 self.dependencies[key] = dependency
         return dependency

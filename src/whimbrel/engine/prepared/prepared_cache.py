@@ -73,8 +73,7 @@ class PreparedCache:
         files = r.engine.stat_cache
         tick = files.tick if files.in_tick else None
         if prepared.root is not r.plan or not unchanged(prepared.dependencies, tick):
-            del self._entries[key]
-            r.preparation = base
+            r.preparation = base  # the next one takes its place
             return False
         prepared.is_used = True
         prepared.apply(r)

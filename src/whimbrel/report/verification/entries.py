@@ -5,10 +5,10 @@ from __future__ import annotations
 from typing import Final
 
 from whimbrel.base.counts import count_noun
-from whimbrel.base.errors import SourceLocation
 from whimbrel.report.knowledge import text_lines
 from whimbrel.report.model import Report, ReportEntry
 from whimbrel.upgrade.knowledge.scope import KnowledgeScope, UnknownItem
+from whimbrel.upgrade.knowledge.start_stops import written_place
 from whimbrel.upgrade.model import Risk
 from whimbrel.verify.answer import DecidingLine
 from whimbrel.verify.verification import (
@@ -106,7 +106,7 @@ def no_start(verification: VerifyResult) -> str:
     if not verification.no_start:
         return ""
     stops = verification.start_stops
-    texts = [*stops.line_texts(_place), *stops.module_texts(_place)] or [verification.no_start]
+    texts = [*stops.line_texts(written_place), *stops.module_texts(written_place)]
     return f"start: {verification.names[1]} does not start here: {'; '.join(texts)}"
 
 
@@ -114,11 +114,7 @@ def missing_modules(verification: VerifyResult) -> str:
     """Return the sentence about module files that are not on this machine; "" where `no_start` has them."""
     if verification.no_start:
         return ""
-    return "".join(f"start: {text}" for text in verification.start_stops.module_texts(_place))
-
-
-def _place(place: SourceLocation) -> str:
-    return f"{place.path}:{place.line}"
+    return "".join(f"start: {text}" for text in verification.start_stops.module_texts(written_place))
 
 
 def unknown(verification: VerifyResult) -> list[str]:

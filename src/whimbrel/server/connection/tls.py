@@ -32,6 +32,8 @@ WRITE_SIZE: Final = 60 * 1024  # bytes that are encrypted in one step; see serve
 HTTP2: Final = "h2"
 UNKNOWN_HELLO: Final = ClientHello("", (), 0)
 FIRST_BYTES: Final = 5  # by which OpenSSL tells HTTP from other input
+# In the place of a closed connection's: the library keeps a buffer as large as the most that was in one.
+_NO_BYTES: Final = ssl.MemoryBIO()
 _HTTP: Final = (b"GET ", b"POST ", b"HEAD ", b"PUT ")
 
 
@@ -384,12 +386,15 @@ class TlsLayer(ConnectionLayer):
     def connection_lost(self, exc: Exception | None) -> None:
         self._is_shut = True
         if self._is_open:
+            is_answering = bool(getattr(self._http(), "is_busy", True))  # a tunnel is logged at its end
             self.inner.connection_lost(exc)
             if self.connection.tls is not None:
-                self.connection.tls.end()
+                self.connection.tls.end(is_answering=is_answering)
         else:
             self._end_handshake()
         self._tls = None
+        self._input = _NO_BYTES
+        self._output = _NO_BYTES
 
     def pause_writing(self) -> None:
         if self._is_open:  # a client that does not read in the handshake

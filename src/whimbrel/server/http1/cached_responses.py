@@ -112,12 +112,15 @@ class CachedResponder:
             end = data.find(b"\r\n\r\n", done) + 4
             if end < 4 or end - done == len(data):
                 break
-            hit = self.index.lookup(connection, data[done:end], limits, service.tick)
+            raw = data[done:end]
+            hit = self.index.lookup(connection, raw, limits, service.tick)
             if hit is None:
                 break
             template = hit[0].template
-            # the responses before a file are written first
-            if (template.file is not None and done) or not self._reply(hit):
+            if template.file is not None and done:  # the responses before a file are written first
+                self.index.forget_lookup(raw)
+                break
+            if not self._reply(hit):
                 break
             done = end
             if template.file is not None:

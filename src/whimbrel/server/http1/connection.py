@@ -129,6 +129,11 @@ class Http1Connection(asyncio.Protocol, TimedConnection):
         sender.close()
         self.service.remove(self)
 
+    @property
+    def is_busy(self) -> bool:
+        """True from the head of a request to the end of its response."""
+        return self.state is BUSY
+
     def eof_received(self) -> bool:
         was_open = self.state is not LINGER
         self.input.receive_end()

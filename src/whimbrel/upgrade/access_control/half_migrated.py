@@ -15,6 +15,7 @@ from whimbrel.base.lazy_dataclasses import replace
 from whimbrel.upgrade.access_control.analysis import AccessAnalysis, analyze_access, persistent_cache
 from whimbrel.upgrade.access_control.effective import RECORD, has_directive
 from whimbrel.upgrade.access_control.findings import key_of
+from whimbrel.upgrade.access_control.host_chains import chain_of
 from whimbrel.upgrade.access_control.replacement import FILES, Lines
 from whimbrel.upgrade.access_control.sections import AccessSection, Chain
 from whimbrel.upgrade.access_control.unchanged_sections import is_ambiguous, is_of_22, serves_both
@@ -58,17 +59,9 @@ def _changed(analysis: AccessAnalysis) -> Iterator[tuple[AccessSection, Finding]
     """Yield sections of 2.2 below a section with a branch for each version, where 2.4 decides differently."""
     seen: set[AccessSection] = set()
     decisions = analysis.decisions.cache
-    for chain in analysis.host_chains.every():
+    for chain in _below_both(analysis):
         unit = chain.last
-        outer = [part for part in chain.sections[:-1] if part.is_upgraded]
-        if (
-            unit in seen
-            or unit.is_upgraded
-            or unit not in analysis.left
-            or not outer
-            or not all(map(serves_both, outer))
-            or any(part.choices for part in chain.sections)
-        ):
+        if unit in seen or unit not in analysis.left or any(part.choices for part in chain.sections):
             continue
         before, after = (
             decisions.decision(
@@ -80,7 +73,18 @@ def _changed(analysis: AccessAnalysis) -> Iterator[tuple[AccessSection, Finding]
         example = None if before is None or after is None else decisions.difference(before, after)
         if example is not None:
             seen.add(unit)
+            outer = [part for part in chain.sections[:-1] if part.is_upgraded]
             yield unit, _changed_finding(unit, outer[-1], example)
+
+
+def _below_both(analysis: AccessAnalysis) -> Iterator[Chain]:
+    """Yield the chains of sections of 2.2 whose upgraded outer sections all have a branch for each version;
+    equivalent hosts have them alike."""
+    for chain, hosts in analysis.host_chains.shared():
+        outer = [part for part in chain.sections[:-1] if part.is_upgraded]
+        if outer and not chain.last.is_upgraded and all(map(serves_both, outer)):
+            yield chain
+            yield from (chain_of(host, chain) for host in hosts)
 
 
 def _changed_finding(unit: AccessSection, outer: AccessSection, example: Counterexample) -> Finding:

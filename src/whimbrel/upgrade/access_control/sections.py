@@ -72,6 +72,7 @@ class AccessSection(RequestSection):
     _access_lines: tuple[AccessLine, ...] | None = field(default=None, repr=False)
     _is_upgraded: bool | None = field(default=None, repr=False)
     _choices: tuple[Condition, ...] | None = field(default=None, repr=False)
+    _branches: tuple[tuple[Literal, ...], ...] | None = field(default=None, repr=False)
     _access_lines_24: tuple[AccessLine, ...] | None = field(default=None, repr=False)
 
     @property
@@ -119,16 +120,16 @@ class AccessSection(RequestSection):
         are known."""
         if self._choices is None:
             self._choices = tuple(
-                dict.fromkeys(
-                    literal.condition for line in self.lines for literal in _inside(line, self.statement)
-                )
+                dict.fromkeys(literal.condition for branch in self.branches for literal in branch)
             )
         return self._choices
 
     @property
     def branches(self) -> tuple[tuple[Literal, ...], ...]:
-        """The open conditions around and in each line."""
-        return tuple(tuple(_inside(line, self.statement)) for line in self.lines)
+        """The open conditions around and in each line; valid once all lines are known."""
+        if self._branches is None:
+            self._branches = tuple(tuple(_inside(line, self.statement)) for line in self.lines)
+        return self._branches
 
     @property
     def loses_lines(self) -> bool:

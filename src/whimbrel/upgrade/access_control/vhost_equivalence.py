@@ -38,6 +38,8 @@ from whimbrel.upgrade.source.walk import walk
 _PATHS: Final = frozenset(
     {"authuserfile", "authgroupfile", "authdbmuserfile", "authdbmgroupfile", "authdigestfile"}
 )
+_NAMING: Final = _PATHS | {"allow", "deny", "require", "authname"}
+"""Directives with arguments that may be names of one host alone."""
 _USERS: Final = frozenset({"user", "group"})
 CLIENT_LISTS: Final = ("ip ", "host ", "not ip ", "not host ")
 """How the arguments of Require begin where addresses or host names follow."""
@@ -266,6 +268,8 @@ class VhostEquivalence:
 
     def _words(self, line: AccessLine, names: OwnNames) -> tuple[object, ...]:
         """Return the arguments of a line; the host's own names are replaced by numbers."""
+        if line.name not in _NAMING:
+            return (line.args,)
         words = line.args.split(" ")
         clients = frozenset(_clients_of(line))
         if clients:

@@ -21,7 +21,7 @@ MAX_STOPS: Final = 6
 """Lines that a sentence names."""
 MAX_REASON: Final = 160
 """Characters of a reason."""
-NOT_HERE: Final = "not on this machine"
+MISSING_FILE: Final = "not on this machine"
 Place = Callable[[SourceLocation], str]
 """Returns the file and the line as a reader finds them."""
 
@@ -31,11 +31,12 @@ class StartStops(NamedTuple):
 
     Attributes:
         module_files: the paths of LoadModule that lead to no library, by their lines in reading order.
-        lines: other lines with httpd's reasons: users, groups, certificates, directories of logs.
+        lines: other lines with httpd's reasons: users, groups, certificates, directories of logs; at last,
+            without a place, those of defaults that no line sets.
     """
 
     module_files: tuple[tuple[SourceLocation, str], ...] = ()
-    lines: tuple[tuple[SourceLocation, str], ...] = ()
+    lines: tuple[tuple[SourceLocation | None, str], ...] = ()
 
     def __bool__(self) -> bool:
         return bool(self.module_files or self.lines)
@@ -44,6 +45,11 @@ class StartStops(NamedTuple):
     def number(self) -> int:
         """The number of lines."""
         return len(self.module_files) + len(self.lines)
+
+    @property
+    def first(self) -> str:
+        """``FILE:LINE: reason`` of the first of `lines`, "" for none."""
+        return _text(*self.lines[0], written_place) if self.lines else ""
 
     def texts(self, place_of: Place) -> Iterator[str]:
         """Yield the module files as one text, then the other lines: httpd executes LoadModule while it reads,
@@ -58,12 +64,12 @@ class StartStops(NamedTuple):
             place, path = self.module_files[0]
             others = count_noun(len(self.module_files) - 1, "more module file")
             more = f", nor {word_for(len(self.module_files) - 1, 'is', 'are')} {others}"
-            yield f"{place_of(place)}: {path} is {NOT_HERE}{more if len(self.module_files) > 1 else ''}"
+            yield f"{place_of(place)}: {path} is {MISSING_FILE}{more if len(self.module_files) > 1 else ''}"
 
     def line_texts(self, place_of: Place) -> Iterator[str]:
         """Yield ``FILE:LINE: reason`` of each line up to `MAX_STOPS`."""
         for place, reason in self.lines[:MAX_STOPS]:
-            yield f"{place_of(place)}: {reason[:MAX_REASON]}"
+            yield _text(place, reason[:MAX_REASON], place_of)
         if len(self.lines) > MAX_STOPS:
             yield f"{len(self.lines) - MAX_STOPS} more lines"
 
@@ -74,24 +80,38 @@ class StartStops(NamedTuple):
         return KnowledgeScope(scope.files_read, tuple(items)) if reasons else scope
 
 
+def _text(place: SourceLocation | None, reason: str, place_of: Place) -> str:
+    return reason if place is None else f"{place_of(place)}: {reason}"
+
+
+def written_place(place: SourceLocation) -> str:
+    """Return ``FILE:LINE`` as it was read: a `Place`."""
+    return f"{place.path}:{place.line}"
+
+
 def start_stops(configuration: Configuration, further: Iterable[MissingResource] = ()) -> StartStops:
     """Return what ends the start of *configuration* on this machine; nothing for an image, whose server
-    starts on its own. *further* are problems of steps after reading.
+    starts on its own. A copy of another tree need not have the places of the defaults. *further* are problems
+    of steps after reading.
     """
-    if configuration.options.image:
+    options = configuration.options
+    if options.image:
         return StartStops()
-    lines = {
-        problem.place: problem.reason
+    problems = [
+        problem
         for problem in (*configuration.missing, *further)
-        if problem.stops and problem.place is not None
-    }
+        if problem.stops and (problem.place is not None or not options.stand_in_root)
+    ]
+    # what a line stops ends the start before what is complete is checked
+    problems.sort(key=lambda problem: problem.place is None)
+    lines = {problem.place or problem.reason: (problem.place, problem.reason) for problem in problems}
     is_windows = configuration.build.name == WINDOWS  # its module files lie on its own machine
     files = tuple(
         (place, path)
         for place, path in configuration.module_files.items()
         if not is_windows and place not in lines and _is_missing(configuration, path)
     )
-    return StartStops(files, tuple(lines.items()))
+    return StartStops(files, tuple(lines.values()))
 
 
 def _is_missing(configuration: Configuration, path: str) -> bool:

@@ -242,22 +242,9 @@ def virtual_host_plan(tree: ConfigTree) -> VirtualHostPlan:
         host = VirtualHost(statement, statement.words())
         _fill(host, statement.children)
         hosts.append(host)
-    hosts.sort(key=lambda host: _order(host.statement, tree))
     listens = [getword(line.args)[0].rpartition(":")[2] for line in tree.named("listen")]
     named = [word for line in tree.named("namevirtualhost") for word in line.words()[:1]]
     return VirtualHostPlan(hosts, named, sorted({int(port) for port in listens if port.isdigit()}))
-
-
-def _order(statement: Statement, tree: ConfigTree) -> int:
-    cached = tree.cache.get("reading order")
-    if not isinstance(cached, dict):
-        cached = {
-            id(statement_): at
-            for at, statement_ in enumerate(tree.all_statements())
-            if statement_.name == "<virtualhost"
-        }
-        tree.cache["reading order"] = cached
-    return int(cached.get(id(statement), 0))
 
 
 def _fill(host: VirtualHost, lines: list[Statement]) -> None:

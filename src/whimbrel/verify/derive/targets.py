@@ -252,6 +252,11 @@ class Targets:
                 yield from ("/" + text.lstrip("/") for text in regex_samples(words[-2])[:_MAX_SAMPLES])
         elif name in _PATTERNED and words:
             yield from ("/" + text.lstrip("/") for text in regex_samples(words[0])[:_MAX_SAMPLES])
+        elif name == "serverpath" and words:
+            # the core takes it off a path before it looks below DocumentRoot, whatever the Host field is
+            names = self.lines.directories.get(self.served.root.rstrip("/") + "/", ())
+            for file in ("", *names[:_MAX_SAMPLES]):
+                yield f"{words[0].rstrip('/')}/{escape_uri(file)}"
         elif name == "directoryindex":
             yield from (base.rstrip("/") + "/" + word.lstrip("/") for base in bases for word in words[:4])
         elif name == "userdir":

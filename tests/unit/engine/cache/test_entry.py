@@ -209,3 +209,52 @@ def test_a_page_is_built_once_a_tick_for_all_connections(tmp_path: Path) -> None
     site.service.write_gathered()
     assert accesses(of_other.out) == first + 3
     assert site.service.requests == begun + 4
+
+
+def test_an_entry_that_is_not_valid_is_not_stored_for_the_bytes_of_a_head(root: Path) -> None:
+    """The second look-up of a head stores the entry for its bytes; an expired one would never be used."""
+    serving = engine(root)
+    ask(serving, "/a.txt")
+    connection = Connection("127.0.0.1", 5000, "127.0.0.1", 8080)
+    index = serving.response_cache.index_of(connection)
+    valid, late = (
+        b"GET /a.txt HTTP/1.1\r\nHost: localhost\r\nUser-Agent: %b\r\n\r\n" % name for name in (b"a", b"b")
+    )
+    for _ in range(2):
+        assert index.lookup(connection, valid, HeadLimits(), None) is not None
+    assert valid in index.by_head
+    write(root / "htdocs/a.txt", "other\n", OLD + 1)
+    for _ in range(3):
+        assert index.lookup(connection, late, HeadLimits(), None) is None
+    assert late not in index.by_head
+
+
+def test_responses_that_change_leave_nothing_in_the_cache(root: Path) -> None:
+    """A response takes the place of the one before it; a file has one dependency however often it changes."""
+    serving = engine(root)
+    cache = serving.response_cache
+    sizes = []
+    for number in range(20):
+        write(root / "htdocs/a.txt", f"page {number:02}\n", OLD + number)
+        for _ in range(3):
+            assert f"page {number:02}" in ask(serving, "/a.txt")
+        levels = [(len(level), level.bytes) for level in (cache.by_key, cache.by_bytes)]
+        sizes.append((*levels, len(cache.stats.dependencies)))
+    assert sizes[1][0][0] and sizes[1][1][0] and sizes[1][2]
+    assert sizes[2:] == [sizes[1]] * 18
+
+
+def test_an_entry_for_the_bytes_of_a_head_counts_the_body_that_it_keeps(root: Path) -> None:
+    """The entry that it was copied from may be gone: large bodies of different versions are kept then."""
+    serving = engine(root)
+    connection = Connection("127.0.0.1", 5000, "127.0.0.1", 8080)
+    level = serving.response_cache.by_bytes
+    for number in range(5):
+        write(root / "htdocs/a.txt", f"{number}" * 12_000, OLD + number)
+        head = f"User-Agent: {number}\r\n"
+        for _ in range(4):
+            ask(serving, "/a.txt", more=head)
+    kept = serving.response_cache.index_of(connection).by_head
+    bodies = sum(len(each.template.body) for each in kept.values())
+    assert len(kept) == 5 and bodies == 60_000
+    assert level.bytes >= bodies

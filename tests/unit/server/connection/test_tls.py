@@ -7,13 +7,19 @@ import gc
 import ssl
 import weakref
 from pathlib import Path
+from types import FunctionType, ModuleType, SimpleNamespace
+from typing import cast
 
 import pytest
 
 pytest.importorskip("cryptography", reason="the optional package cryptography is not installed")
 
+from tests.soak.probe import _heap
 from tests.support.tls_clients import ADDRESS, ONE_HOST, TlsClient, TlsServerSite, status
 
+from whimbrel.config.model import Server
+from whimbrel.engine.engine import Engine
+from whimbrel.modules.ssl.mod_ssl.sessions import StandardSession
 from whimbrel.server.connection.tls import TlsLayer
 from whimbrel.server.http2.connection import Http2Connection
 
@@ -312,3 +318,91 @@ def test_a_connection_that_has_ended_keeps_the_values_of_its_session_alone(
         assert [getattr(session, name) for name in NAMES] == before
 
     asyncio.run(run())
+
+
+def test_a_connection_that_has_ended_has_no_objects_of_the_library(site: TlsServerSite) -> None:
+    """The session has 1 kB, and the buffers what was in them at most; neither is in a size of Python's."""
+
+    async def run() -> None:
+        client = TlsClient(site.service())
+        client.handshake()
+        assert status(await client.get()) == 200
+        tls = layer(client)
+        client.protocol.connection_lost(None)
+        held: list[object] = [tls.connection.tls]
+        found: set[int] = set()
+        while held:  # what a cached response keeps
+            one = held.pop()
+            assert not isinstance(one, ssl.SSLSession | ssl.SSLObject | ssl.MemoryBIO)
+            if id(one) not in found and not isinstance(one, type | ModuleType | FunctionType | Engine | Server):
+                found.add(id(one))
+                held += gc.get_referents(one)
+        assert len(found) > 5
+        buffers = [one for one in gc.get_referents(tls) if isinstance(one, ssl.MemoryBIO)]
+        assert buffers and not any(one.pending for one in buffers)
+        other = TlsClient(site.service())
+        other.handshake()
+        other.protocol.connection_lost(None)
+        others = [one for one in gc.get_referents(layer(other)) if isinstance(one, ssl.MemoryBIO)]
+        assert {id(one) for one in others} == {id(one) for one in buffers}  # that of all closed connections
+
+    asyncio.run(run())
+
+
+def test_connections_leave_nothing_in_the_heap_of_the_library(site: TlsServerSite) -> None:
+    """CPython's issue 116810: each look of Python at a session leaves a copy of a kilobyte behind."""
+
+    async def use(count: int) -> int:
+        for _ in range(count):
+            client = TlsClient(site.service())
+            client.handshake()
+            assert status(await client.get()) == 200
+            client.protocol.connection_lost(None)
+            client.tls = None  # type: ignore[assignment]
+        del client
+        gc.collect()
+        return _heap()[0]
+
+    async def run() -> None:
+        await use(50)
+        before = await use(50)
+        if not before:
+            pytest.skip("the C library does not tell the size of its heap")
+        assert await use(150) - before < 150 * 500
+
+    asyncio.run(run())
+
+
+@pytest.mark.parametrize(("is_answering", "reads"), [(False, 0), (True, 1)])
+def test_a_session_is_looked_at_once_and_only_for_its_id(is_answering: bool, reads: int) -> None:
+    tls = LookedAt()
+    session = StandardSession(tls, cast(Server, None), "", True, [])
+    session.end(is_answering=is_answering)
+    assert tls.looks == reads
+    assert session.session_id == ("00ff" if is_answering else "")
+    tls = LookedAt()
+    session = StandardSession(tls, cast(Server, None), "", True, [])
+    assert session.session_id == session.session_id == "00ff"
+    session.end(is_answering=is_answering)
+    assert session.session_id == "00ff" and tls.looks == 1
+
+
+class LookedAt:
+    """An object of the library that counts the looks at its session."""
+
+    looks = 0
+    session_reused = False
+
+    @property
+    def session(self) -> SimpleNamespace:
+        self.looks += 1
+        return SimpleNamespace(id=b"\x00\xff")
+
+    def version(self) -> str:
+        return "TLSv1.3"
+
+    def cipher(self) -> None:
+        return None
+
+    def compression(self) -> None:
+        return None

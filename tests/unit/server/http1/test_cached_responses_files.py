@@ -117,12 +117,13 @@ def test_a_file_is_sent_and_logged_at_the_end_of_the_tick(worker: FilesWorker) -
     protocol, wire = worker.client()
     protocol.data_received(LARGE)
     assert wire.received() == b"" and worker.lines() == [] and protocol.state is ConnectionState.BUSY
+    assert protocol.is_busy
     assert worker.service.gathering == [protocol.sender]
     worker.loop.tick()
     data = wire.received()
     assert statuses(data) == [b"200"] and data.endswith(b"\r\n\r\n" + BODY)
     assert worker.lines() == [b"/b.bin 200 %d %d\n" % (SIZE, len(data))]
-    assert protocol.state is ConnectionState.READY
+    assert protocol.state is ConnectionState.READY and not protocol.is_busy
     assert (protocol.connection.served, protocol.deadline) == (1, worker.service.clock + 7)
 
 
@@ -152,6 +153,22 @@ def test_pipelined_responses_are_in_order(worker: FilesWorker, data: bytes, expe
     assert [line.split()[0].decode() for line in worker.lines()] == expected
     assert statuses(found) == [b"404" if name == "/none" else b"200" for name in expected]
     assert found.count(b"\r\n\r\n" + BODY) == expected.count("/b.bin")
+
+
+def test_a_file_behind_another_response_in_a_pipeline_occurs_once(worker: FilesWorker) -> None:
+    """It is looked up again after that response; a head is stored by its bytes when it occurs twice."""
+    protocol, wire = worker.client()
+    heads = [b"GET /b.bin HTTP/1.1\r\nHost: localhost\r\nX: %d\r\n\r\n" % number for number in range(5)]
+    for head in heads:
+        worker.turn(protocol, SMALL + head)
+        for _ in range(3):
+            worker.loop.tick()
+        wire.received()
+    assert len(worker.lines()) == 10
+    assert not set(heads) & set(protocol.cached.index.by_head)
+    worker.turn(protocol, heads[0])
+    worker.loop.tick()
+    assert heads[0] in protocol.cached.index.by_head
 
 
 def test_input_of_the_same_tick_is_answered_afterwards(worker: FilesWorker) -> None:

@@ -272,6 +272,13 @@ CARRIED = (
 )
 
 
+DENIED = "Order deny,allow\nDeny from all"
+BRANCHES = (
+    "<IfModule mod_authz_core.c>\nRequire all granted\n</IfModule>\n"
+    f"<IfModule !mod_authz_core.c>\n{DENIED}\n</IfModule>"
+)
+
+
 def section_24(chance: random.Random) -> str:
     lines = [
         "Require all granted",
@@ -323,7 +330,7 @@ def test_hosts_of_24_are_found_what_each_would_be_alone(
     chance = random.Random(seed)
     modules = chance.choice(["", MODULES_24])
     shapes = ["".join(section_24(chance) for _ in range(3)) for _ in range(2)]
-    main = chance.choice([MAIN, MAIN.replace("Order deny,allow\nDeny from all", "Require all denied")])
+    main = chance.choice([MAIN, MAIN.replace(DENIED, "Require all denied"), MAIN.replace(DENIED, BRANCHES)])
     htaccess = chance.choice([HTACCESS, "Require ip 10.3\n", "Require all granted\n"])
     text = modules + on_disk(tmp_path, ["a/b", "f.html"], htaccess, main)
     text += "".join(host(number, shapes[number % 2]) for number in range(10, 15))

@@ -67,6 +67,7 @@ def probes(root: Path, conf: str) -> list[Probe]:
         ("DirectoryIndex start.html", "/start.html"),
         ("<Location /in>\nDirectoryIndex start.html\n</Location>", "/in/start.html"),
         ("UserDir public_html", "/~root/"),
+        ("<VirtualHost *:8080>\nServerName a\nServerPath /sp\n</VirtualHost>", "/sp/index.html"),
         ('UserDir "@ROOT@/home"', "/~alice/"),
         ('UserDir "@ROOT@/home"', f"/~alice/{NEUTRAL}"),
         ('UserDir "@ROOT@/home"', "/~alice/index.html"),

@@ -6,18 +6,17 @@ they see no object of Python beyond the functions behind `r`.
 
 from __future__ import annotations
 
-import ctypes
 import os
 from collections.abc import Callable, Iterable
 from typing import Any, Final, NamedTuple
 
+from whimbrel.base.c_heap import trim_heap
 from whimbrel.modules.lua.mod_lua.arguments import GONE, LuaError
 from whimbrel.modules.lua.mod_lua.fields import TABLES
 from whimbrel.modules.lua.mod_lua.functions import METHODS, PLAIN
 from whimbrel.modules.lua.mod_lua.request_api import RequestApi
 from whimbrel.modules.lua.mod_lua.settings import LuaFunction
 
-_LIBC: Final = ctypes.CDLL(None)
 LARGE: Final = 16 * 1024 * 1024  # bytes of a machine after which memory is returned to the kernel
 HOOK_COUNT: Final = 10_000  # instructions between two looks at the clock
 MAX_BYTES: Final = 256 * 1024 * 1024  # memory of one machine; a script that needs more fails
@@ -69,13 +68,6 @@ def _text(name: str) -> str:
 
 PRELUDE: Final = _text("prelude.lua")
 BIT32: Final = _text("bit32.lua")
-
-
-def _trim() -> None:
-    """Return free memory to the kernel: each thread has an arena of its own, which would keep it."""
-    trim = getattr(_LIBC, "malloc_trim", None)  # glibc's
-    if trim is not None:
-        trim(0)
 
 
 def _no_attribute(_object: object, _name: object, _is_setting: bool) -> str:
@@ -188,7 +180,7 @@ class Machine:
         is_large = self.size > LARGE
         vars(self).clear()
         if is_large:
-            _trim()
+            trim_heap()  # each thread has an arena of its own, which would keep free pages
 
     def serve(self, api: RequestApi) -> None:
         """Answer the functions of `r` by *api* from now on."""

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 if TYPE_CHECKING:
     import asyncio
+    import ssl
 
     from whimbrel.config.model import Server
 
@@ -25,13 +26,13 @@ class EndedTls:
     Cached responses keep the connection that they were built for, and the object has 40 kB of buffers.
     """
 
-    __slots__ = ("_cipher", "_compression", "_version", RESUMED_NAME, "session", "session_reused")
+    __slots__ = ("_cipher", "_compression", "_version", RESUMED_NAME, "session_reused")
+    session: ssl.SSLSession | None = None
 
     def __init__(self, tls: Any) -> None:
         self._version: str | None = tls.version()
         self._cipher: tuple[str, str, int] | None = tls.cipher()
         self._compression: str | None = tls.compression()
-        self.session = tls.session
         self.session_reused = tls.session_reused
         setattr(self, RESUMED_NAME, getattr(tls, RESUMED_NAME, ""))
 
@@ -48,7 +49,7 @@ class EndedTls:
 class StandardSession:
     """A session of the standard library, without a client certificate (TlsSession)."""
 
-    __slots__ = ("_certificates", "_tls", "is_listed_name", "server", "server_name")
+    __slots__ = ("_certificates", "_session_id", "_tls", "is_listed_name", "server", "server_name")
 
     def __init__(
         self, tls: Any, server: Server, name: str, is_listed_name: bool, certificates: list[bytes]
@@ -58,6 +59,7 @@ class StandardSession:
         self.server_name = name
         self.is_listed_name = is_listed_name
         self._certificates = certificates
+        self._session_id: str | None = None  # once it was read
 
     has_secure_renegotiation = True  # the library accepts no other clients
     peer_certificate: bytes | None = None
@@ -65,9 +67,11 @@ class StandardSession:
     verify_error = ""
     is_unverified = False
 
-    def end(self) -> None:
+    def end(self, *, is_answering: bool) -> None:
         """Keep the values of the session alone."""
         if not isinstance(self._tls, EndedTls):
+            if is_answering and self._session_id is None:  # a log may show it
+                self._read_session_id()
             self._tls = EndedTls(self._tls)
 
     @property
@@ -95,8 +99,16 @@ class StandardSession:
     @property
     def session_id(self) -> str:
         """The session's id in hexadecimal digits, "" without one."""
-        session = self._tls.session
-        return "" if session is None else session.id.hex()
+        found = self._session_id
+        return self._read_session_id() if found is None else found
+
+    def _read_session_id(self) -> str:
+        """Read the session's id, once: before 3.12.8 and 3.13.1 each look of Python at a session leaves a
+        copy of a kilobyte behind (CPython's issue 116810).
+        """
+        session: ssl.SSLSession | None = self._tls.session
+        self._session_id = "" if session is None else session.id.hex()
+        return self._session_id
 
     @property
     def is_resumed(self) -> bool:
@@ -149,7 +161,7 @@ class LibrarySession(StandardSession):
         super().__init__(tls, server, name, is_listed_name, certificates)
         self._flush = flush
 
-    def end(self) -> None:
+    def end(self, *, is_answering: bool) -> None:
         """Keep the object: it has the verification of the client's certificate."""
 
     @property

@@ -4,16 +4,20 @@ A thread that has served a request takes the next one that is there. Only withou
 process changes between threads for batches and not for requests, which costs a third of a small request. An
 application that waits, such as for a database, would hold up other requests: a guard checks that every few
 milliseconds, and then lets each request have a thread at once.
+
+The functions of other modules are bound here: applications replace those of the modules (gevent).
 """
 
 from __future__ import annotations
 
 import os
 import select
-import threading
-import time
+from _thread import LockType, allocate_lock, start_new_thread
 from collections import deque
 from dataclasses import dataclass
+from socket import AF_UNIX, SOCK_STREAM
+from socket import socket as Socket
+from time import monotonic, sleep
 from typing import TYPE_CHECKING
 
 from .records import CLOSING, Channel, ClientGone, record
@@ -46,15 +50,18 @@ class Dispatcher:
     def __init__(self, process: Process) -> None:
         self._process = process
         self._capacity: int = process.settings["threads"]
-        self._lock = threading.Lock()
+        self._lock = allocate_lock()
         self._channels: dict[int, Channel] = {}
         self._idle: dict[Channel, None] = {}  # the one that is idle for longest is the first
         self._ready: deque[Channel] = deque()  # a request has come
         self._signalled: set[Channel] = set()  # something came while a thread had the connection
-        self._followers: deque[threading.Lock] = deque()
+        self._followers: deque[LockType] = deque()
         self.is_polled = False
-        self._has_started = False
-        self._work = threading.Event()
+        self._is_abandoned = False
+        self._has_guard = False
+        self._guard_sleeps = self._capacity > 1  # one thread needs no guard
+        self._guard_wakeup = allocate_lock()
+        self._guard_wakeup.acquire()
         self._taken = 0  # requests so far
         self._polled = 0.0  # seconds of waiting for events
         self._serving: set[int] = set()  # native numbers of threads with a request
@@ -81,7 +88,7 @@ class Dispatcher:
                     return self._take(native_id)
                 wakeup = None
                 if self.is_polled:
-                    wakeup = threading.Lock()
+                    wakeup = allocate_lock()
                     wakeup.acquire()
                     self._followers.append(wakeup)
                 else:
@@ -94,8 +101,8 @@ class Dispatcher:
     def _take(self, native_id: int) -> Channel:
         self._taken += 1
         self._serving.add(native_id)
-        if not self._work.is_set() and self._capacity > 1:
-            self._begin_guard()
+        if self._guard_sleeps:
+            self._wake_guard()
         return self._ready.popleft()
 
     def done(self, channel: Channel, native_id: int, *, keeps: bool) -> None:
@@ -119,7 +126,7 @@ class Dispatcher:
         if since is None:
             return False
         channel.pressed += 1
-        return channel.pressed >= MAX_PRESSED or time.monotonic() - since > MAX_PRESSED_TIME
+        return channel.pressed >= MAX_PRESSED or monotonic() - since > MAX_PRESSED_TIME
 
     def _wake(self, count: int) -> None:
         while count > 0 and self._followers:
@@ -127,18 +134,37 @@ class Dispatcher:
             count -= 1
 
     def _end(self) -> None:
-        """Let all threads end, and give up the connections that no request needs."""
+        """Let all threads end, and give up the connections on which no request was begun.
+
+        The server sends a request that was not read to another process.
+        """
         self._wake(len(self._followers))
         while self._idle:
             self._give_up()
+        while self._ready:
+            self._close(self._ready.popleft())
+
+    def fail(self) -> None:
+        """Let all threads end that wait, after the failure of one of them."""
+        with self._lock:
+            self.is_polled = False
+            self._wake(len(self._followers))
+
+    def abandon(self) -> None:
+        """Leave all connections to the process that this one was forked from; none serves a request here."""
+        self._lock = allocate_lock()
+        self._is_abandoned = True
+        for channel in self._channels.values():
+            channel.abandon()
+        self._epoll.close()
 
     # events -----------------------------------------------------------------------------------------
     def _poll(self) -> None:
         """Wait for events, and note the connections that they are for."""
-        begun = time.monotonic()
+        begun = monotonic()
         events = self._epoll.poll()
         with self._lock:
-            self._polled += time.monotonic() - begun
+            self._polled += monotonic() - begun
             self.is_polled = False
             is_waiting = False
             for handle, _event in events:
@@ -169,28 +195,43 @@ class Dispatcher:
         """Accept the next connection that waits, in the place of an idle one if there are enough."""
         is_full = len(self._channels) >= self._capacity
         if is_full and not self._idle:
-            # each connection has a request; the next one that closes or is idle makes room
-            self._epoll.unregister(self._listener)
-            self._is_listening = False
-            self._begin_pressure()
+            self._wait_for_room()
             return
         self._pressed_at = None
         try:
-            connection = self._process.listener.accept()[0]
-        except OSError:
+            handle: int = self._process.listener._accept()[0]  # type: ignore[attr-defined]
+        except (BlockingIOError, ConnectionAbortedError):
             return  # another process has taken it
+        except OSError as problem:
+            self._refuse(problem)
+            return
         if is_full:
             self._give_up()
+        connection = Socket(AF_UNIX, SOCK_STREAM, 0, handle)
         connection.setblocking(True)
         channel = Channel(connection, self._process.reports.log)
-        self._channels[connection.fileno()] = channel
+        self._channels[handle] = channel
         self._ready.append(channel)  # the server opens a connection for a request
         # by edges: a body that comes while a thread reads it wakes nobody twice
-        self._epoll.register(connection.fileno(), select.EPOLLIN | select.EPOLLET)
+        self._epoll.register(handle, select.EPOLLIN | select.EPOLLET)
 
-    def _begin_pressure(self) -> None:
+    def _refuse(self, problem: OSError) -> None:
+        """Make room for a connection that cannot be accepted, such as without a descriptor for it."""
+        if self._idle:
+            self._give_up()  # whose descriptor is the next one's
+        elif self._channels:
+            self._wait_for_room()
+        else:
+            words = "Unable to accept connections in process '%s': %s. Daemon process will shut down."
+            self._process.log("crit", words % (self._process.name, problem.strerror))
+            self._process.stop()
+
+    def _wait_for_room(self) -> None:
+        """Accept no connection until one closes or is idle."""
+        self._epoll.unregister(self._listener)
+        self._is_listening = False
         if self._pressed_at is None:
-            self._pressed_at = time.monotonic()
+            self._pressed_at = monotonic()
             for channel in self._channels.values():
                 channel.pressed = 0
 
@@ -205,34 +246,55 @@ class Dispatcher:
         self._close(channel)
 
     def _close(self, channel: Channel) -> None:
-        del self._channels[channel.connection.fileno()]
+        if self._is_abandoned:
+            return
+        handle = channel.connection.fileno()
+        del self._channels[handle]
         self._signalled.discard(channel)
-        channel.connection.close()
+        try:
+            # a program may have a copy of the descriptor, for whose connection events would go on
+            self._epoll.unregister(handle)
+            channel.connection.close()
+        except OSError:
+            pass  # the application has closed it
         self._listen()
 
     # guard ------------------------------------------------------------------------------------------
-    def _begin_guard(self) -> None:
-        self._work.set()
-        if not self._has_started:
-            self._has_started = True
-            threading.Thread(target=self._guard, daemon=True).start()
+    def _wake_guard(self) -> None:
+        self._guard_sleeps = False
+        if self._has_guard:
+            self._guard_wakeup.release()
+            return
+        self._has_guard = True
+        try:
+            start_new_thread(self._guard, ())
+        except RuntimeError:  # a limit of the system; without a guard each request gets a thread at once
+            self._parallel_ticks = 1
 
     def _guard(self) -> None:
-        """Check at each tick that requests do not wait, as long as there are some."""
-        while True:
-            self._work.wait()
-            idle_ticks = 0
+        """Check requests while there are some; after a failure, such as MemoryError, each gets a thread."""
+        try:
+            while True:
+                self._check_until_idle()
+                self._guard_wakeup.acquire()
+        except BaseException as error:
+            self._process.log_failure(error)
             with self._lock:
-                activity = self._activity()
-            while idle_ticks < LINGER:
-                time.sleep(TICK)
-                with self._lock:
-                    idle_ticks = idle_ticks + 1 if self.is_polled and not self._ready else 0
-                    activity = self._check(activity)
-            self._work.clear()
+                self._parallel_ticks = 1
+                self._wake(len(self._followers))
+
+    def _check_until_idle(self) -> None:
+        """Check at each tick that requests do not wait, as long as threads wait that could serve them."""
+        idle_ticks = 0
+        with self._lock:
+            activity = self._activity()
+        while idle_ticks < LINGER:
+            sleep(TICK)
             with self._lock:
-                if not self.is_polled:
-                    self._work.set()
+                needs_help = self._followers and (self._ready or not self.is_polled)
+                idle_ticks = 0 if needs_help else idle_ticks + 1
+                activity = self._check(activity)
+                self._guard_sleeps = idle_ticks >= LINGER
 
     def _check(self, before: Activity) -> Activity:
         """Wake threads if those that serve wait themselves; return the present activity.
@@ -252,7 +314,7 @@ class Dispatcher:
     def _activity(self) -> Activity:
         numbers = () if self._parallel_ticks else self._serving
         active = {number: active_time(number) for number in numbers}
-        return Activity(time.monotonic(), self._taken, self._polled, active)
+        return Activity(monotonic(), self._taken, self._polled, active)
 
 
 @dataclass

@@ -6,9 +6,9 @@ while the application produces the next one.
 
 from __future__ import annotations
 
-import threading
-import time
+from _thread import allocate_lock, start_new_thread
 from collections import deque
+from time import sleep
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
@@ -23,32 +23,38 @@ class Flusher:
 
     def __init__(self) -> None:
         self._channels: deque[Channel] = deque()  # whose operations are atomic
-        self._event = threading.Event()
-        self._starting = threading.Lock()
+        self._lock = allocate_lock()
+        self._wakeup = allocate_lock()
+        self._wakeup.acquire()
+        self._is_awake = False
         self._has_started = False
 
     def add(self, channel: Channel) -> None:
-        """Send what *channel* holds in `HOLD` seconds."""
-        if not self._has_started:
-            self._start()
+        """Send what *channel* holds in `HOLD` seconds; RuntimeError if the thread cannot be started."""
         self._channels.append(channel)
-        if not self._event.is_set():
-            self._event.set()
+        if not self._is_awake:
+            self._wake()
 
-    def _start(self) -> None:
-        with self._starting:
+    def _wake(self) -> None:
+        with self._lock:
             if not self._has_started:
+                start_new_thread(self._run, ())
                 self._has_started = True
-                threading.Thread(target=self._run, daemon=True).start()
+            if not self._is_awake:
+                self._is_awake = True
+                self._wakeup.release()
 
     def _run(self) -> None:
         while True:
-            self._event.wait()
-            time.sleep(HOLD)
-            self._event.clear()
-            if self.flush():
-                time.sleep(RETRY)
-                self._event.set()
+            try:
+                self._wakeup.acquire()
+                sleep(HOLD)
+                self._is_awake = False
+                if self.flush():
+                    sleep(RETRY)
+                    self._wake()
+            except BaseException:  # such as MemoryError; the other channels wait for this thread
+                self._wake()
 
     def flush(self) -> bool:
         """Send what can be sent at once; return True if something is left."""

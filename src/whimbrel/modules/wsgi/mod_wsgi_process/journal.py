@@ -25,6 +25,8 @@ class Reports:
 
     def __init__(self, handle: int) -> None:
         self._socket = socket.socket(fileno=handle) if handle >= 0 else None
+        if self._socket is not None:
+            self._socket.set_inheritable(False)
 
     def _send(self, text: str) -> None:
         if self._socket is not None:

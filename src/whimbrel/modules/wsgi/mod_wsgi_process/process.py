@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import atexit
 import os
-import select
 import socket
 import sys
 import threading
-import time
+from _thread import start_new_thread
+from select import select
+from time import monotonic, sleep
 from types import FrameType
 from typing import TYPE_CHECKING, Any
 
@@ -18,6 +19,8 @@ from .request import constant_variables
 
 if TYPE_CHECKING:
     from types import ModuleType
+
+    from .serving import ServingThread
 
 
 class Process:
@@ -29,10 +32,13 @@ class Process:
         dispatcher: gives requests to its threads.
         constant: variables that all requests have.
         is_stopping: no further request is begun.
+        is_forked: this is a copy that the application has made by fork(); it serves nothing.
     """
 
     def __init__(self, settings: dict[str, Any]) -> None:
         self.settings = settings
+        self._pid = os.getpid()
+        self.is_forked = False
         self.name: str = settings["process_group"]
         self.group: str = settings["application_group"]
         self.reports = Reports(settings["reports"])
@@ -52,7 +58,7 @@ class Process:
         self.modules: dict[str, ModuleType] = {}
         self.dispatcher = Dispatcher(self)
         self.constant = constant_variables(settings)
-        now = time.monotonic()
+        now = monotonic()
         self.idle_since = now
         self.graceful_until: float | None = None
         self.startup_until: float | None = None
@@ -65,6 +71,7 @@ class Process:
     # end --------------------------------------------------------------------------------------------
     def stop(self, _number: int = 0, _frame: FrameType | None = None) -> None:
         """Begin no further request, and let the main thread end the process."""
+        self._exit_child()
         self.is_stopping = True
         try:
             os.write(self._wake, b"S")
@@ -73,38 +80,85 @@ class Process:
 
     def stop_gracefully(self, text: str, timeout: float) -> None:
         """Stop at once if there are no requests, else when they have ended, or after *timeout* seconds."""
+        self._exit_child()
         if self.is_graceful or self.is_stopping:
             return
         if self.active and timeout:
             self.is_graceful = True
-            self.graceful_until = time.monotonic() + timeout
+            self.graceful_until = monotonic() + timeout
             self.log("info", "%s, waiting for requests to complete '%s'." % (text, self.name))
         else:
             self.log("info", "%s, triggering immediate shutdown '%s'." % (text, self.name))
             self.stop()
 
-    def wait_for_end(self, threads: list[threading.Thread]) -> None:
+    def fail(self, error: BaseException) -> None:
+        """Stop after *error* in a thread that waited for requests; another process takes the place."""
+        self.log_failure(error)
+        self.stop()
+        self.dispatcher.fail()
+
+    def log_failure(self, error: BaseException) -> None:
+        """Write *error*, which is none of the application's, if there is memory for that."""
+        try:
+            words = "Thread of daemon process '%s' failed between requests: %r."
+            self.log("crit", words % (self.name, error))
+        except BaseException:
+            pass  # one more of the same
+
+    # children ---------------------------------------------------------------------------------------
+    def is_child(self) -> bool:
+        """Return True in a copy of the process that the application has made by fork()."""
+        return os.getpid() != self._pid
+
+    def _exit_child(self) -> None:
+        """End a child: signals are for it alone, as in mod_wsgi. Its pipe is that of the process."""
+        if self.is_child():
+            os._exit(255)
+
+    def become_child(self) -> None:
+        """Leave sockets, pipes and requests to the process, after fork() in a thread of it.
+
+        What a child sent on a connection would get into the answer to a request. It may run as long as it
+        likes; when its function returns to `ServingThread`, it ends.
+        """
+        self.is_forked = True
+        self.is_stopping = True
+        self.is_graceful = False
+        self.left = 0
+        # threads that are not in the child may have the locks
+        self.counting = threading.Lock()
+        self.loading = threading.RLock()
+        self.dispatcher.abandon()
+        self.listener.close()
+        os.close(self.woken)
+        os.close(self._wake)
+
+    def wait_for_end(self, threads: list[ServingThread]) -> None:
         """Wait for the order to stop, then for the threads, at most the time for that."""
         while not self.is_stopping:
-            select.select([self.woken], [], [])
+            try:
+                select([self.woken], [], [])
+            except (OSError, ValueError):
+                os._exit(1)  # the application has closed the descriptors, those of its requests, too
+            except BaseException as error:
+                self.log_failure(error)  # of a handler of the application for a signal
         self.log("info", "Shutdown requested '%s'." % self.name)
         if self.has_reason:
             self.log_stacks()
         timeout = self.settings["shutdown_timeout"] or None
-        until = None if timeout is None else time.monotonic() + timeout
+        until = None if timeout is None else monotonic() + timeout
         for thread in threads:
-            thread.join(None if until is None else max(0.0, until - time.monotonic()))
-            if thread.is_alive():
+            if not thread.has_ended(-1 if until is None else max(0.0, until - monotonic())):
                 self.log("info", "Aborting process '%s'." % self.name)
                 os._exit(255)
         self.log("info", "Stopping process '%s'." % self.name)
-        killer = threading.Timer(max(1.0, (until or time.monotonic()) - time.monotonic()), os._exit, (255,))
-        killer.daemon = True
-        killer.start()
+        start_new_thread(exit_after, (max(1.0, (until or monotonic()) - monotonic()),))
         atexit._run_exitfuncs()
         self.log("info", "Exiting process '%s'." % self.name)
-        sys.stdout.flush()
-        os._exit(0)
+        try:
+            sys.stdout.flush()
+        finally:
+            os._exit(0)  # the application may have replaced the stream
 
     def log_stacks(self) -> None:
         """Write where the threads are."""
@@ -127,9 +181,12 @@ class Process:
     def watch(self) -> None:
         """Look at the timers until the end; runs in a thread."""
         while not self.is_stopping:
-            self.reports.beat()
-            self.check_timers(time.monotonic())
-            time.sleep(self.settings["tick"])
+            try:
+                self.reports.beat()
+                self.check_timers(monotonic())
+                sleep(self.settings["tick"])
+            except BaseException as error:
+                self.log_failure(error)
 
     def check_timers(self, now: float) -> None:
         """Stop the process if a timer has expired."""
@@ -165,7 +222,7 @@ class Process:
         timeout = self.settings["graceful_timeout"]
         if self.active and timeout:
             self.is_graceful = True
-            self.graceful_until = time.monotonic() + timeout
+            self.graceful_until = monotonic() + timeout
             self.log(
                 "info",
                 "Application restart timer expired, waiting for requests to complete '%s'." % self.name,
@@ -178,14 +235,14 @@ class Process:
     def begin_request(self, number: int) -> None:
         """Count the beginning of a request of thread *number*."""
         with self.counting:
-            self.active[number] = time.monotonic()
+            self.active[number] = monotonic()
             self.requests += 1
 
     def end_request(self, number: int) -> None:
         """Count the end of a request, and stop where it was the last one."""
         with self.counting:
             self.active.pop(number, None)
-            self.idle_since = time.monotonic()
+            self.idle_since = monotonic()
             is_last = False
             if self.left:
                 self.left -= 1
@@ -195,7 +252,7 @@ class Process:
             words = "Maximum requests reached, attempt a graceful shutdown '%s'."
             if self.active and timeout:
                 self.is_graceful = True
-                self.graceful_until = time.monotonic() + timeout
+                self.graceful_until = monotonic() + timeout
                 self.log("info", words % self.name)
             elif not self.is_stopping:
                 words = "Maximum requests reached, triggering immediate shutdown '%s'."
@@ -205,3 +262,9 @@ class Process:
             words = "Requests have completed, triggering immediate shutdown '%s'."
             self.log("info", words % self.name)
             self.stop()
+
+
+def exit_after(seconds: float) -> None:
+    """End the process if functions for its end take longer; runs in a thread."""
+    sleep(seconds)
+    os._exit(255)

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import socket
 import struct
-import threading
+from _thread import allocate_lock
 from collections.abc import Callable
 from typing import TYPE_CHECKING
 
@@ -48,6 +48,10 @@ FLUSHER = Flusher()
 
 class ClientGone(Exception):
     """The server has closed the connection of a request."""
+
+
+class NothingCame(Exception):
+    """An event was about what is read: no request is there."""
 
 
 def record(kind: int, content: bytes = b"") -> bytes:
@@ -114,7 +118,7 @@ class Channel:
         self.is_gone = False
         self.pressed = 0
         # output that is held back, under the lock: pieces, and records that the server has not taken
-        self._lock = threading.Lock()
+        self._lock = allocate_lock()
         self._held: list[bytes] = []  # records: the place for a header, then pieces
         self._held_size = 0
         self._header_at = 0  # of the last record, whose header is not set
@@ -122,10 +126,18 @@ class Channel:
         self._unsent = b""
         self._problem: OSError | None = None  # of the thread that flushes
 
-    def _receive(self) -> bytes:
-        """Return the next bytes; raises ClientGone."""
+    def abandon(self) -> None:
+        """Leave the connection to the process that this one was forked from; lines go to `write_line`."""
+        self._lock = allocate_lock()  # another thread of that process may have the present one
+        self.is_gone = True
+        self.connection.close()
+
+    def _receive(self, flags: int = 0) -> bytes:
+        """Return the next bytes; raises ClientGone, and NothingCame if *flags* say not to wait."""
         try:
-            data = self.connection.recv(BLOCK)
+            data = self.connection.recv(BLOCK, flags)
+        except BlockingIOError:
+            raise NothingCame from None
         except OSError:
             data = b""
         if not data:
@@ -163,9 +175,12 @@ class Channel:
         return kind, content
 
     def variables(self) -> dict[str, object]:
-        """Read the beginning of the next request; return its variables."""
+        """Read the beginning of the next request; return its variables. Raises ClientGone and NothingCame.
+
+        One thread may learn of bytes that another one reads before: no thread waits for a request here.
+        """
         if not self._data:
-            data = self._receive()
+            data = self._receive(socket.MSG_DONTWAIT)
             content = plain_content(data)
             if content is not None:
                 self.role = 1
@@ -257,6 +272,9 @@ class Channel:
                 return True
             self._unsent = data[sent:]
             return not self._unsent
+        except BaseException:  # what was taken is lost, so the answer must not end in good order
+            self.is_gone = True
+            return True
         finally:
             self._lock.release()
 
@@ -287,11 +305,14 @@ class Channel:
                 send_pieces(self.connection, pieces if len(pieces) <= FEW else [b"".join(pieces)])
             else:
                 self.connection.sendall(data)
-        except OSError as problem:
+        except BaseException as problem:
             self._fail(problem)
 
-    def _fail(self, problem: OSError) -> None:
+    def _fail(self, problem: BaseException) -> None:
+        """End the use of the connection: nobody knows what of a record was sent."""
         self.is_gone = True
+        if not isinstance(problem, OSError):
+            raise problem  # such as MemoryError
         raise ClientGone("failed to write response data: %s" % problem.strerror) from None
 
     def send_output(self, before: bytes, data: bytes, writer: object) -> None:
@@ -312,7 +333,7 @@ class Channel:
                     pieces = []
             if pieces:
                 send_pieces(self.connection, pieces)
-        except OSError as problem:
+        except BaseException as problem:
             self._fail(problem)
 
     def log(self, level: str, text: str | bytes) -> None:

@@ -231,6 +231,7 @@ class ApplicationRequest:
             self.log("debug", words % (length, response.sent, self.shown))
         if problem is not None:
             self.log_exception(self.shown, problem, lines)
+            problem = None  # its traceback has this frame: a cycle, which the application's gc may not end
         close = getattr(result, "close", None)
         if close is not None:
             try:

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import os
 import re
-import time
 from collections.abc import Callable, Iterable
+from time import monotonic
 from types import TracebackType
 from typing import TYPE_CHECKING
 
@@ -184,7 +184,7 @@ class WsgiResponse:
     def output(self, data: bytes) -> None:
         """Send the head if need be, and *data*; pieces in quick succession go out together."""
         before = self._sent_at
-        now = time.monotonic()
+        now = monotonic()
         self._sent_at = now
         head = self.head() if self._headers is not None or self._status is None else b""
         if self.length is not None:

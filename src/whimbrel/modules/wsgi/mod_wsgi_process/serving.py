@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import os
 import threading
+from _thread import allocate_lock, start_new_thread
 from typing import TYPE_CHECKING
 
 from .journal import ErrorStreams
-from .records import KEEP_FLAG, REJECTED, Channel, ClientGone, end, record
+from .records import KEEP_FLAG, REJECTED, Channel, ClientGone, NothingCame, end, record
 from .request import OK, ApplicationRequest
 
 if TYPE_CHECKING:
@@ -31,12 +33,34 @@ class ServingThread:
         self.requests = 0
         self.native_id = 0
         self.errors = ErrorStreams()
+        self._running = allocate_lock()  # held by the thread
+
+    def start(self) -> None:
+        """Start the thread, which other code sees as a foreign one, as those of mod_wsgi."""
+        self._running.acquire()
+        start_new_thread(self._run_thread, ())
+
+    def has_ended(self, timeout: float) -> bool:
+        """Return True if the thread ends in *timeout* seconds; -1 stands for any time."""
+        return self._running.acquire(timeout=timeout)
+
+    def _run_thread(self) -> None:
+        try:
+            self.serve()
+        finally:
+            self._running.release()
 
     def serve(self) -> None:
         """Serve requests until the end of the process."""
         self.native_id = threading.get_native_id()
-        while self.serve_one():
-            pass
+        try:
+            while self.serve_one():
+                pass
+        except BaseException as error:
+            # it came between requests, such as MemoryError; what the thread has left undone, others wait for
+            self.process.fail(error)
+        if self.process.is_forked:
+            os._exit(0)
 
     def serve_one(self) -> bool:
         """Serve the next request; return False at the end of the process."""
@@ -44,7 +68,14 @@ class ServingThread:
         channel = dispatcher.next(self.native_id)
         if channel is None:
             return False
-        dispatcher.done(channel, self.native_id, keeps=self._run(channel))
+        keeps = False
+        try:
+            keeps = self._run(channel)
+        except BaseException as error:
+            # no memory for the line that says so, or an exception that another thread has set
+            self.process.log_failure(error)
+        finally:
+            dispatcher.done(channel, self.native_id, keeps=keeps)
         return True
 
     def _run(self, channel: Channel) -> bool:
@@ -55,6 +86,8 @@ class ServingThread:
             request = ApplicationRequest(process, channel, channel.variables())
         except ClientGone:
             return False  # closed without a request
+        except NothingCame:
+            return True
         process.begin_request(self.number)
         try:
             return self._answer(request, channel)

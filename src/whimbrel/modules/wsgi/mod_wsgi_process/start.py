@@ -14,6 +14,8 @@ import sys
 import threading
 import traceback
 import types
+from _thread import stack_size, start_new_thread
+from collections.abc import Callable
 
 from .asgi import serve
 from .journal import LogLines, Reports, SwitchedLog, text_stream
@@ -137,7 +139,11 @@ class ImportChannel(Channel):
 def restrict_signal(process: Process) -> None:
     """Let signal.signal() have no effect, since the server stops the process by signals."""
 
+    original: Callable[..., object] = signal.signal
+
     def intercepted(number: int, handler: object) -> object:
+        if process.is_child():
+            return original(number, handler)
         process.log("warn", "Callback registration for signal %d ignored." % number)
         stream = text_stream(LogLines("<log>", lambda line: process.reports.log("warn", line.decode())))
         traceback.print_stack(file=stream)
@@ -179,15 +185,18 @@ def main() -> None:
         return
     if settings["restricts_signal"]:
         restrict_signal(process)
+    os.register_at_fork(after_in_child=process.become_child)
     for path in settings["imports"]:
         variables = {"mod_wsgi.process_group": process.name, "SCRIPT_FILENAME": path}
         request = ApplicationRequest(process, ImportChannel(process.reports), variables)
         request.loaded(path)
+    if process.is_forked:
+        os._exit(0)
     serving = [ServingThread(process, number + 1) for number in range(settings["threads"])]
-    threads = [threading.Thread(target=each.serve, daemon=True) for each in serving]
     if settings["stack_size"]:
-        threading.stack_size(settings["stack_size"])
-    for thread in threads:
+        stack_size(settings["stack_size"])
+    # without the module threading, whose functions a script that was loaded may have replaced (gevent)
+    for thread in serving:
         thread.start()
-    threading.Thread(target=process.watch, daemon=True).start()
-    process.wait_for_end(threads)
+    start_new_thread(process.watch, ())
+    process.wait_for_end(serving)

@@ -11,16 +11,21 @@ PARTIAL = "Partial results are valid but processing is incomplete"  # APR_INCOMP
 
 
 class WsgiInput:
-    """wsgi.input: the body of the request, read from its records."""
+    """wsgi.input: the body of the request, read from its records.
+
+    A record stays as it came until all of it is read, so that the time of a body depends neither on the sizes
+    of the reads nor on the lengths of its lines.
+    """
 
     def __init__(self, channel: Channel) -> None:
         self._channel: Channel | None = channel
-        self._data = b""
+        self._data = b""  # the present record
+        self._at = 0  # what of it was read
         self._is_done = not channel.has_body
         self._has_failed = False
 
     def _more(self) -> bool:
-        """Read one more record of the body; return False at the end."""
+        """Take the next record of the body in place of the present one, which was read; False at the end."""
         if self._channel is None:
             raise RuntimeError("request object has expired")
         if self._has_failed:
@@ -35,14 +40,15 @@ class WsgiInput:
         except ClientGone:
             self._has_failed = True
             raise OSError("Apache/mod_wsgi request data read error: %s." % PARTIAL) from None
-        if not content:
-            self._is_done = True
-            return False
-        self._data = self._data + content if self._data else content
-        return True
+        self._data = content
+        self._at = 0
+        self._is_done = not content
+        return not self._is_done
 
-    def _take(self, size: int) -> bytes:
-        data, self._data = self._data[:size], self._data[size:]
+    def _take(self, stop: int) -> bytes:
+        """Return the present record from where it is unread to *stop*, or to its end."""
+        data = self._data[self._at : stop]
+        self._at += len(data)
         return data
 
     def _check(self) -> None:
@@ -56,31 +62,29 @@ class WsgiInput:
     def read(self, size: int | None = -1) -> bytes:
         """Return *size* bytes, less at the end; without *size* all that is left."""
         self._check()
-        if size is None or size < 0:
-            pieces = [self._data]
-            self._data = b""
-            while self._more():
-                pieces.append(self._data)
-                self._data = b""
-            return b"".join(pieces)
-        while len(self._data) < size and self._more():
-            pass
-        return self._take(size)
+        left = size if size is not None and size >= 0 else sys.maxsize
+        pieces = []
+        while True:
+            piece = self._take(self._at + left)
+            pieces.append(piece)
+            left -= len(piece)
+            if not left or not self._more():
+                return piece if len(pieces) == 1 else b"".join(pieces)
 
     def readline(self, size: int | None = -1) -> bytes:
         """Return the next line, at most *size* bytes of it."""
         self._check()
         if size == 0:
             return b""
-        limit = size if size is not None and size > 0 else sys.maxsize
-        seen = 0
+        left = size if size is not None and size > 0 else sys.maxsize
+        pieces = []
         while True:
-            end = self._data.find(b"\n", seen)
-            if end >= 0:
-                return self._take(min(end + 1, limit))
-            seen = len(self._data)
-            if seen >= limit or not self._more():
-                return self._take(min(limit, len(self._data)))
+            end = self._data.find(b"\n", self._at, self._at + left)
+            piece = self._take(end + 1 if end >= 0 else self._at + left)
+            pieces.append(piece)
+            left -= len(piece)
+            if end >= 0 or not left or not self._more():
+                return piece if len(pieces) == 1 else b"".join(pieces)
 
     def readlines(self, hint: int | None = 0) -> list[bytes]:
         """Return lines, until they have *hint* bytes."""
@@ -110,7 +114,7 @@ class WsgiInput:
         """Read what the application left of the body, so that the server can send it."""
         try:
             while self._more():
-                self._data = b""
+                pass
         except OSError:
             pass
 

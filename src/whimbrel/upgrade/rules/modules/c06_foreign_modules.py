@@ -27,6 +27,11 @@ from whimbrel.upgrade.source.queries import lines_for_24
 _BY_ENDING: Final = ("addhandler", "addtype")
 _NAMING: Final = (*_BY_ENDING, "sethandler", "forcetype")
 """Directives that give files a handler, or a type that is one."""
+REMOVED: Final = "or remove the line"
+FPM: Final = '"proxy:unix:/run/php/php-fpm.sock|fcgi://localhost"'
+"""The handler that hands files to PHP-FPM."""
+FPM_MODULES: Final = "proxy_module and proxy_fcgi_module"
+PHP_LIBRARIES: Final = frozenset(("libphp", "libphp5", "libphp7"))
 MAX_LINES: Final = 3
 """Lines that an advice names."""
 
@@ -56,18 +61,20 @@ def check(tree: ConfigTree) -> Iterator[Finding]:
             if successor is None:
                 finding = _finding(tree, line, words[0], words[1], module_file)
             else:
-                finding = _replacement(line, words, *successor)
+                finding = _replacement(line, words, *successor, has_file=module_file is not None)
             is_proven = module_file is not None and module_file.api != ""
             yield replace(finding, is_proven=is_proven, accepted=f"{words[1]} is built for 2.4")
 
 
-def _replacement(line: Statement, words: list[str], identifier: str, name: str) -> Finding:
+def _replacement(line: Statement, words: list[str], identifier: str, name: str, *, has_file: bool) -> Finding:
+    """Return the finding about a library of PHP that gives way to *name*; *has_file*: it exists too."""
     file = words[1].rpartition("/")
     written = f"{identifier} {file[0]}{file[1]}{name}"
+    fact = f"2.4 refuses {words[1]}" if has_file else f"{words[1]} is not here"
     return Finding(
         "C06",
         line.place,
-        f"{words[0]} is a third-party module: 2.4 refuses a file that was built for 2.2",
+        f"{words[0]} is a third-party module: {fact}",
         f"load {name}, which was built for 2.4 and is in the same directory; test the scripts with it",
         Risk.BREAKS,
         Safety.REVIEW,
@@ -95,9 +102,10 @@ def _finding(
             Risk.BREAKS,
         )
     known = product_of(name)
-    what = f"; {known.name}: {known.successor}" if known is not None else ""
+    removal = _removal(tree, path)
+    what = f"; {known.name}: {known.successor}" if known is not None and removal == REMOVED else ""
     build = "install a build for 2.4 (API 20120211), or remove the line"
-    advice = f"install a build for 2.4 (API 20120211), {_removal(tree, path)}{what}"
+    advice = f"install a build for 2.4 (API 20120211), {removal}{what}"
     short = advice if advice == build else f"{build}; the advice of `whimbrel check` has what goes with that"
     is_open = module_file is None or not module_file.api
     return Finding(
@@ -123,15 +131,15 @@ def _removal(tree: ConfigTree, path: str) -> str:
     library = re.sub(r"^(libphp[57]?)[\d.]*$", r"\1", path.rpartition("/")[2].removesuffix(".so"))
     users = [line for line in lines_for_24(tree, *_NAMING) if library in modules_of(_handler_of(line), "2.4")]
     if not users:
-        return "or remove the line"
-    endings = dict.fromkeys(word for line in users for word in line.words()[1:] if line.name in _BY_ENDING)
-    files = f"{', '.join(endings)} files" if endings else "the files of this handler"
+        return REMOVED
     named = [f"{line.node.name} {_as_read(tree, line)}" for line in users]
     more = f" and {len(named) - MAX_LINES} more" if len(named) > MAX_LINES else ""
+    endings = dict.fromkeys(word for line in users for word in line.words()[1:] if line.name in _BY_ENDING)
+    files = f"{', '.join(endings)} files" if endings else "the files of this handler"
+    other = f"SetHandler {FPM}, with {FPM_MODULES} loaded," if library in PHP_LIBRARIES else "another handler"
     return (
-        f"or remove the line together with {', '.join(named[:MAX_LINES])}{more}, and refuse {files} (Require "
-        "all denied) or hand them to another handler (proxy:fcgi://): alone, the removal makes 2.4 send "
-        "their source"
+        f"or write {other} for {files} in the place of the line and of {', '.join(named[:MAX_LINES])}{more} "
+        "(`whimbrel explain C06` has more): alone, the removal makes 2.4 send their source"
     )
 
 

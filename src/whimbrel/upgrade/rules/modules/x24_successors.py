@@ -36,6 +36,11 @@ SUCCEEDED: Final = frozenset(
 """Modules with a successor; those that need a new build only belong to row C06."""
 PHP: Final = ("php_value", "php_flag", "php_admin_value", "php_admin_flag")
 
+OF_FPM: Final = (
+    "keep it with a module of PHP for 2.4; with PHP-FPM write it into the pool, as php_admin_value[NAME] = "
+    "VALUE, or into .user.ini, as NAME = VALUE"
+)
+
 
 def is_known(identifier: str) -> bool:
     """Return True for a module of this rule or of X19."""
@@ -80,7 +85,7 @@ def _directives(tree: ConfigTree) -> Iterator[Finding]:
                     "X24",
                     line.place,
                     f"a directive of {known.name}: 2.4 accepts it only with that module",
-                    f"use the successor: {known.successor}",
+                    OF_FPM if product == "php" else f"use the successor: {known.successor}",
                     Risk.COSMETIC,
                 )
 

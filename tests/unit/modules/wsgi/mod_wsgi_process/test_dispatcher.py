@@ -117,9 +117,10 @@ def test_quick_requests_need_one_thread(running: RunningProcess) -> None:
 
 def test_the_connection_that_is_idle_for_longest_is_given_up(running: RunningProcess) -> None:
     wires = [Wire(running.path) for _ in range(THREADS)]
-    for count, number in enumerate((1, 0, 2), 1):
+    become_idle(running, THREADS)  # without a request
+    for number in (1, 0, 2):
         running.ask(wires[number])
-        become_idle(running, count)
+        become_idle(running, THREADS)
     fourth = Wire(running.path)
     assert running.ask(fourth, "d") == (b"d", True)
     assert wires[1].channel.next_record() == (CLOSING, b"")
@@ -142,6 +143,19 @@ def test_no_connection_is_taken_while_all_threads_have_a_request(running: Runnin
     event.set()
     assert other.answer() == (b"late", True)
     assert [wire.answer()[0] for wire in wires] == [b"hold"] * THREADS
+
+
+def test_the_guard_sleeps_while_it_cannot_help(running: RunningProcess) -> None:
+    """With a request in each thread, a check every few milliseconds would go on as long as they do."""
+    wires = [Wire(running.path) for _ in range(THREADS)]
+    running.ask(wires[0])
+    for count, wire in enumerate(wires, 1):
+        wire.send(running.script, "hold")
+        begun(running)
+        end = time.monotonic() + 10
+        while not running.process.dispatcher._guard_sleeps:
+            assert time.monotonic() < end, f"{count} requests are held"
+            time.sleep(0.001)
 
 
 def test_a_request_that_comes_while_its_connection_is_served_is_served_next(running: RunningProcess) -> None:

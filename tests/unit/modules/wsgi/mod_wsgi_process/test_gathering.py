@@ -183,3 +183,27 @@ def test_no_piece_is_lost_between_threads() -> None:
     for ours, theirs in pairs:
         ours.close()
         theirs.close()
+
+
+class FullMemory:
+    """A connection that has no memory for what is sent."""
+
+    def _fail(self, *_: object) -> int:
+        raise MemoryError
+
+    send = sendall = sendmsg = _fail
+
+
+@pytest.mark.parametrize("is_flushed", [False, True])
+def test_an_answer_does_not_go_on_without_a_piece(pair: Pair, *, is_flushed: bool) -> None:
+    """What was taken in order to send it is lost: the answer must not end as if it were complete."""
+    _ours, channel = pair
+    hold(channel, b"lost")
+    with mock.patch.object(channel, "connection", FullMemory()):
+        if is_flushed:
+            channel.flush_now()
+        else:
+            with pytest.raises(MemoryError):
+                channel.send(b"more")
+    with pytest.raises(ClientGone):
+        channel.send(b"more")

@@ -20,6 +20,7 @@ from whimbrel.modules.wsgi.mod_wsgi_process.records import (
     STDOUT,
     Channel,
     ClientGone,
+    NothingCame,
     parsed,
     plain_content,
     record,
@@ -74,9 +75,19 @@ def test_variables_have_a_bound() -> None:
     sender.start()
     with ours:
         with theirs, pytest.raises(ClientGone):
+            theirs.recv(1, socket.MSG_PEEK)
             Channel(theirs).variables()
         sender.join(10)
     assert MAX_PARAMS / 2 < sent < 2 * MAX_PARAMS
+
+
+def test_a_request_that_is_not_there_is_not_waited_for() -> None:
+    ours, theirs = socket.socketpair()
+    with ours, theirs:
+        with pytest.raises(NothingCame):
+            Channel(theirs).variables()
+        ours.sendall(request_of({"A": "b"}, has_body=False))
+        assert Channel(theirs).variables() == {"A": "b"}
 
 
 def test_a_connection_that_ends_is_noticed() -> None:
@@ -119,7 +130,7 @@ def received(data: bytes, sizes: list[int]) -> tuple[object, ...]:
             pieces.append(data[at : at + size])
             at += size
         pieces.append(data[at:])
-        channel._receive = lambda: pieces.pop(0) if pieces else gone()  # type: ignore[method-assign]
+        channel._receive = lambda _flags=0: pieces.pop(0) if pieces else gone()  # type: ignore[method-assign]
         ours.close()
         try:
             variables = channel.variables()

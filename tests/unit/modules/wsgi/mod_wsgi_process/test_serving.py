@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import time
 from collections.abc import Iterator
 from functools import partial
@@ -14,6 +15,7 @@ from whimbrel.modules.wsgi.mod_wsgi_process.dispatcher import MAX_PRESSED
 from whimbrel.modules.wsgi.mod_wsgi_process.records import CLOSING, LOG, Channel, ClientGone
 
 SCRIPT = """
+import weakref
 KEPT = []
 def application(environ, start_response):
     query = environ["QUERY_STRING"]
@@ -31,7 +33,15 @@ def application(environ, start_response):
     write = start_response("200 OK", [("Content-Type", "text/plain")])
     if query == "writer":
         KEPT.append(write)
+    if query == "iterator":
+        failing = Failing()
+        KEPT.append(weakref.ref(failing))
+        return failing
     return [data.encode()] if query != "property" else Result()
+
+class Failing:
+    def __iter__(self):
+        raise ValueError(self)
 
 class Result:
     close = property(lambda self: 1 / 0)
@@ -191,3 +201,78 @@ def test_a_connection_does_not_wait_for_several_long_requests(
     assert not first.answer()[1]
     idle.serve_once()
     assert second.answer()[1]
+
+
+def test_a_thread_does_not_wait_for_a_connection_without_a_request(idle: RunningProcess) -> None:
+    """Such as one whose event another thread has seen: this one would serve nothing else, and never end."""
+    first = Wire(idle.path)
+    idle.serve_once()
+    second = Wire(idle.path)
+    second.send(idle.script)
+    idle.serve_once()
+    assert second.answer()[1]
+    assert first.channel.next_record() == (CLOSING, b"")
+
+
+def test_requests_that_were_not_read_are_given_up_at_the_end(idle: RunningProcess) -> None:
+    """The reset tells the server that the request was not read (`was_unread`): it sends the request again."""
+    wire = Wire(idle.path)
+    wire.send(idle.script)
+    idle.process.dispatcher._poll()
+    idle.process.stop()
+    assert not idle.thread.serve_one()
+    with pytest.raises(ConnectionResetError):
+        wire.socket.recv(1)
+
+
+def test_a_failure_outside_of_the_application_closes_one_connection(
+    idle: RunningProcess, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def fail(number: int) -> None:
+        raise MemoryError(number)
+
+    lines: list[str] = []
+    wire = Wire(idle.path)
+    wire.send(idle.script)
+    with monkeypatch.context() as patch:
+        patch.setattr(idle.process, "begin_request", fail)
+        patch.setattr(idle.process, "log", lambda level, text: lines.append(f"{level} {text}"))
+        idle.serve_once()
+    assert lines == ["crit Thread of daemon process 'g' failed between requests: MemoryError(1)."]
+    with pytest.raises(ClientGone):
+        wire.answer()
+    wire = Wire(idle.path)
+    wire.send(idle.script)
+    idle.serve_once()
+    assert wire.answer()[0].startswith(b"0 ")
+
+
+def test_threads_end_when_one_fails_between_requests(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Otherwise the others would wait for the one that waited for events."""
+    running = RunningProcess(tmp_path, monkeypatch, SCRIPT, 3)
+    running.start()
+    running.ask(Wire(running.path))
+
+    def fail() -> None:
+        raise MemoryError
+
+    monkeypatch.setattr(running.process.dispatcher, "_accept", fail)
+    Wire(running.path)
+    for runner in running._runners:
+        runner.join(10)
+        assert not runner.is_alive()
+    assert running.process.is_stopping
+    running.stop()
+
+
+def test_an_iterator_that_fails_is_freed_without_the_collector(idle: RunningProcess) -> None:
+    """mod_wsgi makes no cycle with the traceback; applications turn the collector off."""
+    wire = Wire(idle.path)
+    wire.send(idle.script, "iterator")
+    gc.disable()
+    try:
+        idle.serve_once()
+        kept = idle.process.modules[str(idle.script)].__dict__["KEPT"]
+        assert kept[-1]() is None
+    finally:
+        gc.enable()

@@ -66,3 +66,43 @@ def test_a_file_is_read_in_blocks() -> None:
     assert list(wrapper) == [b"abc", b"def", b"g"]
     wrapper.close()
     assert file.closed
+
+
+class CountedRecord(bytes):
+    """The content of a record, and what is made of it: the bytes that are copied are counted."""
+
+    copied = 0
+
+    @classmethod
+    def counted(cls, data: bytes) -> CountedRecord:
+        """Return *data*, which was copied."""
+        cls.copied += len(data)
+        return cls(data)
+
+    def __getitem__(self, key: object) -> CountedRecord:  # type: ignore[override]
+        return self.counted(bytes(self)[key])  # type: ignore[index]
+
+    def __add__(self, more: bytes) -> CountedRecord:  # type: ignore[override]
+        return self.counted(bytes(self) + more)
+
+
+@pytest.mark.parametrize("method", ["read", "readline"])
+@pytest.mark.parametrize("size", [None, 1000, 100_000])
+def test_each_byte_of_a_body_is_copied_once(
+    wire: tuple[socket.socket, WsgiInput], monkeypatch: pytest.MonkeyPatch, method: str, size: int | None
+) -> None:
+    """Reads that join what comes with what is there, or move what is left, take the square of the time."""
+    _ours, body = wire
+    content = (b"x" * 99 + b"\n") * 100
+    left = [content] * 20
+
+    def next_record(_channel: Channel) -> tuple[int, bytes]:
+        return STDIN, CountedRecord(left.pop() if left else b"")
+
+    monkeypatch.setattr(Channel, "next_record", next_record)
+    CountedRecord.copied = 0
+    pieces = []
+    while piece := getattr(body, method)(size):
+        pieces.append(piece)
+    assert b"".join(pieces) == content * 20
+    assert CountedRecord.copied <= len(content) * 20

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 
 import pytest
 from tests.support.elf import elf
 from tests.unit.upgrade.config_trees import config_tree
 
+from whimbrel.api.comparing import compare_options
+from whimbrel.config.options import LoadOptions
 from whimbrel.upgrade.check.fixpoint import upgrade
 from whimbrel.upgrade.knowledge.scope import UnknownKind
 from whimbrel.upgrade.model import Finding
@@ -53,11 +56,35 @@ PHP = "LoadModule php5_module modules/libphp5.so\nAddHandler application/x-httpd
 def test_the_advice_names_what_goes_with_the_line_of_php(tmp_path: Path) -> None:
     found = upgrade(config_tree(tmp_path, {"conf/httpd.conf": PHP})).findings
     advice = next(finding.advice for finding in found if finding.rule == "C06")
-    assert "together with AddHandler conf/httpd.conf:2" in advice
-    assert "refuse .php, .phtml files" in advice
+    assert "for .php, .phtml files in the place of the line and of AddHandler conf/httpd.conf:2 " in advice
     assert "alone, the removal makes 2.4 send their source" in advice
-    for module in ("proxy", "proxy_fcgi"):  # without them, 2.4 sends the source of what is for PHP-FPM
-        assert f"LoadModule {module}_module modules/mod_{module}.so" in advice
+    # without these modules, 2.4 sends the source of what is for PHP-FPM
+    assert ", with proxy_module and proxy_fcgi_module loaded," in advice
+    assert len(advice.split()) < 50
+
+
+def test_a_comparison_accepts_what_the_advice_says(tmp_path: Path) -> None:
+    """PHP-FPM in the place of the module, in the words of the advice: no answer differs, nothing is left."""
+    text = f"{PHP}LoadModule mime_module modules/mod_mime.so\nListen 127.0.0.1:8080\nServerName a\n"
+    text += f'DocumentRoot "{tmp_path}/htdocs"\n'
+    (tmp_path / "htdocs").mkdir()
+    (tmp_path / "htdocs/index.php").write_text("<?php echo 1;\n")
+    tree = config_tree(tmp_path, {"conf/httpd.conf": text})
+    advice = next(finding.advice for finding in upgrade(tree).findings if finding.rule == "C06")
+    handler = re.search('SetHandler "[^"]*"', advice)
+    modules = re.findall(r"(\w+)_module", advice.partition(", with ")[2].partition(" loaded,")[0])
+    assert handler is not None and modules == ["proxy", "proxy_fcgi"]
+    loads = "".join(f"LoadModule {one}_module modules/mod_{one}.so\n" for one in modules)
+    section = f'<FilesMatch "\\.(php|phtml)$">\n{handler[0]}\n</FilesMatch>\n'
+    new = text.replace(PHP, f"LoadModule mpm_event_module modules/mod_mpm_event.so\n{loads}{section}")
+    paths = tmp_path / "conf/httpd.conf", tmp_path / "conf/new.conf"
+    paths[1].write_text(f"{new}LoadModule authz_core_module modules/mod_authz_core.so\n")
+    options = [LoadOptions(server_root=str(tmp_path), file=str(path)) for path in paths]
+    result = compare_options((options[0], options[1]), ("2.2", "2.4"))
+    assert not any(result.errors), result.errors
+    assert not [one for one in result.causes_to_review if one.opens or one.closes or one.kind == "access"]
+    again = upgrade(config_tree(tmp_path / "new", {"conf/httpd.conf": paths[1].read_text()}))
+    assert not [one for one in again.findings if one.rule in ("C06", "LOAD")]
 
 
 def test_an_answer_is_short_and_the_advice_has_the_rest(tmp_path: Path) -> None:
@@ -78,6 +105,7 @@ def test_another_php_is_a_question_about_the_scripts(tmp_path: Path) -> None:
     library.parent.mkdir(exist_ok=True)
     library.write_bytes(elf(20120211, b"AP24", symbol=b"php_module"))
     finding = next(one for one in upgrade(tree).findings if one.rule == "C06")
+    assert finding.message == "php5_module is a third-party module: modules/libphp5.so is not here"
     assert finding.decision.startswith("Do the scripts run with libphp8.2.so, ")
     assert finding.answers[0] == "yes: upgrade writes `LoadModule php_module modules/libphp8.2.so`"
     assert finding.answers[1].startswith("not known: test the scripts before 2.4 serves them; ")
