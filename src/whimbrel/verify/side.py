@@ -191,3 +191,8 @@ class Side:
             node = waiting.pop()
             visit(node)
             waiting.extend(reversed(node.children))
+
+
+def replaced_paths(old: Side, new: Side) -> frozenset[str]:
+    """Return the paths at which files have the text of *new*, and *old* another one: that of a backup."""
+    return frozenset(old.options.overlay.keys() - new.options.overlay.keys())

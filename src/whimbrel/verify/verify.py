@@ -42,7 +42,7 @@ from whimbrel.verify.patterns.conditions import PatternSpace
 from whimbrel.verify.patterns.pairs import PatternPair, pattern_pairs
 from whimbrel.verify.plan_decisions import PlanDecisions
 from whimbrel.verify.probe import Probe
-from whimbrel.verify.side import Side
+from whimbrel.verify.side import Side, replaced_paths
 from whimbrel.verify.text_differences import TextDifferences
 from whimbrel.verify.undecided_passwords import undecided_passwords
 from whimbrel.verify.verification import CUT, DifferenceGroup, Example, NotDecided, VerifyResult
@@ -99,11 +99,6 @@ def verify(
     result.logs = written_logs(old.loaded)
     Comparison(old, new, result, limit).run(more, report_progress)
     return result
-
-
-def replaced_paths(old: Side, new: Side) -> frozenset[str]:
-    """Return the paths at which files have the text of *new*, and *old* another one: that of a backup."""
-    return frozenset(old.options.overlay.keys() - new.options.overlay.keys())
 
 
 def processor_time() -> float:

@@ -11,7 +11,7 @@ from whimbrel.report.page.upgrade_page import upgrade_page
 from whimbrel.report.page.writing import write
 from whimbrel.upgrade.check.diffs import diffs
 from whimbrel.upgrade.check.fixpoint import UpgradeResult, upgrade
-from whimbrel.upgrade.model import AccessDifference, UpgradeOptions
+from whimbrel.upgrade.model import AccessDifference, Finding, Risk, UpgradeOptions
 from whimbrel.upgrade.source.reading import Sources, read_config_tree
 
 CONF = """Listen 127.0.0.1:8080
@@ -79,3 +79,21 @@ def test_access_that_differs_leads_to_its_line(tmp_path: Path) -> None:
     assert row[5].href and any(row[5].href == item.anchor for item in page.groups[0].items)
     assert "verified with 3 requests" in page.facts
     assert "10.0.0.1 as &lt;bob&gt;" in write(page)
+
+
+def test_of_several_findings_at_a_line_the_one_about_access_is_linked(tmp_path: Path) -> None:
+    """Whatever the order of the rules: the reader comes to what the row is about."""
+    result = upgraded(tmp_path)
+    place = SourceLocation(f"{tmp_path}/httpd.conf", 4)
+    found = [
+        Finding("R02", place, "of queries", "", Risk.COSMETIC),
+        Finding("DIFF", place, "of access", "", Risk.CLOSES),
+        Finding("X01", place, "of options", "", Risk.CHANGES),
+    ]
+    result.access = (AccessDifference("10.0.0.1", "GET http://a.example/", 200, 403, place),)
+    for order in (found, found[::-1]):
+        result.findings = order
+        page = upgrade_page(result, str(tmp_path), {}, is_written=False)
+        [row] = [table for table in page.tables if table.anchor == "access"][0].rows
+        (item,) = (one for group in page.groups for one in group.items if one.anchor == row[5].href)
+        assert (item.rule, row[5].text) == ("DIFF", "httpd.conf:4")
