@@ -104,7 +104,7 @@ def test_each_request_has_a_thread_where_requests_wait_for_others(running: Runni
 
 
 def test_quick_requests_need_one_thread(running: RunningProcess) -> None:
-    """On a busy machine a thread may lose the processor in a request; others then take a part of the round."""
+    """On a busy machine a thread may lose the processor in a request; others take a part of that round."""
     wires = [Wire(running.path) for _ in range(THREADS)]
     shares = []
     for _ in range(10):
