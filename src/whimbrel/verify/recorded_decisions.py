@@ -1,21 +1,19 @@
-"""Differences that a person has decided about: a comment in the new text names the rule that reports them.
+"""Differences that a person has decided about: a comment in the text names the rule that reports them, or
+DIFF.
 
 A comment without rules, or with other rules, decides nothing here: a comparison must not pass over what its
-author may not have meant. Each line of the new text that causes the difference needs such a comment.
+author may not have meant. Each line that causes the difference needs such a comment. DIFF, which says that
+other answers are wanted, decides about no client who gains access.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from typing import Final
 
-from whimbrel.base.lazy_re import compile
-from whimbrel.upgrade.model import Finding, Risk
+from whimbrel.upgrade.model import DIFFERENCE, Finding, Risk
 from whimbrel.verify.answer import DECIDES, DecidingLine
-from whimbrel.verify.verification import DifferenceGroup, VerifyResult, is_of_access
+from whimbrel.verify.verification import DifferenceGroup, VerifyResult, is_of_access, rule_of_reason
 
-_REPORTED: Final = compile(r"\(([A-Z]\d{2})\)$")
-"""The rule that the reason of a difference names."""
 Recorded = dict[tuple[str, int], list[Finding]]
 
 
@@ -27,14 +25,14 @@ def by_place(recorded: Iterable[Finding]) -> Recorded:
     return found
 
 
-def mark_decided(result: VerifyResult, recorded: Iterable[Finding]) -> None:
+def mark_decided(result: VerifyResult, recorded: Iterable[Finding], *, side: int = 1) -> None:
     """Note in the differences of *result* which comments decide them; *recorded* are the findings about the
-    new text that a comment with their rule exempts.
+    text of *side* (1: the new one) that a comment with their rule exempts.
     """
     places = by_place(recorded)
     for group in result.groups if places else ():
         if not group.rule and group.kind != "httpd":
-            lines = [(line.path, line.line) for line in _lines(group)]
+            lines = [(line.path, line.line) for line in _lines(group, side)]
             wanted = [Risk.OPENS] * group.opens + [Risk.CLOSES] * group.closes
             if is_of_access(group) and not wanted:
                 continue
@@ -57,18 +55,20 @@ def decisions(
     return tuple(rules.values())
 
 
-def _lines(group: DifferenceGroup) -> tuple[DecidingLine, ...]:
-    """Return the lines of the new text that need a comment: those that decide, else all of the cause."""
-    lines = (*group.joint_cause.new, *group.lines[1])
+def _lines(group: DifferenceGroup, side: int) -> tuple[DecidingLine, ...]:
+    """Return the lines of the text that need a comment: those that decide, else all of the cause."""
+    cause = group.joint_cause
+    lines = (*(cause.old, cause.new)[side], *group.lines[side])
     return tuple(line for line in lines if line.role == DECIDES) or lines
 
 
 def _reporting(reason: str, wanted: Sequence[Risk], findings: list[Finding]) -> list[Finding]:
     """Return those of *findings* that report the change."""
-    named = _REPORTED.search(reason)
-    if named is not None:
-        return [one for one in findings if one.rule == named[1]]
-    if not wanted:
-        return findings
+    reviewed = [] if Risk.OPENS in wanted else [one for one in findings if one.rule == DIFFERENCE]
+    named = rule_of_reason(reason)
+    if reviewed or not wanted:
+        return reviewed or [one for one in findings if named in ("", one.rule)]
+    if named:
+        return [one for one in findings if one.rule == named]
     by_risk = [[one for one in findings if one.risk is risk] for risk in wanted]
     return [one for row in by_risk for one in row] if all(by_risk) else []

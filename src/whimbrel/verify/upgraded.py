@@ -15,7 +15,6 @@ from whimbrel.base.dialect import V22, V24
 from whimbrel.base.errors import SourceLocation
 from whimbrel.base.layouts import DEBIAN
 from whimbrel.base.lazy_dataclasses import replace
-from whimbrel.base.lazy_re import compile
 from whimbrel.config.options import LoadOptions
 from whimbrel.upgrade.check.fixpoint import NOT_VERIFIED, UpgradeResult
 from whimbrel.upgrade.knowledge.scope import UnknownItem, UnknownKind
@@ -28,6 +27,7 @@ from whimbrel.verify.coverage.coverage import TIME_ENDED
 from whimbrel.verify.coverage.without_line import RemovalBudget
 from whimbrel.verify.known_changes import MAX_SMALL
 from whimbrel.verify.loading import load_sides
+from whimbrel.verify.recorded_decisions import mark_decided
 from whimbrel.verify.verification import (
     CUT,
     DifferenceGroup,
@@ -49,8 +49,6 @@ MAX_EVIDENCE: Final = 200
 _REMOVALS: Final = RemovalBudget(requests=2000, loaded=20_000)
 """What is asked of the configuration without one of its lines, and loaded for that."""
 Scopes = dict[tuple[str, int], LineScope]
-_FORESEEN: Final = compile(r"\(([A-Z]\d{2})\)$")
-"""The rule that the reason of a difference names."""
 _OF_ACCESS: Final = (Risk.OPENS, Risk.CLOSES)
 ACCESS_RULES: Final = frozenset(("C16", "C17", "C18", "C19", "C20", "C21", "C22", "C23"))
 """Rules about access control: sections are merged with each other, so their changes belong together."""
@@ -80,6 +78,7 @@ def verify_upgrade(
     comparison.cover_lines(_REMOVALS)
     verification.has_ended = _is_ended(comparison, report_progress)
     comparison.finish(TIME_ENDED if verification.has_ended else comparison.unreached)
+    mark_decided(verification, result.recorded, side=0)
     groups = verification.causes_to_review
     result.scope = result.scope.merge(verification.scope).with_items(_unexercised(comparison))
     scopes = _scopes_of(comparison.lines[0])
@@ -96,8 +95,9 @@ def verify_upgrade(
     of_versions = _of_versions(groups, places, changed, frozenset(one.rule for one in lowered))
     lowered = _with_examples(lowered, groups)
     result.findings = [*lowered, *_other_differences(groups, places, [*lowered, *result.exempted])]
-    result.access = tuple(access_differences(groups, of_old=True))
-    return _sentence(comparison, len(changed), sum(map(_is_of_access, groups)), of_versions)
+    counted = [group for group in verification.groups if not group.rule]  # with those that are decided
+    result.access = tuple(access_differences(counted, of_old=True))
+    return _sentence(comparison, len(changed), sum(map(_is_of_access, counted)), of_versions)
 
 
 def both_texts(result: UpgradeResult, options: LoadOptions) -> tuple[LoadOptions, LoadOptions]:
@@ -196,6 +196,8 @@ def _sentence(comparison: Comparison, unconfirmed: int, access: int, of_versions
         lie, them = ("lies", "it") if of_versions == 1 else ("lie", "them")
         what = count_noun(of_versions, "cause")
         text += f"; {what} of other answers {lie} in the versions alone (`whimbrel verify` shows {them})"
+    if verification.decided_note:
+        text += f"; {verification.decided_note}"
     verb = "is" if access == 1 else "are"
     return f"{text}; {count_noun(access, 'difference')} {verb} about access" if access else text
 
@@ -224,17 +226,11 @@ def _with_examples(findings: list[Finding], groups: list[DifferenceGroup]) -> li
     for group in groups:
         if _is_of_access(group):
             for line in group.cause.old:
-                shown.setdefault((_rule_of(group), line.path, line.line), group)
+                shown.setdefault((group.foreseen_by, line.path, line.line), group)
     return [
         _with_example(one, shown.get((one.rule, one.place.path, one.place.line))) if one.needs_review else one
         for one in findings
     ]
-
-
-def _rule_of(group: DifferenceGroup) -> str:
-    """Return the rule that foresees *group*, as its reason says; "" for none."""
-    named = _FORESEEN.search(group.reason)
-    return named[1] if named is not None else ""
 
 
 def _with_example(finding: Finding, group: DifferenceGroup | None) -> Finding:
@@ -287,8 +283,16 @@ def _difference(group: DifferenceGroup) -> Finding:
         "write the lines that are meant; `whimbrel verify` shows all differences",
         risk_of_access(group),
         decision=f"May 2.4 decide so: {example.probe}: {example.difference}?",
-        answers=("yes: nothing records it", "no: write the lines that are meant in the new text"),
+        answers=(_record(group), "no: write the lines that are meant in the new text"),
     )
+
+
+def _record(group: DifferenceGroup) -> str:
+    """Return how a person records that the difference is wanted: access that is gained stays open."""
+    if group.opens:
+        return "yes: nothing records it"
+    lines = "the line" if len(group.joint_cause.old) == 1 else "each line that `whimbrel verify` names"
+    return f"yes: # whimbrel: ignore[{DIFFERENCE}] above {lines} records it"
 
 
 def _places(group: DifferenceGroup, scopes: Scopes, changed: Container[str]) -> Iterator[tuple[str, int]]:
@@ -321,7 +325,7 @@ def lower_unconfirmed(
     notes = frozenset(finding.rule for finding in findings)
     for finding in findings:
         group = _group_of(finding, unconfirmed)
-        is_foreseen = group is not None and _rule_of(group) in notes
+        is_foreseen = group is not None and group.foreseen_by in notes
         if group is None or is_foreseen or all(_is_noted(example, notes) for example in group.examples):
             lowered.append(finding)
             continue

@@ -9,6 +9,7 @@ from typing import Final
 from whimbrel.base.counts import count_noun
 from whimbrel.base.errors import SourceLocation
 from whimbrel.base.lazy_dataclasses import dataclass, field
+from whimbrel.base.lazy_re import compile
 from whimbrel.upgrade.knowledge.scope import KnowledgeScope
 from whimbrel.upgrade.knowledge.start_stops import StartStops
 from whimbrel.upgrade.model import AccessDifference, Risk
@@ -19,6 +20,7 @@ from whimbrel.verify.probe import Probe
 from whimbrel.verify.program_sources import SOURCE, is_source
 from whimbrel.verify.side import LoadError
 
+_RULE_OF_REASON: Final = compile(r"\(([A-Z]\d{2})\)$")
 CUT: Final = "not every request that can be derived was asked"
 MAX_EXAMPLES: Final = 3
 """Examples of a group, beside the first ones that open, that close, or that differ in other parts."""
@@ -76,6 +78,12 @@ class Example:
         return new in (401, 403, 500) and old < 400
 
 
+def rule_of_reason(reason: str) -> str:
+    """Return the rule that the reason of a difference names; "" for none."""
+    named = _RULE_OF_REASON.search(reason)
+    return named[1] if named is not None else ""
+
+
 @dataclass(slots=True)
 class DifferenceGroup:
     """Differences with one cause.
@@ -108,6 +116,11 @@ class DifferenceGroup:
     def joint_cause(self) -> Cause:
         """The cause with the lines that decide requests behind the first one."""
         return self.cause.with_deciding((self.further.old, self.further.new))
+
+    @property
+    def foreseen_by(self) -> str:
+        """The rule that foresees the difference; "" for none."""
+        return rule_of_reason(self.reason)
 
     @property
     def opens(self) -> bool:
@@ -247,11 +260,15 @@ class VerifyResult:
         """The differences that are not to review: cosmetic ones, and those that comments decide; "" for
         none.
         """
+        return ", ".join(filter(None, (self.cosmetic_note, self.decided_note)))
+
+    @property
+    def decided_note(self) -> str:
+        """The differences that comments decide; "" for none."""
         groups = [group for group in self.groups if group.decided]
         comments = ", ".join(dict.fromkeys(comment for group in groups for comment in group.decided))
         count = count_noun(sum(group.count for group in groups), "difference")
-        decided = f"{count} decided in the text: {comments}" if groups else ""
-        return ", ".join(filter(None, (self.cosmetic_note, decided)))
+        return f"{count} decided in the text: {comments}" if groups else ""
 
     @property
     def differences(self) -> int:

@@ -49,6 +49,13 @@ def compared(
         (compared((7,), (403, 200), kind="access"), [finding("X22", 7, Risk.CLOSES)], False),
         (compared((7,), (200, 403), kind="access"), [finding("X22", 7, Risk.CLOSES)], True),
         (compared((7,), (403, 200), kind="access"), [finding("C13", 7)], False),
+        # DIFF: other answers are wanted, also that a client loses access, never that one gains it
+        (compared((7,), (200, 404)), [finding("DIFF", 7)], True),
+        (compared((7, 9), (200, 404)), [finding("DIFF", 7)], False),
+        (compared((7,), (301, 403), R01), [finding("DIFF", 7)], True),
+        (compared((7,), (200, 403), kind="access"), [finding("DIFF", 7)], True),
+        (compared((7,), (403, 200), kind="access"), [finding("DIFF", 7)], False),
+        (compared((7,), (401, 404)), [finding("DIFF", 7)], True),
         # a real server answers otherwise than the engine: no rule is about that
         (compared((7,), (200, 404), kind="httpd"), [finding("C13", 7)], False),
     ],
@@ -70,3 +77,10 @@ def test_one_cause_of_both_directions_needs_both() -> None:
         result.groups[0].add(compared((7,), (200, 403)).groups[0].examples[0])
         mark_decided(result, [finding(f"X2{at}", 7, risk) for at, risk in enumerate(risks)])
         assert bool(result.groups[0].decided) is is_decided
+
+
+def test_a_cause_of_both_directions_is_not_decided_by_diff() -> None:
+    result = compared((7,), (200, 403), kind="access")
+    result.groups[0].examples += compared((7,), (403, 200)).groups[0].examples
+    mark_decided(result, [finding("DIFF", 7)])
+    assert result.verdict is Verdict.DIFFERENT

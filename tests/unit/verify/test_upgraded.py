@@ -274,3 +274,20 @@ def test_a_difference_that_a_rule_foresees_is_its_question_alone(tmp_path: Path)
     assert [one.rule for one in found] == ["R01"] and found[0].risk is Risk.CLOSES
     assert "%3f from 192.0.2.1: status: 302 -> 403" in found[0].evidence.replace("%3fx", "%3f")
     assert {one.place.line for one in result.access if one.place is not None} == {found[0].place.line}
+
+
+@pytest.mark.parametrize("comment", ["R01", "DIFF"])
+def test_a_difference_that_a_comment_decides_is_no_question(tmp_path: Path, comment: str) -> None:
+    rule = f"LoadModule rewrite_module m/mod_rewrite.so\nRewriteEngine On\n# whimbrel: ignore[{comment}]\n"
+    text, result = verified(tmp_path, f"{rule}RewriteRule ^/alt/(.*)$ /neu/$1 [R=302,L]\n")
+    assert DIFFERENCE not in [finding.rule for finding in result.findings]
+    assert f"decided in the text: {comment} at {tmp_path}/conf/httpd.conf:" in text
+    assert {(one.before, one.after) for one in result.access} == {(302, 403)}
+
+
+def test_access_that_is_gained_stays_open_whatever_a_comment_says(tmp_path: Path) -> None:
+    lines = BRANCHES.format(order="deny,allow\nDeny from all", word="granted").splitlines()
+    text = "".join(f"# whimbrel: ignore[DIFF]\n{line}\n" for line in lines)
+    _, result = verified(tmp_path, text)
+    (found,) = [finding for finding in result.findings if finding.rule == DIFFERENCE]
+    assert found.risk is Risk.OPENS and found.answers[0] == "yes: nothing records it"

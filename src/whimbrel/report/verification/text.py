@@ -21,7 +21,7 @@ from whimbrel.report.verification.entries import (
     summary,
     unknown,
 )
-from whimbrel.upgrade.model import Risk
+from whimbrel.upgrade.model import DIFFERENCE, Risk
 from whimbrel.verify.coverage.coverage import NUMBER_ENDED, TIME_ENDED, UNREACHED
 from whimbrel.verify.verification import (
     DifferenceGroup,
@@ -43,6 +43,7 @@ _VERDICTS: Final = {
     Verdict.NOT_DECIDED: "bold yellow",
 }
 
+_RECORD: Final = f"# whimbrel: ignore[{DIFFERENCE}] above each of their lines records that"
 _REMEDIES: Final = {
     UNREACHED: "whimbrel explain URL --diff CONF compares a URL that you know",
     TIME_ENDED: "--limit asks more requests",
@@ -78,6 +79,8 @@ def render(verification: VerifyResult, *, colored: bool = False) -> str:
             console.print(_indented(error.text.splitlines()))
     for number, group in enumerate(verification.groups, 1):
         _print_group(console, number, group, verification.names)
+    if any(group.joint_cause.new and not group.opens for group in verification.causes_to_review):
+        console.print(f"answers of {verification.names[1]} that are wanted: {_RECORD}")
     for line in access_lines(list(access_differences(verification.groups))):
         console.print(line)
     for title, lines in _undecided(verification.not_decided):

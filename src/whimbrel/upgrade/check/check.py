@@ -81,7 +81,7 @@ class CheckResult:
         is_of_24: the text loads modules that only 2.4 has.
         fault: the line at which every version of httpd ends its start, None for none.
         exempted: the findings about access whose lines a comment exempts.
-        recorded: the findings whose lines a comment exempts that names their rule.
+        recorded: the findings whose lines a comment exempts that names their rule, and `reviewed_lines`.
         is_part: the files were read without their server.
     """
 

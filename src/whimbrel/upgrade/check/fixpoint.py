@@ -43,7 +43,7 @@ from whimbrel.upgrade.rule import Rule
 from whimbrel.upgrade.rules import all_rules
 from whimbrel.upgrade.source.config_tree import ConfigTree, Role
 from whimbrel.upgrade.source.line_map import LineEdits, LineMap
-from whimbrel.upgrade.source.suppressions import is_recorded, is_suppressed
+from whimbrel.upgrade.source.suppressions import is_recorded, is_suppressed, reviewed_lines
 
 if TYPE_CHECKING:
     from whimbrel.config.configuration import Configuration
@@ -102,7 +102,7 @@ class UpgradeResult:
         loaded: the server of the new texts as 2.4 has loaded it, None if it was not loaded, or refused.
         upgraded: the configuration tree after the last edits, None where nothing was edited.
         exempted: the findings about access whose lines a comment exempts.
-        recorded: the findings whose lines a comment exempts that names their rule.
+        recorded: the findings whose lines a comment exempts that names their rule, and `reviewed_lines`.
     """
 
     tree: ConfigTree
@@ -224,7 +224,8 @@ class _Fixpoint:
         self.result.upgraded = self.current
         self.result.scope = self.original.scope().with_items(self.accepted.values())
         self.result.exempted = tuple(self._sorted([one for found in self.exempted.values() for one in found]))
-        self.result.recorded = tuple(self._sorted([one for found in self.recorded.values() for one in found]))
+        recorded = [one for found in self.recorded.values() for one in found]
+        self.result.recorded = tuple(self._sorted([*recorded, *reviewed_lines(self.original)]))
         return self.result
 
     def _run_order(self, rules: list[Rule]) -> tuple[list[Finding], bool]:

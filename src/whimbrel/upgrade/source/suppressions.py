@@ -4,9 +4,11 @@ line or above it."""
 from __future__ import annotations
 
 import re
+from collections.abc import Iterator
 from typing import Final
 
-from whimbrel.upgrade.model import Finding
+from whimbrel.base.errors import SourceLocation
+from whimbrel.upgrade.model import DIFFERENCE, Finding
 from whimbrel.upgrade.source.config_tree import ConfigTree
 
 _MARK: Final = re.compile(rb"\bwhimbrel:[ \t]*ignore(?:\[([\w ,]*)\])?")
@@ -28,6 +30,16 @@ def is_suppressed(finding: Finding, tree: ConfigTree) -> bool:
 def is_recorded(finding: Finding, tree: ConfigTree) -> bool:
     """Return True if a comment that names the rule of the finding exempts its line."""
     return finding.rule in (_names_at(finding, tree) or ())
+
+
+def reviewed_lines(tree: ConfigTree) -> Iterator[Finding]:
+    """Yield a finding for each line with a comment that other answers than those of 2.2, which it causes, are
+    wanted: ``# whimbrel: ignore[DIFF]``.
+    """
+    for path, file in tree.files.items():
+        for line, names in suppressions(file.document.bytes).items():
+            if DIFFERENCE in names:
+                yield Finding(DIFFERENCE, SourceLocation(path, line), "2.4 answers otherwise", "")
 
 
 def _names_at(finding: Finding, tree: ConfigTree) -> frozenset[str] | None:
