@@ -94,11 +94,18 @@ threading.Lock = threading._allocate_lock = select.select = select.epoll = socke
 time.sleep = time.monotonic = fails
 """
 
+HANDLER = """
+def handle(*_arguments):
+    raise TimeoutError("in a handler")
+signal.signal(signal.SIGALRM, handle)
+"""
+
 
 def start(server: ServerProcess, threads: int, more: str = "") -> None:
     """Start *server* with the application at /app, and load that; *more* is at the end of the script."""
+    directive = "WSGIRestrictSignal Off\n" if "signal.signal" in more else ""
     (server.root / "htdocs/app.wsgi").write_text(APPLICATION + more)
-    (server.root / "conf/extra.conf").write_text(CONF.format(threads=threads, root=server.root))
+    (server.root / "conf/extra.conf").write_text(CONF.format(threads=threads, root=server.root) + directive)
     server.start()
     check_answers(server, 1)
 
@@ -176,6 +183,14 @@ def test_a_script_that_is_loaded_first_may_replace_functions(server: ServerProce
     os.kill(pid, signal.SIGTERM)
     assert within(lambda: f"mod_wsgi (pid={pid}): Exiting process 'site'." in server.errors())
     check_answers(server)
+
+
+def test_a_handler_of_a_signal_may_raise(server: ServerProcess) -> None:
+    start(server, 3, HANDLER)
+    pid = check_answers(server)
+    os.kill(pid, signal.SIGALRM)
+    assert within(lambda: "between requests: TimeoutError('in a handler')." in server.errors())
+    assert check_answers(server) == pid
 
 
 @pytest.mark.parametrize("threads", [1, 3])

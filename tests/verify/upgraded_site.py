@@ -345,6 +345,7 @@ DefaultType None
 FileETag MTime Size
 StartServers 1
 MaxClients 100
+MaxSpareServers 100
 Timeout 20
 NameVirtualHost *:@PORT@
 <Directory />

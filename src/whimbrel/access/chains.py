@@ -104,11 +104,16 @@ class Bounds:
         return Bounds(walked=self.walked, disk=self.disk)
 
 
+def _is_plain(section: RequestSection) -> bool:
+    """Return True for a <Directory> without an expression: it is merged before those with one."""
+    return section.kind is SectionKind.DIRECTORY and section.regex is None
+
+
 class _SectionGroups(Generic[S]):
     """The sections of one server, or those that all servers share, by the step that merges them."""
 
     def __init__(self, sections: Sequence[S]) -> None:
-        self.plain = [u for u in sections if u.kind is SectionKind.DIRECTORY and u.regex is None]
+        self.plain = [u for u in sections if _is_plain(u)]
         self.regex_sections = [
             u
             for u in sections
@@ -127,6 +132,7 @@ class _SectionGroups(Generic[S]):
         self.relevant |= {u.outer for u in sections if u.has_lines and u.outer is not None}
         self._sorted = sorted((directory, number) for number, directory in enumerate(self.htaccess))
         self._directories = list(self.htaccess)
+        self.by_depth = _by_depth(self.plain)
         self.walks: dict[str, _Walk[S]] = {}
 
     def htaccess_below(self, prefixes: Iterable[str]) -> list[str]:
@@ -148,6 +154,55 @@ class _Walk(Generic[S]):
     sections: list[S]
     overrides: list[tuple[S, Override]]
     override: Override
+
+
+class _DirectoryWalks(Generic[S]):
+    """What applies to the directories of one server, which has the <Directory> sections *own* beside those
+    that all servers share."""
+
+    def __init__(self, shared: _SectionGroups[S], own: Iterable[S]) -> None:
+        self._shared = shared
+        self._own = _by_depth(own)
+        self._first_depth = min(self._own, default=sys.maxsize)
+        self._known: dict[str, _Walk[S]] = {}
+
+    def of(self, directory: str) -> tuple[list[S], list[tuple[S, Override]]]:
+        """Return the <Directory> sections and .htaccess files for *directory* and its ancestors, in merge
+        order; and the files with their AllowOverride."""
+        walk = self._known.get(directory[: directory.rfind("/") + 1])
+        if walk is None:
+            walk = _Walk([], [], None)
+            for depth, path in enumerate(ancestors(directory), 1):
+                # above its own sections a server walks as all others do
+                known = self._known if depth >= self._first_depth else self._shared.walks
+                walk = known.get(path) or self._step(walk, path, depth)
+                known[path] = walk
+        return walk.sections, walk.overrides
+
+    def _step(self, above: _Walk[S], path: str, depth: int) -> _Walk[S]:
+        """Return the walk that continues *above* by one directory."""
+        candidates = (*self._shared.by_depth.get(depth, ()), *self._own.get(depth, ()))
+        added = [section for section in candidates if section.matches(path)]
+        file = self._shared.htaccess.get(path)
+        if not added and file is None:
+            return above
+        sections = [*above.sections, *added]
+        overrides = above.overrides
+        override = above.override
+        for section in added:
+            override = section.merge_override(override)
+        if file is not None and not is_htaccess_ignored(override):
+            sections.append(file)
+            overrides = [*overrides, (file, override)]
+        return _Walk(sections, overrides, override)
+
+
+def _by_depth(sections: Iterable[S]) -> dict[int, list[S]]:
+    """Return <Directory> sections by the number of directories down to theirs, the root included."""
+    found: dict[int, list[S]] = {}
+    for section in sections:
+        found.setdefault(max(1, section.components), []).append(section)
+    return found
 
 
 class _ServerMap(Generic[S, V]):
@@ -175,6 +230,7 @@ class _ServerMap(Generic[S, V]):
         self.path_sections = sorted(shared.plain + own.plain, key=lambda u: u.components)
         self.regex_sections = shared.regex_sections + own.regex_sections
         self.htaccess = shared.htaccess
+        self._walks = _DirectoryWalks(shared, own.plain)
         self.files = shared.files + own.files
         self.outermost_files = shared.outermost_files + own.outermost_files
         self.all_locations = shared.all_locations + own.all_locations
@@ -185,11 +241,6 @@ class _ServerMap(Generic[S, V]):
         patterns = [u for u in self.locations if u.regex is not None or u.fnmatch]
         ends = ["/" + name for section in patterns for name in _names_of(section)]
         self.path_infos = [*dict.fromkeys(["/" + _NEUTRAL, *ends])][:_MAX_PATH_INFOS] if patterns else []
-        self._by_depth: dict[int, list[S]] = {}
-        for section in self.path_sections:
-            self._by_depth.setdefault(max(1, section.components), []).append(section)
-        self._walks: dict[str, _Walk[S]] = {}
-        self._first_depth = min((max(1, u.components) for u in own.plain), default=sys.maxsize)
 
     def is_relevant(self, section: S) -> bool:
         """Return True if the section has lines about access, or holds one that has."""
@@ -228,42 +279,12 @@ class _ServerMap(Generic[S, V]):
                 yield other
 
     # matching --------------------------------------------------------------------------------------
-    def walk_directory(self, directory: str) -> tuple[list[S], list[tuple[S, Override]]]:
-        """Return the <Directory> sections and .htaccess files for *directory* and its ancestors, in merge
-        order."""
-        end = directory.rfind("/") + 1
-        walk = self._walks.get(directory[:end])
-        if walk is None:
-            walk = _Walk([], [], None)
-            for depth, path in enumerate(ancestors(directory), 1):
-                # above its own sections a server walks as all others do
-                walks = self._walks if depth >= self._first_depth else self.shared.walks
-                walk = walks.get(path) or self._step(walk, path, depth)
-                walks[path] = walk
-        return walk.sections, walk.overrides
-
-    def _step(self, above: _Walk[S], path: str, depth: int) -> _Walk[S]:
-        """Return the walk that continues *above* by one directory."""
-        added = [section for section in self._by_depth.get(depth, ()) if section.matches(path)]
-        file = self.htaccess.get(path)
-        if not added and file is None:
-            return above
-        sections = [*above.sections, *added]
-        overrides = above.overrides
-        override = above.override
-        for section in added:
-            override = section.merge_override(override)
-        if file is not None and not is_htaccess_ignored(override):
-            sections.append(file)
-            overrides = [*overrides, (file, override)]
-        return _Walk(sections, overrides, override)
-
     def chain(self, witness: _Witness) -> SectionChain[S]:
         """Return the chain of a request for the witness."""
         path = witness.directory + witness.name
         # a directory requested without its trailing slash
         lacks_slash = not witness.name and witness.url is not None and not witness.url.endswith("/")
-        sections, overrides = self.walk_directory(
+        sections, overrides = self._walks.of(
             path + "/" if path + "/" in self.directories else witness.directory
         )
         matching = [
@@ -379,17 +400,17 @@ def _urls_below(server: _ServerMap[S, V], directory: str, prefixes: Sequence[str
                     yield f"{given}/{below[len(path) :]}".rstrip("/")
 
 
-def admitted_overrides(root: str, inventory: SectionInventory[S, V]) -> dict[S, Override]:
+def admitted_overrides(inventory: SectionInventory[S, V]) -> dict[S, Override]:
     """Return the AllowOverride classes of each .htaccess file that a server reads; of several, the fewest."""
     admitted: dict[S, Override] = {}
-    for section, override in overrides_of_servers(root, inventory):
+    for section, override in overrides_of_servers(inventory):
         known = admitted.setdefault(section, override)
         if known is None or (override is not None and len(override) < len(known)):
             admitted[section] = override
     return admitted
 
 
-def overrides_of_servers(root: str, inventory: SectionInventory[S, V]) -> Iterator[tuple[S, Override]]:
+def overrides_of_servers(inventory: SectionInventory[S, V]) -> Iterator[tuple[S, Override]]:
     """Yield each .htaccess file with the AllowOverride classes of each server that may serve its directory.
 
     The main server stands for each host without AllowOverride lines: it reads the files alike.
@@ -404,10 +425,10 @@ def overrides_of_servers(root: str, inventory: SectionInventory[S, V]) -> Iterat
         own = [] if virtual_host is None else own_sections[virtual_host]
         if virtual_host is not None and not own:
             continue
-        server = _ServerMap(root, inventory, virtual_host, shared)
+        walks = _DirectoryWalks(shared, [u for u in own if _is_plain(u)])
         is_everywhere = virtual_host is None or any(u.regex is not None or u.fnmatch for u in own)
         for directory in shared.htaccess_below([""] if is_everywhere else [u.pattern for u in own]):
-            for section, override in server.walk_directory(directory)[1]:
+            for section, override in walks.of(directory)[1]:
                 if inventory.is_served_by(virtual_host, section.directory, hosts):
                     yield section, override
 

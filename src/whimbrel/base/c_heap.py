@@ -11,7 +11,7 @@ _LIBC: Final = ctypes.CDLL(None)
 
 
 def trim_heap() -> None:
-    """Return free pages to the system, also those between live blocks (malloc_trim(3), of the GNU library)."""
+    """Return free pages to the system, also those between live blocks: malloc_trim(3), GNU library only."""
     trim = getattr(_LIBC, "malloc_trim", None)
     if trim is not None:
         trim(0)

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
+import mmap
 import os
-import re
 from collections.abc import Callable, Iterable, Iterator
 from typing import Final, NamedTuple
 
@@ -20,8 +20,8 @@ from whimbrel.replay.log_format import COMMON, LineFormat
 from whimbrel.verify.side import Side
 from whimbrel.verify.tls_ports import default_server, takes_tls
 
-MAX_SEARCHED: Final = 64 << 20
-"""Bytes at the end of a log that are searched for a line."""
+MAX_SEARCHED: Final = 512 << 20
+"""Bytes of all logs; of larger ones none is searched for a line, as one that is not could have it, too."""
 MAIN: Final = ""
 """The main server, in the place of a virtual host."""
 ACCESS: Final = frozenset(("customlog", "transferlog", "globallog"))
@@ -120,8 +120,12 @@ class HostLogs:
         return self._of_writers(writers, f"whose log {word}", os.path.basename(place))
 
     def owners_of_line(self, line: bytes, kinds: frozenset[str]) -> LogOwners:
-        """Return the owners of the logs that have *line*; none where no log of a virtual host has it."""
+        """Return the owners of the logs that have *line*; none where no log of a virtual host has it, or the
+        logs are too large.
+        """
         files = dict.fromkeys(one.path for one in self._all(kinds) if one.path)
+        if sum(map(_size, files)) > MAX_SEARCHED or not line:
+            return LogOwners()
         having = [path for path in files if _has_line(path, line)]
         writers = self._writers(lambda one: one.path in having, kinds)
         names = ", ".join(map(os.path.basename, having))
@@ -231,16 +235,36 @@ def _real(path: str) -> str:
     return from_system(os.path.realpath(os.fsdecode(to_bytes(path))))
 
 
+def _size(path: str) -> int:
+    """Return the bytes of the file at *path*; 0 for one that is not here."""
+    try:
+        return os.path.getsize(to_bytes(path))
+    except OSError:
+        return 0
+
+
 def _has_line(path: str, line: bytes) -> bool:
-    """Return True if the end of the file at *path* has *line*; False for one that cannot be read."""
-    pattern = re.compile(rb"^" + re.escape(line) + rb"\r?$", re.MULTILINE)
+    """Return True if the file at *path* has *line*; False for one that cannot be read."""
     try:
         with os.fdopen(open_regular(to_bytes(path)), "rb") as file:
-            size = file.seek(0, os.SEEK_END)
-            file.seek(max(size - MAX_SEARCHED, 0))
-            return pattern.search(file.read()) is not None
+            if not os.fstat(file.fileno()).st_size:
+                return False
+            with mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ) as data:
+                return _contains(data, line)
     except OSError:
         return False
+
+
+def _contains(data: mmap.mmap, line: bytes) -> bool:
+    """Return True if *line* is a whole line of *data*."""
+    at = data.find(line)
+    while at >= 0:
+        end = at + len(line)
+        is_begin = not at or data[at - 1 : at] == b"\n"
+        if is_begin and (data[end : end + 1] in (b"", b"\n") or data[end : end + 2] == b"\r\n"):
+            return True
+        at = data.find(line, at + 1)
+    return False
 
 
 def _host_name(word: str) -> str:

@@ -55,7 +55,8 @@ def answer(summary: Summary) -> list[str]:
     requests = count_noun(tally.requests, "request")
     if summary.is_against_log:
         share = _percent(summary.not_as_logged, tally.requests)
-        return [f"{summary.not_as_logged:,} of {requests} get another status than was logged ({share})"]
+        gets = word_for(summary.not_as_logged, "gets", "get")
+        return [f"{summary.not_as_logged:,} of {requests} {gets} another status than was logged ({share})"]
     if not tally.requests:
         return ["No request was replayed."]
     if not tally.changes:

@@ -113,12 +113,14 @@ def readiness_of_replay(summary: Summary) -> str:
         reason = written
     elif summary.sources_sent:
         verdict = "no"
-        reason = f"{summary.sources_sent:,} of {total} get the source of a program that ran before"
+        gets = word_for(summary.sources_sent, "gets", "get")
+        reason = f"{summary.sources_sent:,} of {total} {gets} the source of a program that ran before"
     elif summary.status_changes:
         verdict = "no"
-        reason = f"{summary.status_changes:,} of {total} change their status"
+        words = word_for(summary.status_changes, "changes its status", "change their status")
+        reason = f"{summary.status_changes:,} of {total} {words}"
     elif other:
-        changes = f"{other:,} of {total} change, none its status"
+        changes = f"{other:,} of {total} {word_for(other, 'changes', 'change')}, none its status"
         verdict, reason = _unready(changes, summary.to_decide, has_stop=summary.has_stop)
     elif summary.to_decide:
         verdict, reason = _unready("", summary.to_decide, has_stop=summary.has_stop)

@@ -57,7 +57,7 @@ class ProbeTls:
     verify_error: str = ""
     is_unverified: bool = False
 
-    def end(self) -> None:
+    def end(self, *, is_answering: bool) -> None:
         """Keep all values: there is no connection."""
 
     @property

@@ -63,7 +63,7 @@ def test_allow_override_none_hides_the_files(tmp_path: Path) -> None:
     )
     assert {
         unit.directory.replace(str(tmp_path), ""): override
-        for unit, override in admitted_overrides(read.root, find_sections(read)).items()
+        for unit, override in admitted_overrides(find_sections(read)).items()
     } == {"/htdocs/b/": {"limit"}}
 
 
@@ -91,7 +91,7 @@ AllowOverride FileInfo
     read = config_tree(tmp_path, files)
     assert {
         unit.directory.replace(str(tmp_path), ""): override
-        for unit, override in admitted_overrides(read.root, find_sections(read)).items()
+        for unit, override in admitted_overrides(find_sections(read)).items()
     } == {"/a/c/": {"limit"}, "/b/": {"fileinfo"}}
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import socket
+import weakref
 from collections.abc import Awaitable, Callable
 from typing import Any
 
@@ -171,3 +172,30 @@ def test_an_end_stays_half_open_unless_the_library_has_its_tls(has_tls: bool) ->
         return tunnel.backend.eof_received()
 
     assert asyncio.run(main()) is not has_tls
+
+
+class Owner:
+    """The holder of a request, which waits for the end of its tunnel."""
+
+    ends = 0
+
+    def closed(self, _tunnel: Tunnel) -> None:
+        self.ends += 1
+
+
+def test_a_tunnel_that_has_ended_does_not_keep_its_request() -> None:
+    """Both sides and the tunnel refer to each other: they wait for a collection, and the request must not."""
+
+    async def use() -> None:
+        owner = Owner()
+        kept = weakref.ref(owner)
+        tunnel = Tunnel(FakeTransport(), FakeTransport(), timeout=FOREVER, closed=owner.closed)
+        for end in (tunnel.client, tunnel.backend):
+            assert not owner.ends
+            end.connection_lost(None)
+        tunnel.client.connection_lost(None)
+        assert owner.ends == 1
+        del owner
+        assert kept() is None
+
+    asyncio.run(use())

@@ -37,7 +37,7 @@ def test_one_configuration_is_compared_with_the_log(tmp_path: Path) -> None:
     new = ("--new", str(write_site(tmp_path)), "-j", "1")
     found = run("-", *new, stdin=(line("/index.html") + line("/none", status=200)).encode())
     assert found.exit_code == 3
-    assert "\n1 of 2 requests get another status than was logged (50.00 %)\n" in found.stdout
+    assert "\n1 of 2 requests gets another status than was logged (50.00 %)\n" in found.stdout
     assert "    1 request: logged 200, now 404" in found.stdout and "old: " not in found.stdout
     assert "missing here: 1 of 2 requests: the files are not here" in found.stdout
     found = run("-", *new, stdin=line("/index.html", status=403).encode())

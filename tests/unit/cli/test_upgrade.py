@@ -457,7 +457,8 @@ def test_the_summary_says_whether_24_starts(site: Path) -> None:
     file of a module, no user, no certificate; where a line stops it until a person corrects it, it does not
     load.
     """
-    (site / "htdocs").mkdir(exist_ok=True)
+    for name in ("htdocs", "logs"):
+        (site / name).mkdir(exist_ok=True)
     text = f'ServerRoot "{site}"\nListen 127.0.0.1:8080\nServerName a\nDocumentRoot "{site}/htdocs"\n'
 
     def start_of(more: str) -> tuple[str, str]:

@@ -183,5 +183,5 @@ def test_a_directory_of_logs_that_is_missing_stops_the_server(root: Path) -> Non
     (root / "logs").rmdir()
     code, output = run(text)
     reason = "does not start here: (2)No such file or directory: AH02291: Cannot access directory"
-    assert output.startswith(f"new (2.4) {reason}") and output.count("AH02291") == 1, output
+    assert output.startswith(f"start: new (2.4) {reason}") and output.count("AH02291") == 1, output
     assert code == 0  # the same text as both sides stops alike

@@ -9,6 +9,7 @@ from tests.unit.explain.explained_site import side_of, write_site
 from tests.unit.replay.replayed_site import NOW, line
 
 from whimbrel.config.options import LoadOptions
+from whimbrel.replay import host_logs
 from whimbrel.replay.host_logs import ACCESS, ERROR, HostLogs, LogOwners
 from whimbrel.replay.log_files import pieces_of
 from whimbrel.replay.log_format import DEFAULT_FORMATS, LineFormat
@@ -122,3 +123,14 @@ def test_each_log_of_a_replay_has_its_host(tmp_path: Path) -> None:
     assert number == 1 and sentence.startswith(
         "taken for http://a.example:8080, whose log this file is (httpd"
     )
+
+
+def test_logs_are_searched_whole_or_not_at_all(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A log beyond the bound may have the line, too."""
+    (tmp_path / "logs").mkdir()
+    (tmp_path / "logs/a").write_text("GET\n")
+    (tmp_path / "logs/b").write_text("x" * 100)
+    logs = HostLogs(side_of(tmp_path, TEXT + A + B))
+    assert logs.owners_of_line(b"GET", ACCESS).host is not None
+    monkeypatch.setattr(host_logs, "MAX_SEARCHED", 103)
+    assert logs.owners_of_line(b"GET", ACCESS) == LogOwners()

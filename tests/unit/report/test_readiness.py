@@ -11,6 +11,7 @@ from whimbrel.replay.summary import Summary
 from whimbrel.replay.tally import Change, ChangeKey, Tally
 from whimbrel.report.model import ReportEntry
 from whimbrel.report.readiness import readiness, readiness_of_comparison, readiness_of_replay
+from whimbrel.upgrade.knowledge.start_stops import StartStops
 from whimbrel.upgrade.model import Risk
 from whimbrel.verify.causes import Cause
 from whimbrel.verify.side import LoadError
@@ -81,7 +82,10 @@ BAD = LoadError("bad", SourceLocation("/a.conf", 7))
             compared(errors=((BAD,), ())),
             "not decided: the old configuration does not load: /a.conf:7, so nothing was compared",
         ),
-        (compared(no_start="/a:1: x"), "not yet: it does not start here: /a:1: x"),
+        (
+            compared(start_stops=StartStops((), ((SourceLocation("/a", 1), "x"),))),
+            "not yet: it does not start here: /a:1: x",
+        ),
         (compared(is_cut=True), "not decided: not every request that can be derived was asked"),
         (compared(unwritten="a copy answers 500"), "not yet: a copy answers 500"),
         (compared(not_decided=[NotDecided("x")]), "not decided: 1 fact that may matter is not known"),
@@ -140,7 +144,7 @@ def test_a_replay_without_changes_names_what_stops_the_new_server(
 
 @pytest.mark.parametrize(("has_stop", "verdict"), [(False, "not yet"), (True, "no")])
 def test_a_replay_without_changes_does_not_hide_what_is_to_decide(has_stop: bool, verdict: str) -> None:
-    other = "1 of 1 request change, none its status"
+    other = "1 of 1 request changes, none its status"
     both = f"{OPEN}; {other}" if has_stop else f"{other}; {OPEN}"
     for changes, reason in (({}, OPEN), ({ChangeKey("vary"): Change(requests=1)}, both)):
         tally = Tally(requests=1, statuses=Counter({(200, 200, 200): 1}), changes=changes)

@@ -8,9 +8,11 @@ import pytest
 
 from whimbrel.api.verdicts import Difference as PublicDifference
 from whimbrel.api.verdicts import Verdict as PublicVerdict
+from whimbrel.base.errors import SourceLocation
 from whimbrel.report.readiness import readiness_of_comparison
 from whimbrel.report.verification.entries import summary
 from whimbrel.report.verification.json import render
+from whimbrel.upgrade.knowledge.start_stops import StartStops
 from whimbrel.verify.answer import Answer
 from whimbrel.verify.causes import Cause
 from whimbrel.verify.difference import Difference, FieldDifference
@@ -118,7 +120,8 @@ def public(risk: str) -> PublicDifference:
 def test_a_server_that_does_not_start_here_is_not_the_same(
     dialects: tuple[str, str], is_stopped_alike: bool, verdict: Verdict
 ) -> None:
-    result = VerifyResult(dialects=dialects, no_start="/a:1: x", is_stopped_alike=is_stopped_alike)
+    stops = StartStops((), ((SourceLocation("/a", 1), "x"),))
+    result = VerifyResult(dialects=dialects, start_stops=stops, is_stopped_alike=is_stopped_alike)
     assert result.verdict is verdict
     stated = json.loads(render(result))
     reasons = [] if verdict is Verdict.SAME else ["new does not start here: /a:1: x"]

@@ -55,7 +55,7 @@ def htaccess_findings(tree: ConfigTree) -> Iterator[Finding]:
     force.
     """
     analysis = analyze_access(tree)
-    overrides = admitted_overrides(tree.text_root, analysis.inventory)
+    overrides = admitted_overrides(analysis.inventory)
     sections = [
         section
         for section in analysis.inventory.sections

@@ -19,8 +19,7 @@ def unset_override_edits(tree: ConfigTree) -> Iterator[tuple[SourceLocation, Fil
     analysis = analyze_access(tree)
     unset = {file for chain in analysis.chains for file, override in chain.overrides if override is None}
     if not unset or not any(
-        override is None and file in unset
-        for file, override in overrides_of_servers(tree.text_root, analysis.inventory)
+        override is None and file in unset for file, override in overrides_of_servers(analysis.inventory)
     ):
         return
     directories = [

@@ -233,6 +233,10 @@ class ProbeSource:
         yield from self._with_facts(first, sources, list(targets), share)
         for target in islice(self._tree(sources), share):
             yield first.probe(target)
+        target = next(_alternating([one.of_directories() for one, _, _ in sources]), "")
+        if target and first.probe(target).host != first.host:
+            # without a port in the Host field, ServerName or the address of the host gives that of a redirect
+            yield replace(first.probe(target), host=first.host)
         yield from self._variants(first, list(targets))
         yield from self._host_fields(routes)
         for route in others:

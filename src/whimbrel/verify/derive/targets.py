@@ -304,6 +304,13 @@ class Targets:
         return ""
 
     # the document tree ------------------------------------------------------------------------------
+    def of_directories(self) -> Iterator[str]:
+        """Yield targets of directories without their slash, to which mod_dir redirects."""
+        for top in self.served.tops:
+            for directory in self.lines.directories:
+                urls = self.served.urls_of(directory) if directory.startswith(top) else []
+                yield from (escape_uri(url.rstrip("/")) for url in urls[:1] if url.rstrip("/"))
+
     def of_tree(self, limit: int) -> Iterator[str]:
         """Yield up to *limit* targets of what exists: directories, and a file of each extension in them."""
         count = 0

@@ -61,7 +61,7 @@ def test_what_stops_the_start_is_no_count_of_zero() -> None:
     """The count of lines that end the start here has the place of that of texts that do not load."""
     place = SourceLocation("/n/a.conf", 3)
     stops = StartStops((), ((place, "bad user name x"),))
-    page = verify_page(VerifyResult(no_start="/n/a.conf:3: bad user name x", start_stops=stops))
+    page = verify_page(VerifyResult(start_stops=stops))
     assert (page.cards[0].name, page.cards[0].count, page.cards[0].href) == ("stops here", 1, "answer")
     assert "breaks start-up" not in [card.name for card in page.cards]
     assert any("does not start here: /n/a.conf:3: bad user name x" in text for text in page.answer)

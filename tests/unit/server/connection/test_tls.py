@@ -331,10 +331,11 @@ def test_a_connection_that_has_ended_has_no_objects_of_the_library(site: TlsServ
         client.protocol.connection_lost(None)
         held: list[object] = [tls.connection.tls]
         found: set[int] = set()
+        not_kept = type | ModuleType | FunctionType | Engine | Server
         while held:  # what a cached response keeps
             one = held.pop()
             assert not isinstance(one, ssl.SSLSession | ssl.SSLObject | ssl.MemoryBIO)
-            if id(one) not in found and not isinstance(one, type | ModuleType | FunctionType | Engine | Server):
+            if id(one) not in found and not isinstance(one, not_kept):
                 found.add(id(one))
                 held += gc.get_referents(one)
         assert len(found) > 5

@@ -146,3 +146,10 @@ def test_both_values_of_two_conditions_are_tried(tmp_path: Path) -> None:
     conf = RULE.format("RewriteCond %{HTTP:X-A} ^a\nRewriteCond %{HTTP:X-B} ^b")
     found = {probe.fields for probe in probes(tmp_path, conf) if probe.target == "/r"}
     assert found >= {(("X-A", "a"),), (("X-B", "b"),), (("X-A", "a"), ("X-B", "b")), ()}
+
+
+def test_a_directory_without_its_slash_is_asked_without_a_port(tmp_path: Path) -> None:
+    """apache2 redirects to the port of ServerName, or to that of the address of the virtual host."""
+    host = "<VirtualHost *:8080>\nServerName a.test\nServerAlias b.test\n</VirtualHost>"
+    found = {(one.host, one.target) for one in probes(tmp_path, host)}
+    assert ("a.test", "/multi") in found

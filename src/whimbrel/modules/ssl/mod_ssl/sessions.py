@@ -46,6 +46,84 @@ class EndedTls:
         return self._compression
 
 
+class EndedOpenSsl:
+    """Values of an `openssl.OpenSslObject` whose connection has ended, by the same names; see `EndedTls`.
+
+    Attributes:
+        connection: those of the library's connection.
+        verify_error, is_unverified, verification, lines: see `openssl.OpenSslObject`.
+    """
+
+    __slots__ = (
+        "_certificate",
+        "_cipher",
+        "_is_resumed",
+        "_peer_certificates",
+        "_server_name",
+        "_session_id",
+        "_version",
+        "is_unverified",
+        "lines",
+        "verification",
+        "verify_error",
+    )
+
+    def __init__(self, tls: Any) -> None:
+        connection = tls.connection
+        self._version: str = connection.get_protocol_version_name()
+        self._cipher: tuple[str | None, int | None] = (
+            connection.get_cipher_name(),
+            connection.get_cipher_bits(),
+        )
+        self._server_name: bytes | None = connection.get_servername()
+        self._session_id: str = tls.session_id()
+        self._is_resumed: bool = tls.is_resumed()
+        self._certificate: bytes = tls.own_certificate()
+        self._peer_certificates: list[bytes] = tls.peer_certificates()
+        self.verify_error: str = tls.verify_error
+        self.is_unverified: bool = tls.is_unverified
+        self.verification = tls.verification
+        self.lines = tls.lines
+
+    @property
+    def connection(self) -> EndedOpenSsl:
+        return self
+
+    def get_protocol_version_name(self) -> str:
+        return self._version
+
+    def get_cipher_name(self) -> str | None:
+        return self._cipher[0]
+
+    def get_cipher_bits(self) -> int | None:
+        return self._cipher[1]
+
+    def get_servername(self) -> bytes | None:
+        return self._server_name
+
+    def session_id(self) -> str:
+        return self._session_id
+
+    def is_resumed(self) -> bool:
+        return self._is_resumed
+
+    def own_certificate(self) -> bytes:
+        return self._certificate
+
+    def peer_certificates(self) -> list[bytes]:
+        return self._peer_certificates
+
+    def demand_certificate(self, _verification: Any, _ciphers: str = "") -> asyncio.Future[None]:
+        """Refuse: the client is gone. Raises RenegotiationFailed."""
+        from whimbrel.modules.ssl.mod_ssl.openssl import RenegotiationFailed  # needs an optional library
+
+        raise RenegotiationFailed
+
+
+def _send_nothing() -> None:
+    """Take the place of a closed connection's function."""
+
+
 class StandardSession:
     """A session of the standard library, without a client certificate (TlsSession)."""
 
@@ -162,7 +240,10 @@ class LibrarySession(StandardSession):
         self._flush = flush
 
     def end(self, *, is_answering: bool) -> None:
-        """Keep the object: it has the verification of the client's certificate."""
+        """Keep the values of the session alone, with those of the client's certificate."""
+        if not isinstance(self._tls, EndedOpenSsl):
+            self._tls = EndedOpenSsl(self._tls)
+            self._flush = _send_nothing
 
     @property
     def version(self) -> str:

@@ -138,9 +138,9 @@ class Process:
         while not self.is_stopping:
             try:
                 select([self.woken], [], [])
-            except (OSError, ValueError):
-                os._exit(1)  # the application has closed the descriptors, those of its requests, too
             except BaseException as error:
+                if not is_open(self.woken):
+                    os._exit(1)  # the application has closed the descriptors, those of its requests, too
                 self.log_failure(error)  # of a handler of the application for a signal
         self.log("info", "Shutdown requested '%s'." % self.name)
         if self.has_reason:
@@ -268,3 +268,12 @@ def exit_after(seconds: float) -> None:
     """End the process if functions for its end take longer; runs in a thread."""
     sleep(seconds)
     os._exit(255)
+
+
+def is_open(handle: int) -> bool:
+    """Return True if *handle* is a descriptor."""
+    try:
+        os.fstat(handle)
+    except OSError:
+        return False
+    return True

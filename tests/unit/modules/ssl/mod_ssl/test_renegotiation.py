@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import asyncio
+import gc
 import ssl
+import weakref
 from pathlib import Path
 
 import pytest
@@ -11,6 +13,8 @@ import pytest
 pytest.importorskip("cryptography", reason="the optional package cryptography is not installed")
 
 from tests.support.tls_clients import ADDRESS, ONE_HOST, TlsClient, TlsServerSite, status
+
+from whimbrel.modules.ssl.mod_ssl.openssl import RenegotiationFailed
 
 V2, V3 = ssl.TLSVersion.TLSv1_2, ssl.TLSVersion.TLSv1_3
 SECTION = "<Location /in>\nSSLVerifyClient {}\n{}\n</Location>\n"
@@ -299,3 +303,42 @@ def test_http2_knows_no_renegotiation(tmp_path: Path, section: str, is_refused: 
     resets = [(stream, int.from_bytes(payload, "big")) for kind, stream, payload in found if kind == 3]
     assert resets == ([(1, HTTP_1_1_REQUIRED)] if is_refused else [])
     assert any(kind == 1 and stream == 3 for kind, stream, _payload in found)
+
+
+VALUES = (
+    "version cipher used_bits session_id is_resumed resumed_name compression certificate peer_certificate "
+    "peer_chain verify_error is_unverified verification"
+).split()
+
+
+@BOTH
+@pytest.mark.parametrize("certificate", ["", "conf/cl1.pem"])
+def test_an_ended_connection_keeps_the_values_of_its_session_alone(
+    tmp_path: Path, version: ssl.TLSVersion, certificate: str
+) -> None:
+    """Cached responses keep the connection that they were built for; the library's object has 40 kB."""
+    server = site(tmp_path, "SSLVerifyClient optional")
+    server.settle()
+
+    async def run() -> None:
+        client = TlsClient(server.service(), root=tmp_path, certificate=certificate, version=version)
+        client.handshake()
+        assert status(await client.get()) == 200
+        tls_layer = client.protocol
+        session = tls_layer.connection.tls
+        held = weakref.ref(session._tls)
+        before = [getattr(session, name) for name in VALUES]
+        assert (session.peer_certificate is not None) is bool(certificate)
+        tls_layer.connection_lost(None)
+        gc.collect()
+        assert held() is None
+        assert session._flush() is None and getattr(session._flush, "__self__", None) is None
+        assert [getattr(session, name) for name in VALUES] == before
+        with pytest.raises(RenegotiationFailed):
+            session.demand_certificate(session.verification)
+        session.distrust()
+        assert session.is_unverified
+
+    asyncio.run(run())
+    levels = [server.engine.response_cache.by_key, server.engine.response_cache.by_bytes]
+    assert sum(map(len, levels)) > 0  # the response is cached, with its connection
