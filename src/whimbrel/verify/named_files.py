@@ -66,8 +66,8 @@ def changed_keys(sides: tuple[SideLines, SideLines]) -> dict[str, list[str]]:
     old, new = (dict(_maps(lines)) for lines in sides)
     found: dict[str, list[str]] = {}
     for name in old.keys() & new.keys():
-        before, after = old[name], new[name]
-        keys = [key for key in dict.fromkeys(chain(before, after)) if before.get(key) != after.get(key)]
+        every = dict.fromkeys(chain(old[name], new[name]))
+        keys = [key for key in every if old[name].get(key) != new[name].get(key)]
         if keys:
             step = -(-len(keys) // MAX_KEYS)
             found[name] = keys[::-step]  # the last ones first: what was added stands at the end
@@ -103,6 +103,6 @@ def with_keys(substitution: str, pattern: str, text: str, keys: Mapping[str, Seq
             continue
         for key in keys.get(name, ()):
             other = text[: found.start(group)] + key + text[found.end(group) :]
-            again = search(other)
-            if again is not None and again[group] == key:
+            match = search(other)
+            if match is not None and match[group] == key:
                 yield other
