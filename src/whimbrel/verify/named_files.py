@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from functools import cache
 from itertools import chain
 from typing import Final
 
@@ -45,9 +46,14 @@ _PARSERS: Final[Mapping[str, Callable[[str], Mapping[str, object]]]] = {
 """Directives, and types of maps, whose files have entries without an order."""
 
 
+@cache
+def _names_file(name: str) -> bool:
+    return _OF_FILES.fullmatch(name) is not None
+
+
 def forms_of_words(name: str, words: Sequence[str], form: ValueForms) -> Iterator[object]:
     """Yield the forms of the *words* of a line; a file below the root counts with its content."""
-    names_file = _OF_FILES.fullmatch(name) is not None
+    names_file = _names_file(name)
     for word in words:
         parse = _PARSERS.get(name)
         found = _MAP.fullmatch(word) if name == "rewritemap" else None
