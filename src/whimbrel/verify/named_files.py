@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from functools import cache
 from itertools import chain
 from typing import Final
 
@@ -45,9 +46,14 @@ _PARSERS: Final[Mapping[str, Callable[[str], Mapping[str, object]]]] = {
 """Directives, and types of maps, whose files have entries without an order."""
 
 
+@cache
+def _names_file(name: str) -> bool:
+    return _OF_FILES.fullmatch(name) is not None
+
+
 def forms_of_words(name: str, words: Sequence[str], form: ValueForms) -> Iterator[object]:
     """Yield the forms of the *words* of a line; a file below the root counts with its content."""
-    names_file = _OF_FILES.fullmatch(name) is not None
+    names_file = _names_file(name)
     for word in words:
         parse = _PARSERS.get(name)
         found = _MAP.fullmatch(word) if name == "rewritemap" else None
@@ -66,8 +72,8 @@ def changed_keys(sides: tuple[SideLines, SideLines]) -> dict[str, list[str]]:
     old, new = (dict(_maps(lines)) for lines in sides)
     found: dict[str, list[str]] = {}
     for name in old.keys() & new.keys():
-        before, after = old[name], new[name]
-        keys = [key for key in dict.fromkeys(chain(before, after)) if before.get(key) != after.get(key)]
+        every = dict.fromkeys(chain(old[name], new[name]))
+        keys = [key for key in every if old[name].get(key) != new[name].get(key)]
         if keys:
             step = -(-len(keys) // MAX_KEYS)
             found[name] = keys[::-step]  # the last ones first: what was added stands at the end
@@ -103,6 +109,6 @@ def with_keys(substitution: str, pattern: str, text: str, keys: Mapping[str, Seq
             continue
         for key in keys.get(name, ()):
             other = text[: found.start(group)] + key + text[found.end(group) :]
-            again = search(other)
-            if again is not None and again[group] == key:
+            match = search(other)
+            if match is not None and match[group] == key:
                 yield other
