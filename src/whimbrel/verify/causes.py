@@ -40,7 +40,7 @@ _FAMILIES: Final[tuple[tuple[str, str], ...]] = (
         r"status|location",
         rf"{_ACCESS}|{_MAPPING}|{_TYPES}|directoryindex|fallbackresource|errordocument|limit\w+",
     ),
-    (SOURCE, _TYPES),
+    (SOURCE, rf"{_TYPES}|{_MAPPING}"),
     (r"user|www-authenticate", _ACCESS),
     (r"demands on the back end", r"sslproxy\w*|proxypass\w*|rewriterule"),
     (
