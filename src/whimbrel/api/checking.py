@@ -35,6 +35,7 @@ from whimbrel.upgrade.check.check import (
 from whimbrel.upgrade.check.diffs import diffs
 from whimbrel.upgrade.check.fixpoint import NOT_SHOWN, DecideCallback, UpgradeResult, upgrade
 from whimbrel.upgrade.check.load_errors import add_load_errors
+from whimbrel.upgrade.check.unverified import has_too_many_hosts, too_many_hosts
 from whimbrel.upgrade.edits.diff import display_path
 from whimbrel.upgrade.files.shared_objects import examine
 from whimbrel.upgrade.knowledge.scope import UnknownItem
@@ -288,6 +289,8 @@ def upgrade_sources(
         add_load_errors(result, sources.options)
     if not is_verified or sources.options is None:
         return result, ""
+    if result.files and has_too_many_hosts(result):
+        return result, too_many_hosts(result)
     from whimbrel.verify.upgraded import verify_upgrade  # a check does not need the engine
 
     return result, verify_upgrade(result, sources.options, step)

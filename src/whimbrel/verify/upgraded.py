@@ -16,7 +16,8 @@ from whimbrel.base.errors import SourceLocation
 from whimbrel.base.layouts import DEBIAN
 from whimbrel.base.lazy_dataclasses import replace
 from whimbrel.config.options import LoadOptions
-from whimbrel.upgrade.check.fixpoint import NOT_VERIFIED, UpgradeResult
+from whimbrel.upgrade.check.fixpoint import UpgradeResult
+from whimbrel.upgrade.check.unverified import not_verified
 from whimbrel.upgrade.knowledge.scope import UnknownItem, UnknownKind
 from whimbrel.upgrade.model import DIFFERENCE, Finding, Risk, Safety, TargetBuild
 from whimbrel.upgrade.source.binary import sources_of
@@ -43,7 +44,6 @@ MAX_SECONDS: Final = 20.0
 _CLOCK_STEP: Final = 16
 """Requests between two looks at the clock, which costs a system call."""
 MAX_REQUESTS: Final = 6000
-MAX_HOSTS: Final = 500
 MAX_EVIDENCE: Final = 200
 """Characters of the text about a change that was not confirmed."""
 _REMOVALS: Final = RemovalBudget(requests=2000, loaded=20_000)
@@ -61,8 +61,6 @@ def verify_upgrade(
     the comparison, "" if there is nothing to say."""
     if not result.files:
         return ""
-    if sum(1 for _ in result.tree.named("<virtualhost")) > MAX_HOSTS:  # before both sides are loaded
-        return _not_verified(result, f"more than {MAX_HOSTS} virtual hosts (`whimbrel verify` compares them)")
     report_progress("loading both versions", 0, 0)
     old, new = load_sides(both_texts(result, options), (V22.name, V24.name), ("2.2", "2.4"))
     for side in (old, new):
@@ -70,7 +68,7 @@ def verify_upgrade(
             error = side.errors[0]
             where = f"{error.place.path}:{error.place.line}: " if error.place is not None else ""
             text = where + error.text.splitlines()[-1].removeprefix(where)
-            return _not_verified(
+            return not_verified(
                 result, f"under {side.name} the configuration does not load here: {text}", matters=side is old
             )
     verification = VerifyResult((old.name, new.name))
@@ -119,16 +117,6 @@ def _is_ended(comparison: Comparison, report_progress: ReportProgress) -> bool:
             return True
         comparison.compare_probe(probe)
     return False
-
-
-def _not_verified(result: UpgradeResult, why: str, *, matters: bool = True) -> str:
-    """Add to the scope of *result* that its answers were not compared; return the sentence. Lines that 2.4
-    refuses are findings already."""
-    consequence = "the answers of both versions were not compared"
-    text = f"{NOT_VERIFIED}{why}"
-    item = UnknownItem(UnknownKind.NOT_EXERCISED, None, text, consequence, matters=matters)
-    result.scope = result.scope.with_items([item])
-    return text
 
 
 def _unexercised(comparison: Comparison) -> Iterator[UnknownItem]:

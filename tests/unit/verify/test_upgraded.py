@@ -10,8 +10,11 @@ import pytest
 from tests.unit.upgrade.config_trees import laid
 from tests.unit.verify.sites import make_root
 
+from whimbrel.api.checking import upgrade_sources
 from whimbrel.base.lazy_dataclasses import replace
 from whimbrel.config.options import LoadOptions
+from whimbrel.upgrade.check import unverified
+from whimbrel.upgrade.check.check import Selection
 from whimbrel.upgrade.check.fixpoint import UpgradeResult, upgrade
 from whimbrel.upgrade.check.load_errors import add_load_errors
 from whimbrel.upgrade.model import DIFFERENCE, LOAD_ERROR, Risk, Safety, UpgradeOptions
@@ -41,14 +44,19 @@ PRIVATE = """<Directory "@ROOT@/htdocs/private">
 """
 
 
-def verified(root: Path, conf: str) -> tuple[str, UpgradeResult]:
-    """Return the sentence about the upgrade of *conf*, and the result of the upgrade."""
+def options_of(root: Path, conf: str) -> LoadOptions:
+    """Write a server with *conf* and return its options."""
     make_root(root)
     lines = [f"LoadModule {one}_module modules/mod_{one}.so" for one in LOADED]
     lines += ["Listen 127.0.0.1:8080", "ServerName localhost", f'DocumentRoot "{root}/htdocs"']
     lines += ["TypesConfig conf/mime.types", "MaxRequestsPerChild 5", conf.replace("@ROOT@", str(root))]
     (root / "conf/httpd.conf").write_text("\n".join(lines) + "\n")
-    options = LoadOptions(server_root=str(root), file=str(root / "conf/httpd.conf"))
+    return LoadOptions(server_root=str(root), file=str(root / "conf/httpd.conf"))
+
+
+def verified(root: Path, conf: str) -> tuple[str, UpgradeResult]:
+    """Return the sentence about the upgrade of *conf*, and the result of the upgrade."""
+    options = options_of(root, conf)
     result = upgrade(read_config_tree(Sources(options=options), UpgradeOptions()))
     add_load_errors(result, options)
     return verify_upgrade(result, options), result
@@ -181,9 +189,10 @@ def test_lines_for_24_that_24_rejects_are_findings(
 def test_more_hosts_than_are_compared_are_not_loaded(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     load_sides = create_autospec(upgraded.load_sides)
     monkeypatch.setattr(upgraded, "load_sides", load_sides)
-    monkeypatch.setattr(upgraded, "MAX_HOSTS", 1)
+    monkeypatch.setattr(unverified, "MAX_HOSTS", 1)
     hosts = "".join(f"<VirtualHost *:808{n}>\nServerName h{n}\n</VirtualHost>\n" for n in range(2))
-    text, result = verified(tmp_path, hosts)
+    sources = Sources(options=options_of(tmp_path, hosts))
+    result, text = upgrade_sources(sources, UpgradeOptions(), Selection(), is_verified=True)
     assert text.startswith("not verified: more than 1 virtual hosts")
     assert result.scope.deciding
     load_sides.assert_not_called()
