@@ -61,7 +61,7 @@ FILES = (MAIN, HOSTS, *TEXTS)
 _CASES_OF_A_SITE = 100
 _VARYING = re.compile(
     rb'nonce="[^"]*"|rspauth="[^"]*"|expires=[^;\r]*'
-    rb"|(?im:^(?:transfer-encoding|content-length): .*\r\n|^[0-9a-f]+\r\n)"
+    rb"|(?im:^(?:transfer-encoding|content-length|expires): .*\r\n|^[0-9a-f]+\r\n)"
 )
 """What differs between two answers to one request: also whether the output of a program comes in chunks."""
 _OF_PROGRAM = re.compile(rb"(?s)^(HTTP/1.1 \d+).*(\brole=[^\r\n]*).*")

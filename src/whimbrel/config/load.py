@@ -131,7 +131,7 @@ def add_module(configuration: Configuration, row: ModuleEntry) -> None:
 
 
 def load_module(configuration: Configuration, name: str, path: str, place: SourceLocation) -> None:
-    """LoadModule: raise ConfigError as mod_so or the linker; *place*: of a third-party module."""
+    """LoadModule at *place*: raise ConfigError as mod_so or the linker."""
     old = not configuration.dialect.messages_24
     absolute = configuration.disk.on_disk(root_relative(configuration.root, path))
     if any(name == known for known, _module in configuration.loaded_by_directive):
@@ -170,6 +170,7 @@ def load_module(configuration: Configuration, name: str, path: str, place: Sourc
         third_party = module_of_file(base)
         configuration.modules.names.update(third_party.sources if third_party is not None else ())
     configuration.loaded_by_directive.append((name, configuration.modules.modules[-1]))
+    configuration.module_places[name] = place
     if configuration.options.verbose:
         text = (
             f"mod_so.c(246): loaded module {name}"
