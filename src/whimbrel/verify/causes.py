@@ -19,6 +19,7 @@ from whimbrel.verify.answer import DECIDES, Answer, DecidingLine
 from whimbrel.verify.config_lines import SECTIONS, ConfigLine, LineScope, SideLines, key_of
 from whimbrel.verify.coverage.decided_by import SELF_ACTING
 from whimbrel.verify.difference import Difference
+from whimbrel.verify.named_files import names_file
 from whimbrel.verify.probe_engine import ProbePlanCache
 from whimbrel.verify.program_sources import SOURCE
 from whimbrel.verify.text_differences import MAX_LINES, Roots, TextDifferences, shown
@@ -217,8 +218,10 @@ class Causes:
 
     def _names_other(self, line: ConfigLine, wanted: re.Pattern[str]) -> bool:
         """Return True if the other side has the words of *line* in its place, for another file."""
+        if not (names_file(line.name) and wanted.fullmatch(line.name)):
+            return False
         other = self.texts.lines.get(line)
-        return other is not None and line.words() == other.words() and bool(wanted.fullmatch(line.name))
+        return other is not None and line.words() == other.words()
 
     def _cause(
         self,
