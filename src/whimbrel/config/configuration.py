@@ -55,6 +55,7 @@ class Configuration:
         available: modules by the base name of the module file (``mod_dir``), as LoadModule names it.
         build: the named or detected build of httpd.
         built_in: source files of the compiled-in modules.
+        module_places: the LoadModule lines, by the identifiers of the modules that they have loaded.
         declared_names: names that directives define, by group.
         execution_messages: the indexes of messages after reading and before the first post_config step.
         known_directories: document roots that exist.
@@ -94,6 +95,7 @@ class Configuration:
         self.virtual_hosts: list[Server] = []
         self.modules = LoadedModules(self.version)
         self.loaded_by_directive: list[tuple[str, Module]] = []
+        self.module_places: dict[str, SourceLocation] = {}
         self.tree: Tree = []
         self.defines: dict[str, None] = dict.fromkeys(options.defines)
         self.variables: dict[str, str] = {}

@@ -131,9 +131,9 @@ def add_module(configuration: Configuration, row: ModuleEntry) -> None:
 
 
 def load_module(configuration: Configuration, name: str, path: str, place: SourceLocation) -> None:
-    """LoadModule: raise ConfigError with the messages of mod_so and of the dynamic linker.
+    """LoadModule at *place*: raise ConfigError with the messages of mod_so and of the dynamic linker.
 
-    A third-party module without behaviour is recorded: *place* is its line.
+    A third-party module without behaviour is recorded.
     """
     old = not configuration.dialect.messages_24
     absolute = configuration.disk.on_disk(root_relative(configuration.root, path))
@@ -174,6 +174,7 @@ def load_module(configuration: Configuration, name: str, path: str, place: Sourc
         third_party = module_of_file(base)
         configuration.modules.names.update(third_party.sources if third_party is not None else ())
     configuration.loaded_by_directive.append((name, configuration.modules.modules[-1]))
+    configuration.module_places[name] = place
     if configuration.options.verbose:
         text = (
             f"mod_so.c(246): loaded module {name}"

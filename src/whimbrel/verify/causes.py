@@ -17,6 +17,7 @@ from whimbrel.base.lazy_dataclasses import dataclass
 from whimbrel.engine.plan.plan import Plan
 from whimbrel.verify.answer import DECIDES, Answer, DecidingLine
 from whimbrel.verify.config_lines import SECTIONS, ConfigLine, LineScope, SideLines, key_of
+from whimbrel.verify.coverage.decided_by import SELF_ACTING
 from whimbrel.verify.difference import Difference
 from whimbrel.verify.named_files import names_file
 from whimbrel.verify.probe_engine import ProbePlanCache
@@ -174,8 +175,27 @@ class Causes:
         if roots:
             return Cause(cause.old, cause.new, roots)
         candidates = self.texts.candidates(scopes, wanted)
+        roots = self.texts.roots_of(candidates)
+        if not any(candidates):
+            candidates = self._module_lines(0), self._module_lines(1)
+            roots = frozenset(
+                (number, (line.path, line.line)) for number, row in enumerate(candidates) for line in row
+            )
         old, new = _distinct((*candidates[0], *cause.old), (*candidates[1], *cause.new))
-        return Cause(old, new, self.texts.roots_of(candidates))
+        return Cause(old, new, roots)
+
+    def _module_lines(self, number: int) -> list[DecidingLine]:
+        """Return the LoadModule lines of modules that act without a directive and that side *number* alone
+        has."""
+        own, other = (
+            {module.name for module in self.sides[at].side.loaded.modules.modules}
+            for at in (number, 1 - number)
+        )
+        places = self.sides[number].side.loaded.module_places
+        return [
+            DecidingLine(places[name].path, places[name].line, f"LoadModule {name}", "directive")
+            for name in sorted((own - other) & SELF_ACTING & places.keys())
+        ]
 
     def with_files(
         self, cause: Cause, difference: Difference, plans: PlanPair, servers: tuple[ServerKey, ServerKey]

@@ -48,7 +48,7 @@ _PARSERS: Final[Mapping[str, Callable[[str], Mapping[str, object]]]] = {
 
 @cache
 def names_file(name: str) -> bool:
-    """Return True for a directive whose words are paths of files, in lower case."""
+    """Return True if the directive *name* has the name of a file whose content decides."""
     return _OF_FILES.fullmatch(name) is not None
 
 

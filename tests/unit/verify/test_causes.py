@@ -250,3 +250,20 @@ def test_one_line_is_one_difference(tmp_path: Path, old: str, new: str) -> None:
     (group,) = groups_of(tmp_path, *(common + host.format(line) for line in (old, new)))
     named = [*shown(group.cause.old), *shown(group.cause.new)]
     assert {line.replace("@ROOT@", str(tmp_path)) for line in (old, new)} <= set(named)
+
+
+@pytest.mark.parametrize("module", ["autoindex", "negotiation"])
+def test_a_module_that_one_side_loads_is_the_cause(tmp_path: Path, module: str) -> None:
+    """apache2 answers 404 in the place of a listing, and of a negotiated document, without the line."""
+    make_root(tmp_path, {"htdocs/list/page.html.en": "page\n"})
+    text = "<Directory />\nOptions +Indexes +MultiViews\nRequire all granted\n</Directory>\n"
+    sides = [side(tmp_path, name, text, "2.4", "negotiation") for name in ("old", "new")]
+    path = Path(sides[1].options.file)
+    line = f"LoadModule {module}_module modules/mod_{module}.so\n"
+    assert line in path.read_text()
+    path.write_text(path.read_text().replace(line, ""))
+    new = type(sides[1]).load(sides[1].options, "2.4", name="new")
+    result = verify(sides[0], new, limit=300)
+    named = [line.text for group in result.groups for line in group.cause.old if line.text.startswith("Load")]
+    assert named and set(named) == {f"LoadModule {module}_module"}
+    assert all(group.cause.old[0].text.startswith("LoadModule") for group in result.groups)
