@@ -88,7 +88,7 @@ def summary_text(
     changes by rule, the answer again without the questions, and the lines *following* with the commands that
     come next, for *stream*.
 
-    *verified* is a sentence about the comparison of answers; *uncompared*: see `ready_line`. *copy*: the one
+    *verified* is a sentence about the comparison of answers; *uncompared*: see `readiness`. *copy*: the one
     that was written, None for the files in their own place, of which *backups* were made.
     """
     style = FrameStyle(terminal_width(stream), is_colored(color, stream), rule_names())
@@ -100,7 +100,7 @@ def summary_text(
         pairs = zip(entries, shown_findings, strict=True)
         entries = [written.entry(entry, finding, directory) for entry, finding in pairs]
     frames = list(framed(groups(entries), style, is_applied=True))
-    ready = ready_line(result, directory, uncompared)
+    ready = readiness(entries, len(result.scope.deciding), uncompared)
     question_part = list(question_lines(open_question_texts(entries)))
     start = _start_line(result, directory, is_written=is_written and copy is None)
     answer = [ready, start, *question_part, *_access(result, verified), verified]

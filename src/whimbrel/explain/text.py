@@ -121,10 +121,11 @@ def short_lines(
     if style.is_of_24:
         hint = "-v shows every step; --diff OLD@2.2 compares with the text of 2.2 in OLD"
     if explanation.errors:
-        hint = f"--dialect {other} answers as {other}"
-        if other == "2.2":
+        hint = f"--dialect {other} reads the text as {other}"
+        if other == "2.2":  # a file of another kind loads under no version
             named = f"-d {shown(style.root)} " if style.root else ""
-            hint += f"; `whimbrel upgrade {named}--out NEW` writes a copy for 2.4, which -d NEW explains"
+            upgrade = f"`whimbrel upgrade {named}--out NEW`"
+            hint += f"; of a text of 2.2 {upgrade} writes a copy for 2.4: -d NEW explains it"
     yield from _hint(hint, style)
 
 

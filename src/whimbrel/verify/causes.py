@@ -18,6 +18,7 @@ from whimbrel.engine.plan.plan import Plan
 from whimbrel.verify.answer import DECIDES, Answer, DecidingLine
 from whimbrel.verify.config_lines import SECTIONS, ConfigLine, LineScope, SideLines, key_of
 from whimbrel.verify.difference import Difference
+from whimbrel.verify.named_files import names_file
 from whimbrel.verify.probe_engine import ProbePlanCache
 from whimbrel.verify.program_sources import SOURCE
 from whimbrel.verify.text_differences import MAX_LINES, Roots, TextDifferences, shown
@@ -39,7 +40,7 @@ _FAMILIES: Final[tuple[tuple[str, str], ...]] = (
         r"status|location",
         rf"{_ACCESS}|{_MAPPING}|{_TYPES}|directoryindex|fallbackresource|errordocument|limit\w+",
     ),
-    (SOURCE, _TYPES),
+    (SOURCE, rf"{_TYPES}|{_MAPPING}"),
     (r"user|www-authenticate", _ACCESS),
     (r"demands on the back end", r"sslproxy\w*|proxypass\w*|rewriterule"),
     (
@@ -196,9 +197,11 @@ class Causes:
         return Cause(*_distinct((*files[0], *cause.old), (*files[1], *cause.new)))
 
     def _names_other(self, line: ConfigLine, wanted: re.Pattern[str]) -> bool:
-        """Return True if the other side has the words of *line* in its place, for another file."""
+        """Return True if the other side has the words of *line*, which name a file, for another content."""
+        if not (names_file(line.name) and wanted.fullmatch(line.name)):
+            return False
         other = self.texts.lines.get(line)
-        return other is not None and line.words() == other.words() and bool(wanted.fullmatch(line.name))
+        return other is not None and line.words() == other.words()
 
     def _cause(
         self,

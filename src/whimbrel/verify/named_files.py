@@ -47,13 +47,14 @@ _PARSERS: Final[Mapping[str, Callable[[str], Mapping[str, object]]]] = {
 
 
 @cache
-def _names_file(name: str) -> bool:
+def names_file(name: str) -> bool:
+    """Return True for a directive whose words are paths of files, in lower case."""
     return _OF_FILES.fullmatch(name) is not None
 
 
 def forms_of_words(name: str, words: Sequence[str], form: ValueForms) -> Iterator[object]:
     """Yield the forms of the *words* of a line; a file below the root counts with its content."""
-    names_file = _names_file(name)
+    is_of_file = names_file(name)
     for word in words:
         parse = _PARSERS.get(name)
         found = _MAP.fullmatch(word) if name == "rewritemap" else None
@@ -61,7 +62,7 @@ def forms_of_words(name: str, words: Sequence[str], form: ValueForms) -> Iterato
             yield found[1]
             word = found[2]
             parse = _PARSERS.get(found[1])
-        may_be_file = names_file or "/" in word
+        may_be_file = is_of_file or "/" in word
         if may_be_file and not word.startswith("/") and form.file(form.root + word):
             word = form.root + word
         yield form.text(word, parse)

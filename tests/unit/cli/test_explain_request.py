@@ -283,9 +283,11 @@ def test_a_log_of_a_text_of_22_is_answered_as_22(tmp_path: Path) -> None:
     assert answer.startswith("404 Not Found") and answer.endswith("httpd 2.2")
     file.write_text(file.read_text().replace("LockFile lock", "RewriteEngine\nLockFile lock"))
     new = run(line, *here, "--dialect", "2.4")
-    assert new.exit_code == 1 and new.stdout.count("--dialect 2.2 answers as 2.2") == 1
+    assert new.exit_code == 1 and new.stdout.count("--dialect 2.2 reads the text as 2.2") == 1
     last = new.stdout.splitlines()[-1]
-    assert f"whimbrel upgrade -d {tmp_path} --out NEW" in last and "-d NEW explains" in last
+    assert (
+        f"of a text of 2.2 `whimbrel upgrade -d {tmp_path} --out NEW`" in last and "-d NEW explains" in last
+    )
 
 
 def _write_text_of_22(root: Path) -> tuple[str, ...]:

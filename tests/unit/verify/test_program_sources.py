@@ -123,3 +123,17 @@ def test_what_opens_comes_before_access_that_closes(root: Path) -> None:
     first, *others = verify(old, new).groups
     assert first.opens and first.kind == "response"
     assert any(group.kind == "access" and group.closes for group in others)
+
+
+@pytest.mark.parametrize("version", ["2.2", "2.4"])
+def test_an_alias_in_the_place_of_a_script_alias_is_named(root: Path, version: str) -> None:
+    text = 'Alias /bin "@ROOT@/htdocs"'
+    old = side(root, "old", f"Script{text}", version, "cgi")
+    new = side(root, "new", text, "2.4", "cgi")
+    found = source_groups(old, new)
+    assert found
+    for group in found:
+        assert [line.text.split()[0] for line in (*group.cause.old, *group.cause.new)] == [
+            "ScriptAlias",
+            "Alias",
+        ]
