@@ -99,7 +99,7 @@ class Bounds:
     walked: dict[str, tuple[list[str], list[tuple[str, str]]]] = field(default_factory=dict)
     disk: CopiedPaths = IN_PLACE
 
-    def again(self) -> Bounds:
+    def renewed(self) -> Bounds:
         """Return the bounds of another search on the same disk."""
         return Bounds(walked=self.walked, disk=self.disk)
 
@@ -346,7 +346,7 @@ class ServedRequests(Generic[S, V]):
     def __init__(self, root: str, inventory: SectionInventory[S, V], bounds: Bounds) -> None:
         self._root = root
         self._inventory = inventory
-        self._bounds = bounds.again()
+        self._bounds = bounds.renewed()
         self._servers: list[tuple[V | None, _ServerMap[S, V], dict[str, list[str]], list[str]]] = []
 
     def below(

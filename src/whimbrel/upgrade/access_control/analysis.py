@@ -325,7 +325,7 @@ def analyze_access(tree: ConfigTree) -> AccessAnalysis:
     twins = {server: host for server, host in equivalents.items() if server not in carried}
     analysis = _settled(tree, inventory, HostChains(tree, inventory, bounds, twins, carried))
     if analysis is None:
-        analysis = _settled(tree, inventory, HostChains(tree, inventory, bounds.again(), {}, {}))
+        analysis = _settled(tree, inventory, HostChains(tree, inventory, bounds.renewed(), {}, {}))
         assert analysis is not None
     tree.cache["access control"] = analysis
     return analysis
@@ -351,7 +351,7 @@ def _settled(tree: ConfigTree, inventory: Inventory, chains: HostChains) -> Acce
             staying = left(tree, inventory.sections, chains.of_first, first_of, failed, both)
         if any(section.lines and section not in staying for section in carried):
             return _settled(
-                tree, inventory, HostChains(tree, inventory, chains.bounds.again(), chains.twins, {})
+                tree, inventory, HostChains(tree, inventory, chains.bounds.renewed(), chains.twins, {})
             )
         analysis = _analyze(tree, inventory, chains, staying, split, like, both)
         unlike = _unlike(analysis, both)
