@@ -11,7 +11,7 @@ from itertools import islice
 
 from tests.fuzz import seeds as recorded
 from whimbrel.base.fnmatch import compile_fnmatch, simple_match
-from whimbrel.base.regex import RegexError, _pcre, compile_regex, scannable, without_end
+from whimbrel.base.regex import RegexError, compile_regex, scannable, without_end
 from whimbrel.verify.patterns.automaton import Alphabet, NoAutomaton, PatternAutomaton, TooLarge
 from whimbrel.verify.patterns.syntax import UnknownSyntax, irregular_part, parse_pattern
 
@@ -94,7 +94,7 @@ def run(data: bytes) -> None:
     except RegexError:
         regex = None
     else:
-        pcre = _pcre(pattern, ignore_case, version22)
+        pcre = regex.pcre()
         exact = pcre.search(subject)
         assert _spans(regex.search(subject)) == _spans(exact), (pattern, subject)
         each = [(start, _spans(match)) for start, match in islice(regex.find_all(subject), FOUND)]
