@@ -1,4 +1,4 @@
-"""X01: what it writes leaves in 2.4 the value, the added and the removed options that the line left in 2.2."""
+"""X01: its lines leave in 2.4 the value, the added and the removed options that the line left in 2.2."""
 
 from __future__ import annotations
 
