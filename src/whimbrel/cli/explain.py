@@ -73,6 +73,8 @@ EPILOG: Final = epilog(
     "WHAT is a URL, or for example C17, AH01797, AddOutputFilterByType, mod_authn_alias, 403, or a whole "
     "line of a log in quotes.",
 )
+_LINE_OF_FILE: Final = re.compile(r"((?!\w+://)\S*(?:/|\.conf)\S*?):[0-9]++")
+"""A line as findings name it: ``conf/httpd.conf:108``."""
 _HOST_AND_PATH = re.compile(
     r"(?:[\w-]+\.)+[a-z]{2,}(?::\d+)?/\S*|(?:www\.[\w.-]+|localhost)(?::\d+)?(?:/\S*)?"
 )
@@ -230,6 +232,10 @@ def _fail_unknown(words: str) -> None:
     from whimbrel.upgrade.documents.explain import suggestions
 
     words = without_user(words)
+    if (line := _LINE_OF_FILE.fullmatch(words)) is not None and not _HOST_AND_PATH.fullmatch(words):
+        hint = f"{command_line('check', line[1])} shows what is found there, by rule; explain takes a rule"
+        typer.echo(encoded(f"{from_system(words)!r} is a line of a file, not a URL\nhint: {hint}"), err=True)
+        raise typer.Exit(2)
     if _HOST_AND_PATH.fullmatch(words):
         hint = command_line("explain", f"http://{words}")
         typer.echo(encoded(f"{words!r} is no URL: it has no scheme\nhint: {hint}"), err=True)

@@ -385,7 +385,9 @@ def _print_both(
             found = difference_lines((before, after), changes, parts, names, scope, style)
             _write((*first, *found), output)
     is_same = have_equal_answers(before, after, changes) and not parts
-    return scope.exit_code(EXIT_OK) if is_same else EXIT_FINDINGS
+    if not is_same:
+        return EXIT_FINDINGS
+    return EXIT_REVIEW if after.status is None else scope.exit_code(EXIT_OK)
 
 
 def _scope_lines(scope: KnowledgeScope, root: str) -> Iterator[str]:

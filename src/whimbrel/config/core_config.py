@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from whimbrel.base.lazy_dataclasses import dataclass, replace
 from whimbrel.base.static_typing import Any
-from whimbrel.registry.settings import appended, overlaid, setting
+from whimbrel.registry.settings import UNSET, appended, overlaid, setting
 
 # Options, httpd's bits.
 OPT_NONE = 0
@@ -40,14 +40,18 @@ class Options:
     removed: int = 0
 
     def over(self, base: Options) -> Options:
-        """Return these options merged on *base*: +/- arguments alone change it, others replace it."""
+        """Return these options merged on *base*: +/- arguments alone change it, others replace it.
+
+        As in httpd's merge_core_dir_configs, the +/- arguments of outer sections hold again in a section
+        without plain ones, even those before a plain argument that replaced them where they stand.
+        """
         if self.value & OPT_UNSET:
-            value = (base.value & ~self.removed) | self.added
+            added = (base.added & ~self.removed) | self.added
+            removed = (base.removed & ~self.added) | self.removed
+            value = (base.value & ~removed) | added
             if base.value & _SSI == _SSI and self.value & _SSI == OPT_INCLUDES:
                 value &= ~OPT_INC_WITH_EXEC  # +IncludesNOEXEC takes exec away from an outer Includes
-            return Options(
-                value, (base.added & ~self.removed) | self.added, (base.removed & ~self.added) | self.removed
-            )
+            return Options(value, added, removed)
         return Options(self.value, self.added, self.removed)
 
 
@@ -77,16 +81,27 @@ class EtagBits:
         return EtagBits(_without_none((base.bits & ~removed) | added), added, removed)
 
 
-def apply_signs(records: dict[type[Any], Any], over: dict[type[Any], Any]) -> None:
-    """Apply + and - of FileETag in *records*, of which *over* was merged last, even if it has no FileETag.
+def apply_signs(records: dict[type[Any], Any], over: dict[type[Any], Any], *, is_section: bool) -> None:
+    """Apply + and - of FileETag and Options in *records*, of which *over* was merged last, even if *over*
+    has neither line.
 
-    httpd treats the result of a merge as plain arguments, which replace those of outer sections.
+    httpd treats the result of a merge of FileETag as plain arguments, which replace those of outer sections.
+    It merges Options where *over* has settings of the core: each section has them (*is_section*), a .htaccess
+    file if a directive in it is one of the core.
     """
     core = records.get(CoreDirConfig)
+    if core is None:
+        return
     last = over.get(CoreDirConfig)
+    if core.options is not UNSET and (is_section if last is None else last.options is UNSET):
+        options = Options().over(core.options)
+        if options != core.options:
+            core = replace(core)
+            records[CoreDirConfig] = core
+            core.options = options
     if last is not None and isinstance(last.etag, EtagBits) and last.etag.bits:
         return
-    if core is not None and isinstance(core.etag, EtagBits):
+    if isinstance(core.etag, EtagBits):
         etag = core.etag
         bits = _without_none(etag.value)
         if bits != etag.bits:

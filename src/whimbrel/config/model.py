@@ -39,6 +39,8 @@ class SectionKind(Enum):
     SERVER = "server"
 
 
+WITHOUT_CORE: Final = frozenset((SectionKind.HTACCESS, SectionKind.SERVER))
+"""Kinds of layers that have settings of the core only with a directive of it; httpd makes them for others."""
 LOCATION_KINDS: Final = frozenset((SectionKind.LOCATION, SectionKind.LOCATION_MATCH))
 # Number of the walk that merges the sections of a kind; directories, which are not listed, are walk 0.
 WALKS: Final = {

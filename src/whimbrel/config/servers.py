@@ -39,6 +39,8 @@ _INCLUDED: Final = compile(rb'(?im)^[ \t]*include(?:optional)?[ \t]+"?(?:/etc/ap
 """The first part of the path of an included file, relative to the directory of Debian's server."""
 _ELSEWHERE: Final = compile(r"[A-Za-z]:|.*\$\{")
 """A ServerRoot on a drive of Windows, or of a variable, whose value decides when the line is executed."""
+MIN_COMMON: Final = 2
+"""Last names that a ServerRoot and its copy have in common if the directory above was copied."""
 NOT_FOUND: Final = "No such file or directory"
 _VERSIONS: Final = "bin/apache"
 """Directory of WampServer with one directory for each version of httpd."""
@@ -243,8 +245,9 @@ def _placed(file: str, text: bytes, layout: Layout | None, root: str = "") -> Fo
     if layout is not None and file == layout.file:
         return FoundServer(layout.root, file, layout)
     original = declared if declared.startswith("/") or layout is None else layout.root
-    image = _image_of(file, layout, position, original)
-    if layout is None and not image:
+    moved = _moved(declared, position)
+    image = "" if moved else _image_of(file, layout, position, original)
+    if layout is None and not image and not moved:
         return FoundServer(position, file)
     if image and os.path.isdir(image + original):
         position = image + original
@@ -253,7 +256,25 @@ def _placed(file: str, text: bytes, layout: Layout | None, root: str = "") -> Fo
         places.append((layout.directory, os.path.dirname(file)))
     if image:
         places.append(("/", image))
-    return FoundServer(position, file, layout, image, tuple(places))
+    return FoundServer(position, file, layout, image, (*places, *moved))
+
+
+def _moved(declared: str, position: str) -> tuple[tuple[str, str], ...]:
+    """Return the directory of the text that was copied with the server in it, and the copy, as a pair in a
+    tuple: ``/srv/site`` for the ServerRoot ``/srv/site/etc/httpd`` of a server in ``/copy/etc/httpd``.
+
+    () for none: one common name such as ``httpd`` may be chance, and a copy of ``/`` is an image.
+    """
+    names = declared.rstrip("/").split("/")
+    own = position.rstrip("/").split("/")
+    count = 0
+    while count < min(len(names), len(own)) and names[-1 - count] == own[-1 - count]:
+        count += 1
+    if declared[:1] != "/" or count < MIN_COMMON or count >= len(names) - 1:
+        return ()
+    original = "/".join(names[:-count])
+    place = "/".join(own[:-count])
+    return ((original, place),) if place and place != original else ()
 
 
 def _image_of(file: str, layout: Layout | None, position: str, original: str) -> str:

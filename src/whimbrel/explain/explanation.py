@@ -32,7 +32,7 @@ from whimbrel.http.semantics.status import reason
 from whimbrel.modules.metadata.mod_headers.lines import HeadersDirConfig
 from whimbrel.verify.answering import without_addresses
 from whimbrel.verify.deciding_lines import explain
-from whimbrel.verify.digest_user import DIGEST, authorization
+from whimbrel.verify.digest_user import authorization, by_digest
 from whimbrel.verify.probe import secrets_of
 
 _TYPES: Final = ("addtype", "forcetype", "typesconfig", "rewriterule", "mimemagicfile")
@@ -83,9 +83,7 @@ def _wants_digest(explained: Explained) -> bool:
 
 def _with_digest(side: Side, probe: Probe) -> Probe:
     """Return *probe* with the answer of its user to the challenge of Digest, as a browser gives it."""
-    if probe.user is None:
-        return probe
-    with_digest = replace(probe, user=replace(probe.user, scheme=DIGEST))
+    with_digest = by_digest(probe)
     challenged = side.answer(replace(with_digest, user=None))
     return replace(
         with_digest, fields=(*probe.fields, ("Authorization", authorization(with_digest, challenged)))

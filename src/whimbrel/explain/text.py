@@ -496,8 +496,12 @@ def have_equal_answers(
 def _equal_head(
     side: RequestExplanation, names: tuple[str, str], changes: list[ChangedStep], style: OutputStyle
 ) -> Iterator[str]:
+    color = _GREEN
     same = f"same answer: {shown(answer_of(side))}"
-    yield from (paint(text, _GREEN, style.is_colored) for text in wrapped(same, style.width))
+    if side.status is None:
+        color = _YELLOW
+        same = "no answer to compare: it is decided here on neither side; all that was compared is alike"
+    yield from (paint(text, color, style.is_colored) for text in wrapped(same, style.width))
     about = f"{shown(side.request)}   in {shown(names[0])} and {shown(names[1])}"
     if changes:
         count = len(changes)

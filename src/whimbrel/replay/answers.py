@@ -10,6 +10,7 @@ from typing import Any, Final, NamedTuple
 
 from whimbrel.base.bounded_dict import BoundedDict
 from whimbrel.base.latin1 import to_text
+from whimbrel.base.lazy_dataclasses import replace
 from whimbrel.base.programs import noted_programs, without_programs
 from whimbrel.config.core_config import CoreServerConfig
 from whimbrel.engine.body import release
@@ -24,12 +25,13 @@ from whimbrel.engine.specialized.split_path import LineParts
 from whimbrel.http.syntax.head import read_head
 from whimbrel.http.syntax.head_shape import SplitHead
 from whimbrel.http.syntax.line_reader import InputState
-from whimbrel.replay.tally import NOT_RUN
+from whimbrel.replay.tally import NOT_RUN, UNAUTHORIZED
 from whimbrel.upgrade.rules.modules.php import COMMON, OF_ONE_VERSION
 from whimbrel.verify.answer import Answer
 from whimbrel.verify.answering import connection_of, is_built_in
 from whimbrel.verify.assumptions import USER_KEY
 from whimbrel.verify.difference import compare
+from whimbrel.verify.digest_user import authorization
 from whimbrel.verify.probe import Probe, ProbeUser, TlsFacts
 from whimbrel.verify.side import Side
 
@@ -88,6 +90,14 @@ class FastAnswer(NamedTuple):
         if self.status == NOT_RUN or self.request is None or other.request is None:
             return False
         return compare(self._as_answer(), other._as_answer()) is None
+
+    @property
+    def asks_for_digest(self) -> bool:
+        """Return True for a 401 whose challenges are all of Digest: it takes no credentials of Basic."""
+        if self.status != UNAUTHORIZED:
+            return False
+        values = [value[:7].lower() for value in self._as_answer().field("www-authenticate")]
+        return bool(values) and all(value == "digest " for value in values)
 
     def _as_answer(self) -> Answer:
         pairs = [line.partition(":") for line in to_text(b"".join(self.head)).split("\r\n")[1:]]
@@ -160,6 +170,18 @@ class SideAnswers:
         connection, index = self._connection(client, tail)
         hit = index.lookup(connection, raw, self._limits, self.tick)
         return self._general(raw, client, tail) if hit is None else self.fast(hit[0])
+
+    def reply_to_challenge(self, probe: Probe) -> FastAnswer:
+        """Return the reply to *probe* with the answer of its user to the challenge of Digest that this side
+        sends without credentials (RFC 7616).
+        """
+        value = authorization(probe, self.side.answer(replace(probe, user=None)))
+        fields = (*probe.fields, ("Authorization", value)) if value else probe.fields
+        raw = replace(probe, fields=fields).head()
+        self.side.runtime.begin(probe.client, probe.client_host, is_traced=False)
+        return self._general(
+            raw, probe.client, Tail(b"", probe.address, probe.port, probe.user, probe.tls, -1)
+        )
 
     def fast(self, entry: CachedResponse) -> FastAnswer:
         """Return the answer that *entry* is."""

@@ -226,9 +226,14 @@ def refusal_of(explanations: tuple[RequestExplanation, RequestExplanation]) -> s
     return ""
 
 
-def status_reason(side: Side, probe: Probe) -> StatusReason:
-    """Return the lines that give *probe* its status, or a sentence."""
-    cause = cause_of(explain_probe(side, probe))
+def status_reason(side: Side, probe: Probe, status: int) -> StatusReason | None:
+    """Return the lines that give *probe* its *status*, or a sentence; None if the explained answer has
+    another status, whose reasons are not those of this one.
+    """
+    explanation = explain_probe(side, probe)
+    if explanation.status != status:
+        return None
+    cause = cause_of(explanation)
     return StatusReason(_as_causing(cause.lines)[:MAX_LINES], cause.sentence)
 
 

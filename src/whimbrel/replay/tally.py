@@ -17,6 +17,7 @@ MAX_NAMES: Final = 2000  # clients, users, hosts and paths of a change; the rare
 MAX_HOURS: Final = 50_000  # hours that are counted apart, of five years
 MAX_SHOWN: Final = 200  # bytes of a line that is shown as an example
 NOT_RUN: Final = 0  # status of a request whose handler is a program or a back end
+UNAUTHORIZED: Final = 401
 PROGRAM: Final = "by a program or back end"
 """The status of a request whose handler was not run."""
 HANDLER_CHANGED: Final = "handler or its target"

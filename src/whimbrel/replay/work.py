@@ -23,7 +23,8 @@ from whimbrel.replay.configured_formats import HOSTS
 from whimbrel.replay.host_logs import HostLogs, LogOwners
 from whimbrel.replay.log_files import MAX_LINE, LogPiece
 from whimbrel.replay.log_format import LineFormat, LoggedRequest, best_format
-from whimbrel.replay.tally import MAX_EXAMPLES, NOT_RUN, ChangeKey, HostlessLines, Tally
+from whimbrel.replay.tally import MAX_EXAMPLES, NOT_RUN, UNAUTHORIZED, ChangeKey, HostlessLines, Tally
+from whimbrel.verify.digest_user import by_digest
 from whimbrel.verify.loading import load_side
 from whimbrel.verify.probe import Probe, ProbeUser, TlsFacts
 from whimbrel.verify.request_words import request_words
@@ -40,7 +41,6 @@ _BYTE: Final = "(?:25[0-5]|2[0-4][0-9]|1[0-9][0-9]|[1-9]?[0-9])"
 IPV4: Final = re.compile(rf"{_BYTE}(?:\.{_BYTE}){{3}}").fullmatch
 CLIENT_BYTES: Final = CLIENT.encode("ascii")
 SAMPLE: Final = 200  # lines by which the format of a piece is found
-UNAUTHORIZED: Final = 401
 
 
 class LoadFailure(Exception):
@@ -267,7 +267,9 @@ class Replayer:
                 probe = self._probe(request)
                 tally.status_examples[example] = str(probe)
                 if outcome.new != NOT_RUN and len(tally.status_reasons) < MAX_REASONS:
-                    tally.status_reasons[example] = status_reason(self.new, probe)
+                    reason = status_reason(self.new, probe, outcome.new)
+                    if reason is not None:
+                        tally.status_reasons[example] = reason
         if outcome.change is None:
             return
         change = tally.change(outcome.change)
@@ -321,11 +323,17 @@ class Replayer:
             name = probe.client_host
         raw = line + tail.data
         old, new = (answers.reply(raw, client, tail, name) for answers in self.answers)
-        change = None
-        if not old.agrees_with(new):
-            request = form.request(values)
-            if request is not None:
-                change = self._causes.change(self._probe(request), old, new)
+        is_digest = tail.user is not None and old.asks_for_digest and new.asks_for_digest
+        if not is_digest and old.agrees_with(new):
+            return _outcome(old, new, None)
+        request = form.request(values)
+        if request is None:
+            return _outcome(old, new, None)
+        probe = self._probe(request)
+        if is_digest:
+            probe = by_digest(probe)
+            old, new = (answers.reply_to_challenge(probe) for answers in self.answers)
+        change = None if old.agrees_with(new) else self._causes.change(probe, old, new)
         return _outcome(old, new, change)
 
     def _named(self, line: bytes, parts: LineParts, tail: Tail, client: str) -> ReplayOutcome | None:

@@ -43,7 +43,8 @@ _APPLYING = ("applies", "matches")
 def deciding_lines(side: Side, probe: Probe) -> tuple[DecidingLine, ...]:
     """Return the lines, access first, each once with its last verdict.
 
-    Access lines have the role *decides* if the result of the request itself rests on them.
+    Access lines have the role *decides* if the result of the request itself rests on them, and then the
+    verdict that they had for it.
     """
     explained = explain(side, probe)
     lines: dict[DecidingLine, None] = {}
@@ -57,7 +58,10 @@ def deciding_lines(side: Side, probe: Probe) -> tuple[DecidingLine, ...]:
                     for line in satisfy_lines(trace)
                     if line.place is not None
                 ]
-            access.update(((one.path, one.line, one.text), one) for one in found)
+            for one in found:
+                known = access.get((one.path, one.line, one.text))
+                if known is None or known.role != DECIDES:  # sub-requests of the handler decide nothing of it
+                    access[one.path, one.line, one.text] = one
     lines.update(dict.fromkeys(access.values()))
     for trace in explained.requests if explained is not None else ():
         if trace.refused is not None and (place := trace.refused.place) is not None:

@@ -7,6 +7,7 @@ from hashlib import md5
 from typing import Final
 
 from whimbrel.base.latin1 import to_bytes
+from whimbrel.base.lazy_dataclasses import replace
 from whimbrel.verify.answer import Answer
 from whimbrel.verify.probe import RIGHT_PASSWORD, WRONG_PASSWORD, Probe
 
@@ -16,6 +17,11 @@ OLD_DIGEST: Final = "digest without qop"
 _PARAMETER: Final = re.compile(r'(?<!\w)(\w++)=(?:"((?:[^"\\]|\\.)*)"|([^\s,]+))')
 _COUNT: Final = "00000001"
 _CLIENT_NONCE: Final = "0123456789abcdef"
+
+
+def by_digest(probe: Probe) -> Probe:
+    """Return *probe* with a user who answers challenges of Digest."""
+    return probe if probe.user is None else replace(probe, user=replace(probe.user, scheme=DIGEST))
 
 
 def authorization(probe: Probe, challenged: Answer) -> str:

@@ -15,6 +15,7 @@ from whimbrel.upgrade.knowledge.start_stops import StartStops
 from whimbrel.upgrade.model import AccessDifference, Risk
 from whimbrel.verify.answer import Answer, DecidingLine
 from whimbrel.verify.causes import REFUSED_LINE, Cause
+from whimbrel.verify.decisive_line import decisive_line
 from whimbrel.verify.difference import Difference
 from whimbrel.verify.probe import Probe
 from whimbrel.verify.program_sources import SOURCE, is_source
@@ -43,7 +44,8 @@ class Example:
 
     *access*: the results of access control as statuses, 200 for granted. *clients*: all clients for whom the
     statuses are those, in words; "" if they are not known, or too many to name. *weight*: what it says to a
-    person, the less the more (see weights.py).
+    person, the less the more (see weights.py). *lines*: the lines of both sides that decided, of examples
+    that are kept and whose status is one of access control.
     """
 
     probe: Probe
@@ -54,6 +56,13 @@ class Example:
     access: tuple[int, int] | None = None
     clients: str = ""
     weight: int = 0
+    lines: tuple[tuple[DecidingLine, ...], tuple[DecidingLine, ...]] = field(default=((), ()), compare=False)
+
+    @property
+    def decisive(self) -> tuple[DecidingLine | None, DecidingLine | None]:
+        """Return the line of each side to which its status is due; None for one that is not known."""
+        old, new = self.statuses
+        return decisive_line(self.lines[0], old), decisive_line(self.lines[1], new)
 
     @property
     def statuses(self) -> tuple[int, int]:
@@ -310,15 +319,15 @@ def access_differences(
 ) -> Iterator[AccessDifference]:
     """Yield the examples that one side admits and the other refuses; those that open come first.
 
-    Each has the first line of its cause: of the new side if that has one; *of_old*: of the old side.
+    Each has the line that gave the new side its answer, or the first line of the cause; *of_old*: that of the
+    old side.
     """
     found = []
     for group in groups:
         old = *group.cause.old, *group.lines[0]
         new = *group.cause.new, *group.lines[1]
-        line = next(iter((*group.cause.new, *group.cause.old, *group.lines[1], *group.lines[0])), None)
-        line = next(iter((*old, *new)), None) if of_old else line
-        place = None if line is None else SourceLocation(line.path, line.line)
+        of_group = next(iter((*group.cause.new, *group.cause.old, *group.lines[1], *group.lines[0])), None)
+        of_group = next(iter((*old, *new)), None) if of_old else of_group
         for example in group.examples:
             if group.kind == "access" or example.opens or example.closes:
                 client = (
@@ -327,6 +336,8 @@ def access_differences(
                     or example.probe.client_text
                 )
                 request = example.probe.request_text
+                line = example.decisive[0 if of_old else 1] or of_group
+                place = None if line is None else SourceLocation(line.path, line.line)
                 found.append(
                     AccessDifference(
                         client,

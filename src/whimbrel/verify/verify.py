@@ -28,6 +28,7 @@ from whimbrel.verify.coverage.coverage import NUMBER_ENDED, TIME_ENDED, UNREACHE
 from whimbrel.verify.coverage.without_line import FULL_BUDGET, RemovalBudget
 from whimbrel.verify.damaged_htaccess import damaged_htaccess
 from whimbrel.verify.deciding_lines import deciding_lines
+from whimbrel.verify.decisive_line import OF_ACCESS
 from whimbrel.verify.derive.facts import Facts, distinct
 from whimbrel.verify.derive.hosts import Entrance
 from whimbrel.verify.derive.probes import ProbeSource
@@ -415,7 +416,14 @@ class Comparison:
         group.add(found, is_first=is_first)
         if not is_first and (group.count <= MAX_TRACED or found in group.examples):
             group.further = group.further.with_deciding(self._deciding_lines(confirmed.probe))
+        self._add_lines(group, found)
         return group
+
+    def _add_lines(self, group: DifferenceGroup, example: Example) -> None:
+        """Add the lines that decided to *example*, if *group* keeps it and a status is of access control."""
+        if example in group.examples and not OF_ACCESS.isdisjoint(example.statuses):
+            lines = self._deciding_lines(example.probe)
+            group.examples[group.examples.index(example)] = replace(example, lines=lines)
 
     def _deciding_lines(self, probe: Probe) -> tuple[tuple[DecidingLine, ...], tuple[DecidingLine, ...]]:
         return deciding_lines(self.old, probe), deciding_lines(self.new, probe)
@@ -471,6 +479,7 @@ class Comparison:
         if not cause.reason:
             group.is_assumed &= example.probe.user is not None or bool(example.probe.environment)
         group.add(example)
+        self._add_lines(group, example)
 
     def _compare_admitted(self, probe: Probe, plans: PlanPair) -> None:
         """Ask the probe again as a client that both sides admit, so that the response behind is compared."""

@@ -106,6 +106,17 @@ def test_a_handler_that_was_not_run_is_not_decided(tmp_path: Path) -> None:
     found = run("http://q.example/app/x", *here)
     assert found.exit_code == 3
     assert found.stdout.startswith("not decided here ")
+    both = run("http://q.example/app/x", *here, "--diff", f"{here[-1]}@2.4")
+    assert both.exit_code == 3
+    assert both.stdout.startswith("no answer to compare") and "same answer" not in both.stdout
+
+
+def test_a_line_of_a_file_is_no_url() -> None:
+    for words in ("conf/httpd.conf:108", "vhosts/10-www.conf:4"):
+        found = run(words)
+        assert found.exit_code == 2
+        assert f"hint: whimbrel check {words.rpartition(':')[0]} " in found.stderr
+    assert "a line of a file" not in run("www.example.com:8080").stderr
 
 
 def test_a_tree_of_a_server_is_found_as_by_check(tmp_path: Path) -> None:

@@ -147,3 +147,27 @@ def test_a_server_in_place_is_no_copy(declared: str, tmp_path: Path) -> None:
 def test_a_root_that_only_its_machine_has_is_that_of_a_copy(declared: str, tmp_path: Path) -> None:
     (tmp_path / "httpd.conf").write_text(f"ServerRoot {declared}\n")
     assert named_server(str(tmp_path), "")[1] and named_server("", f"{tmp_path}/httpd.conf")[1]
+
+
+@pytest.mark.parametrize(
+    ("declared", "place", "expected"),
+    [
+        ("/srv/site/etc/httpd", "copy/etc/httpd", ("/srv/site", "copy")),
+        ("/opt/app/apache", "b/app/apache", ("/opt", "b")),
+        ("/srv/site/httpd", "copy/httpd", None),  # one name in common
+        ("/srv/copy/site", "site", None),
+        ("/etc/httpd", "image/etc/httpd", ("/", "image")),
+    ],
+)
+def test_a_directory_that_was_copied_with_its_server(
+    declared: str, place: str, expected: tuple[str, str] | None, tmp_path: Path
+) -> None:
+    """What stands beside the server in the copy has the paths of the text: `cp -a /srv/site COPY`."""
+    root = tmp_path / place
+    (root / "conf").mkdir(parents=True)
+    (root / "conf/httpd.conf").write_text(f"ServerRoot {declared}\nListen 80\n")
+    found = server_at(str(root))
+    assert found is not None and found.root == str(root)
+    pair = None if expected is None else (expected[0], str(tmp_path / expected[1]))
+    inside = [one for one in found.copied if one[0] != declared and f"{declared}/".startswith(one[0])]
+    assert [one for one in inside if one != ("/etc/httpd/conf", f"{root}/conf")] == ([pair] if pair else [])

@@ -18,7 +18,7 @@ from whimbrel.config.origins import Origin
 from whimbrel.engine.cache.entry import CachedResponse
 from whimbrel.explain.step import ExplanationStep
 from whimbrel.replay import work
-from whimbrel.replay.causes import ChangeCauses, causing_lines
+from whimbrel.replay.causes import ChangeCauses, causing_lines, status_reason
 from whimbrel.replay.log_files import LogPiece, pieces_of
 from whimbrel.replay.log_format import DEFAULT_FORMATS
 from whimbrel.replay.summary import Summary, risk_of
@@ -79,6 +79,34 @@ def test_users_and_failed_passwords(tmp_path: Path) -> None:
         line("/private/x.html", user="alice", status=401),
     )
     assert dict(tally.statuses) == {(200, 200, 200): 1, (401, 401, 401): 1}
+
+
+def test_users_answer_challenges_of_digest(tmp_path: Path) -> None:
+    """A log names who was admitted: it was with Digest, as mod_auth_digest takes nothing else (RFC 7616)."""
+    digest = (
+        "LoadModule auth_digest_module modules/mod_auth_digest.so\n"
+        "<Location /index.html>\nAuthType Digest\nAuthName d\nAuthUserFile @ROOT@/users\n%s\n</Location>\n"
+    )
+    old = CONF + digest % "Require valid-user"
+    lines = (
+        line("/index.html", user="meier"),
+        line("/index.html", user="meier", status=401),
+        line("/index.html", status=401),
+    )
+    tally = replayed(replayer_of(tmp_path, old, old), *lines)
+    assert dict(tally.statuses) == {(200, 200, 200): 1, (401, 401, 401): 2}
+    tally = replayed(replayer_of(tmp_path, old, CONF + digest % "Require user schulz"), lines[0])
+    assert dict(tally.statuses) == {(200, 200, 401): 1}
+    (change,) = tally.changes
+    assert change.what.startswith("status 200 -> 401")
+
+
+def test_a_reason_is_given_of_the_answer_with_the_status_alone(tmp_path: Path) -> None:
+    side = replayer_of(tmp_path).new
+    probe = Probe("/closed/", host="a.example")
+    reason = status_reason(side, probe, 403)
+    assert reason is not None and [each.text for each in reason.lines] == ["Require all denied"]
+    assert status_reason(side, probe, 401) is None
 
 
 def test_bad_lines_are_counted_and_shown(tmp_path: Path) -> None:

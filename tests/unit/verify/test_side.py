@@ -100,6 +100,16 @@ def test_the_lines_that_decided(root: Path) -> None:
     }
 
 
+def test_what_a_handler_looks_up_does_not_replace_what_decided(root: Path) -> None:
+    """mod_dir looks up the index file of a directory behind the access check; PUT then gets 405."""
+    lists = "Order allow,deny\nAllow from all\nDeny from 10.9.0.0/16"
+    found = side(root, "old", f"<Location /private>\n{lists}\n</Location>", "2.2")
+    answer = found.answer(probe("/private/", method="PUT"), with_lines=True)
+    assert answer.status == 405
+    decide = [line.text for line in answer.lines if line.role == DECIDES]
+    assert decide == ["Order allow,deny", "Allow from all"]
+
+
 @pytest.mark.parametrize(
     ("rules", "user", "decide"),
     [

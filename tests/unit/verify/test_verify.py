@@ -12,7 +12,7 @@ from whimbrel.verify.answer import DECIDES
 from whimbrel.verify.config_lines import SideLines
 from whimbrel.verify.probe import Probe
 from whimbrel.verify.side import Side
-from whimbrel.verify.verification import DifferenceGroup, Verdict, VerifyResult
+from whimbrel.verify.verification import DifferenceGroup, Verdict, VerifyResult, access_differences
 from whimbrel.verify.verify import Comparison, verify
 
 GUIDE_OLD = """<Directory "@ROOT@/htdocs/private">
@@ -232,6 +232,22 @@ def test_the_lines_of_a_cause_decide_all_its_requests(root: Path) -> None:
     ]
     assert deciding[1] == {"Require valid-user", "Require ip 10.0.0.0/8"}
     assert deciding[0] >= {"Require valid-user", "Deny from all", "Allow from 10.0.0.0/8", "Satisfy any"}
+
+
+def test_each_request_has_the_line_that_gave_its_answer(root: Path) -> None:
+    """Without `Satisfy any` the lists refuse a network, also with a password, and Require asks the others for
+    one: the Require line is no reason for a 403 (request.c, ap_process_request_internal).
+    """
+    auth = "AuthType Basic\nAuthName x\nAuthUserFile conf/users\nRequire valid-user"
+    lists = "Order allow,deny\nAllow from all\nDeny from 10.9.0.0/16"
+    text = f'<Directory "@ROOT@/htdocs/private">\n{auth}\n{lists}\n%s</Directory>'
+    sides = side(root, "old", text % "Satisfy any\n", "2.2"), side(root, "new", text % "", "2.4")
+    found = {
+        (one.answers[1], (root / "conf/new.conf").read_text().splitlines()[one.place.line - 1])
+        for one in access_differences(verify(*sides).groups)
+        if one.place is not None and one.place.path.endswith("new.conf")
+    }
+    assert found == {(401, "Require valid-user"), (403, "Deny from 10.9.0.0/16")}
 
 
 def test_no_line_that_decides_is_cut_off(root: Path) -> None:

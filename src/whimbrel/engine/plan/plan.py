@@ -14,7 +14,7 @@ from whimbrel.base.bounded_dict import BoundedDict
 from whimbrel.base.dialect import Dialect
 from whimbrel.config.configuration import Configuration
 from whimbrel.config.core_config import CoreDirConfig, CoreServerConfig, apply_signs, merge_levels
-from whimbrel.config.model import Layer, Server
+from whimbrel.config.model import WITHOUT_CORE, Layer, Server
 from whimbrel.config.origins import ENTIRE, Origin, OriginKey, origin_of
 from whimbrel.engine.log.error_log_line import enabled
 from whimbrel.engine.plan.compiled_phase import CompiledPhase
@@ -174,7 +174,7 @@ class Plan:
             for kind, over in layer.records.items():
                 base = records.get(kind)
                 records[kind] = over if base is None else merge(base, over)
-            apply_signs(records, layer.records)
+            apply_signs(records, layer.records, is_section=layer.kind not in WITHOUT_CORE)
             plan = self.cache.plan(self.server_rec, (*self.layers, layer), records)
             self._with_layer[layer] = plan
         return plan

@@ -6,9 +6,9 @@ from typing import Any, Final
 
 from whimbrel.base.bounded_dict import BoundedDict
 from whimbrel.config.configuration import Configuration
-from whimbrel.config.core_config import apply_signs
+from whimbrel.config.core_config import CoreDirConfig, apply_signs
 from whimbrel.config.loaded import known_in
-from whimbrel.config.model import Layer, Server
+from whimbrel.config.model import WITHOUT_CORE, Layer, Server
 from whimbrel.config.origins import merged_origins
 from whimbrel.engine.plan.compiled_phase import ordered
 from whimbrel.engine.plan.locations import Locations
@@ -69,7 +69,10 @@ class PlanCache:
             for kind, record in over.records.items():
                 below = records.get(kind)
                 records[kind] = record if below is None else merge(below, record)
-            apply_signs(records, over.records)
+            is_section = over.kind not in WITHOUT_CORE
+            apply_signs(records, over.records, is_section=is_section)
+            if is_section or base.kind not in WITHOUT_CORE:
+                records.setdefault(CoreDirConfig, CoreDirConfig())  # the layer's kind is that of *over* alone
             layer = Layer(over.kind, over.place, records)
             self._merged_layers[base, over] = layer
             if base.origins or over.origins:

@@ -188,11 +188,11 @@ def _condition(command: Command, kind: SectionKind, words: list[str]) -> tuple[s
 
 
 # <Limit> -----------------------------------------------------------------------------------------
-def set_limit(command: Command, _none: None, words: list[str]) -> None:
+def set_limit(command: Command, _conf: CoreDirConfig, words: list[str]) -> None:
     _limit(command, words, except_these=False)
 
 
-def set_limit_except(command: Command, _none: None, words: list[str]) -> None:
+def set_limit_except(command: Command, _conf: CoreDirConfig, words: list[str]) -> None:
     _limit(command, words, except_these=True)
 
 
@@ -263,6 +263,8 @@ def add_addresses(state: CommandContext, word: str, port: int, to: list[Any]) ->
 DIR_SETTERS: Final[dict[str, Setter]] = {
     "<Files": set_files,
     "<FilesMatch": set_files,
+    "<Limit": set_limit,
+    "<LimitExcept": set_limit_except,
     "<If": conditional(SectionKind.IF),
     "<ElseIf": conditional(SectionKind.ELSE_IF),
     "<Else": conditional(SectionKind.ELSE),
@@ -271,8 +273,6 @@ SETTERS: Final[dict[str, Setter]] = {
     "<Directory": set_directory,
     "<Location": set_location,
     "<VirtualHost": set_virtual_host,
-    "<Limit": set_limit,
-    "<LimitExcept": set_limit_except,
     "<DirectoryMatch": set_directory_match,
     "<LocationMatch": set_location,
 }

@@ -51,7 +51,10 @@ def upgrade_page(
     places: dict[tuple[str, int], str] = {}
     for entry in sorted(found.anchors, key=_distance_of_access):
         places.setdefault((entry.path, entry.line), found.anchors[entry])
-    note = "Requests that were sent to both versions, the old text under 2.2 and the new one under 2.4."
+    note = (
+        "Requests that were sent to both versions, the old text under 2.2 and the new one under 2.4. "
+        "The line is that of the old text that gave the answer of 2.2."
+    )
     return ReportPage(
         "upgrade",
         "From httpd 2.2 to 2.4",

@@ -2,21 +2,29 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from typing import Final
 
+from whimbrel.access.layers import AccessLine
+from whimbrel.base.dialect import V22
+from whimbrel.base.lazy_dataclasses import replace
 from whimbrel.upgrade.access_control.analysis import AccessAnalysis
 from whimbrel.upgrade.access_control.effective import (
     ALL_METHODS,
+    LIMITS,
     RECORD,
     EffectiveDirective,
     flatten_directives,
+    has_directive,
     idle_limits,
 )
 from whimbrel.upgrade.access_control.replacement import Lines
 from whimbrel.upgrade.access_control.sections import AccessSection
 from whimbrel.upgrade.source.config_tree import ConfigTree
 
+Candidate = EffectiveDirective | AccessLine
+"""A line, or a container of methods, that the new text leaves out."""
+MAX_PROVED: Final = 4  # lines of a section that are looked at
 _LISTS: Final = RECORD | {"satisfy"}
 _OF_USERS: Final = frozenset({"group", "user"})
 _KNOWN_REQUIRES: Final = frozenset({"user", "valid-user", "group", "file-owner", "file-group"})
@@ -30,10 +38,10 @@ def remark_on(tree: ConfigTree, analysis: AccessAnalysis, section: AccessSection
     before = list(flatten_directives(lines))
     requires = [line.args for line in flatten_directives(control) if line.name == "require"]
     normal = {normalized(args) for args in requires}
-    void: list[str] = []
+    void: list[Candidate] = []
     if any(line.name in _LISTS for line in before):
         if normal and normal <= {"all granted", "all denied"}:
-            void = [_as_text(line) for line in before if _has_clients(line)]
+            void = [line for line in before if _has_clients(line)]
     else:
         unknown = [
             line.args
@@ -44,15 +52,60 @@ def remark_on(tree: ConfigTree, analysis: AccessAnalysis, section: AccessSection
         ]
         if unknown:
             return f"no module of httpd 2.2 knows `Require {unknown[0].strip()}`"
-    others = _void_requires(before, requires) or _void_limits(before, lines, control)
-    if not void and not others:
+    candidates = void or [*_void_requires(before, requires), *_void_limits(before, lines, control)]
+    text = next(
+        (_as_text(one) for one in candidates[:MAX_PROVED] if is_void(analysis, section, one)),
+        "",
+    )
+    if not text:
         return ""
-    remark = f"`{(void or others)[0]}` had no effect here in 2.2"
+    remark = f"`{text}` had no effect here in 2.2"
     replaced = analysis.replaced(section) if void else None
     if replaced is None:
         return remark
     where = f"{replaced.place.path.removeprefix(tree.root + '/')}:{replaced.place.line}"
     return f"{remark}: its section replaced that of {where}, which admits fewer clients"
+
+
+def is_void(analysis: AccessAnalysis, section: AccessSection, line: Candidate) -> bool:
+    """Return True if 2.2 decides alike without *line* of *section*, for all servers and paths at which the
+    section is merged; False where that is not known.
+
+    Without an Allow or Deny line its section has still settings of mod_authz_host, which replace outer ones.
+    """
+    if analysis.bounds.exceeded:
+        return False
+    decisions = analysis.decisions
+    first = analysis.equivalents.get(section, (section,))[0]
+    altered = {unit: _without(decisions.lines[unit], line) for unit in analysis.variants.of[first].values()}
+    chains = [chain for chain in decisions.chains if not altered.keys().isdisjoint(chain.sections)]
+    for chain in chains:
+        before = decisions.before_22(chain)
+        after = decisions.cache.decision(
+            V22.name,
+            [
+                decisions.layer_of(unit, altered[unit] if unit in altered else decisions.lines[unit])
+                for unit in chain.sections
+            ],
+        )
+        if before is None or after is None or decisions.cache.difference(before, after) is not None:
+            return False
+    return bool(chains)
+
+
+def _without(lines: Lines, line: Candidate) -> Lines:
+    """Return *lines* without *line*, with settings of mod_authz_host if they have some."""
+    left = tuple(_all_but(lines, line))
+    if has_directive(lines, RECORD) and not has_directive(left, RECORD):
+        return (*left, AccessLine("order", "deny,allow"))  # the default of 2.2
+    return left
+
+
+def _all_but(lines: Lines, line: Candidate) -> Iterator[AccessLine]:
+    for one in lines:
+        if one.name == line.name and normalized(one.args) == normalized(line.args):
+            continue
+        yield replace(one, children=tuple(_all_but(one.children, line))) if one.children else one
 
 
 def normalized(text: str) -> str:
@@ -75,24 +128,29 @@ def _has_clients(line: EffectiveDirective) -> bool:
     return line.name == "require"
 
 
-def _as_text(line: EffectiveDirective) -> str:
-    return f"{line.name.capitalize()} {normalized(line.args)}"
+def _as_text(line: Candidate) -> str:
+    if isinstance(line, AccessLine):
+        return f"<{LIMITS[line.name]} {line.args.strip()}>"
+    args = line.args.strip() if line.name == "require" else normalized(line.args)
+    return f"{line.name.capitalize()} {args}"
 
 
-def _void_requires(before: Iterable[EffectiveDirective], requires: Iterable[str]) -> list[str]:
-    """Return the Require lines of groups and users that the new text, with *requires*, omits: in 2.2 the
+def _void_requires(
+    before: Iterable[EffectiveDirective], requires: Iterable[str]
+) -> Iterator[EffectiveDirective]:
+    """Yield the Require lines of groups and users that the new text, with *requires*, omits: in 2.2 the
     first module never left the decision to theirs."""
     gone = [
-        line.args
+        line
         for line in before
         if line.name == "require" and line.args.split()[:1] and line.args.split()[0].lower() in _OF_USERS
     ]
     left = {args.split()[0].lower().rpartition("-")[2] for args in requires if gone and args.split()}
-    return [f"Require {args.strip()}" for args in gone if args.split()[0].lower() not in left]
+    return (line for line in gone if line.args.split()[0].lower() not in left)
 
 
-def _void_limits(before: Iterable[EffectiveDirective], lines: Lines, after: Lines) -> list[str]:
+def _void_limits(before: Iterable[EffectiveDirective], lines: Lines, after: Lines) -> list[AccessLine]:
     """Return the containers of methods whose lines decide nothing, as others stand beside them."""
     if not any(line.methods == ALL_METHODS and line.name in RECORD for line in before):
         return []
-    return [tag for tag, _line in idle_limits(lines, after)]
+    return [line for _tag, line in idle_limits(lines, after)]

@@ -37,7 +37,7 @@ def bits(tmp_path: Path, *settings: str) -> int:
             Site(tmp_path, f"FileETag {words}\n" if words else "").load().main.defaults.record(CoreDirConfig),
         )
     records = {CoreDirConfig: now}
-    apply_signs(records, {})  # a last section without FileETag
+    apply_signs(records, {}, is_section=True)  # a last section without FileETag
     now = records[CoreDirConfig]
     return now.etag.value if isinstance(now.etag, EtagBits) else DEFAULT
 

@@ -8,6 +8,9 @@ import pytest
 from tests.unit.upgrade.access_texts import MODULES, USER
 from tests.unit.upgrade.config_trees import config_tree
 
+from whimbrel.upgrade.access_control.analysis import analyze_access
+from whimbrel.upgrade.access_control.effective import ALL_METHODS, EffectiveDirective
+from whimbrel.upgrade.access_control.void_lines import is_void
 from whimbrel.upgrade.check.fixpoint import upgrade
 from whimbrel.upgrade.rules import rules_of
 
@@ -58,3 +61,22 @@ def test_a_word_that_no_module_knows(tmp_path: Path) -> None:
     assert remarks(tmp_path, f"{USER}Require unknown x\n") == [
         "no module of httpd 2.2 knows `Require unknown x`"
     ]
+
+
+HOST = "<VirtualHost *:80>\nServerName {0}.example\nDocumentRoot ROOT/{0}\n{1}</VirtualHost>\n"
+ALL = "<Location />\nOrder allow,deny\nAllow from all\nDeny from env=bad\n</Location>\n"
+
+
+@pytest.mark.parametrize(("behind", "expected"), [("", False), (ALL, True)])
+def test_a_line_is_without_effect_only_if_it_is_for_all_servers(
+    tmp_path: Path, behind: str, expected: bool
+) -> None:
+    """2.2 merges a host's sections onto those of the main server, and Order, Allow and Deny of the last one
+    count: the line decides in a host without <Location />, if the main server has none behind it.
+    """
+    lists = "Order deny,allow\nDeny from all\nAllow from 10.1\n"
+    hosts = HOST.format("a", ALL) + HOST.format("b", "")
+    text = f"{MODULES}DocumentRoot ROOT/c\n<Location /s>\n{lists}</Location>\n{behind}{hosts}"
+    made = analyze_access(config_tree(tmp_path, {"conf/httpd.conf": text, "a/s": "", "b/s": "", "c/s": ""}))
+    (section,) = [unit for unit in made.plans if unit.pattern == "/s"]
+    assert is_void(made, section, EffectiveDirective("allow", "from 10.1", ALL_METHODS)) is expected

@@ -5,9 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Final
 
-from whimbrel.upgrade.model import Finding, Risk, Safety
+from whimbrel.config.core_config import OPT_INC_WITH_EXEC, OPT_INCLUDES
+from whimbrel.modules.core.overrides import OPTIONS
+from whimbrel.upgrade.model import FileEdit, Finding, Risk, Safety
 from whimbrel.upgrade.rule import Rule
-from whimbrel.upgrade.source.config_tree import ConfigTree
+from whimbrel.upgrade.source.config_tree import ConfigTree, Statement
 
 NAMES: Final = {
     "indexes": "Indexes",
@@ -19,6 +21,9 @@ NAMES: Final = {
     "multiviews": "MultiViews",
 }
 ALL: Final = ("Indexes", "Includes", "FollowSymLinks", "ExecCGI")
+_ORDER: Final = list(NAMES.values())
+_INCLUDES: Final = ("Includes", "IncludesNOEXEC")
+_EXEC_ALONE: Final = OPT_INCLUDES | OPT_INC_WITH_EXEC
 
 
 def check(tree: ConfigTree) -> Iterator[Finding]:
@@ -31,16 +36,26 @@ def check(tree: ConfigTree) -> Iterator[Finding]:
             and accepted(words) is False
             and all(word in (*NAMES, "all", "none", "runscripts") for word in known)
         ):
-            text = as_22_took(words)
+            lines = as_22_took(words)
+            advice = f"write the options that 2.2 read: {lines[-1]}"
+            if len(lines) > 1:
+                written = ", then ".join(f"Options {text}" for text in lines)
+                advice = f"write what 2.2 read: {written}; the signed ones hold again in sections below"
             yield Finding(
                 "X01",
                 line.place,
                 f"Options mixes arguments with and without sign: 2.4 {line.file.refusal} with it",
-                f"write the options that 2.2 read: {text}",
+                advice,
                 Risk.BREAKS,
                 Safety.SAFE,
-                (line.replace_args(text),),
+                (line.replace_args(lines[0]), *_further(line, lines[1:])),
             )
+
+
+def _further(line: Statement, lines: list[str]) -> Iterator[FileEdit]:
+    """Yield the edit that adds *lines* of arguments below *line*, if there are some."""
+    if lines:
+        yield line.insert_after(f"Options {text}" for text in lines)
 
 
 def accepted(words: list[str]) -> bool:
@@ -56,26 +71,51 @@ def accepted(words: list[str]) -> bool:
     return len(set(signed)) < 2
 
 
-def as_22_took(words: list[str]) -> str:
-    """Return the options as 2.2 reads them.
+def as_22_took(words: list[str]) -> list[str]:
+    """Return the arguments of Options lines that leave what 2.2's set_options leaves of *words*.
 
-    The first unsigned option clears all before it, and the result counts; without unsigned options the signs
-    stay.
+    That is a value, and what + and - arguments added and removed. The first unsigned word clears the value
+    alone: the signed ones, also those before it, change the value again in each section below that is merged
+    without unsigned words of its own. They stand on a line of their own where that makes a difference.
     """
-    on: set[str] = set()
-    added: dict[str, str] = {}
+    value = 0
+    added = 0
+    removed = 0
+    signed: dict[str, str] = {}
     plain = False
     for word in words:
         sign, name = (word[0], word[1:]) if word[0] in "+-" else ("", word)
+        bits = OPTIONS[name.lower()]
         if not sign and not plain:
             plain = True
-            on = set()
-        for option in _options(name):
-            (on.discard if sign == "-" else on.add)(option)
-            added[option] = sign
-    if plain:
-        return " ".join(name for name in NAMES.values() if name in on) or "None"
-    return " ".join(f"{sign}{name}" for name, sign in added.items())
+            value = 0
+        if sign == "-":
+            value, added, removed = value & ~bits, added & ~bits, removed | bits
+        else:
+            value |= bits
+        if sign == "+":
+            added, removed = added | bits, removed & ~bits
+        for option in _options(name) if sign else ():
+            signed.pop(option, None)
+            signed[option] = sign
+    of_signs = " ".join(f"{sign}{name}" for name, sign in signed.items())
+    if not plain:
+        return [of_signs]
+    has_exec_alone = value & _EXEC_ALONE == OPT_INC_WITH_EXEC
+    lines = [_names_of(value | (OPT_INCLUDES if has_exec_alone else 0))]
+    if has_exec_alone:
+        lines.append("-IncludesNOEXEC")
+    # a child's +IncludesNOEXEC takes exec away, and an outer +Includes gives it to the grandchildren again
+    is_lasting = added & ~value or removed & value or added & OPT_INC_WITH_EXEC or has_exec_alone
+    return [of_signs, *lines] if is_lasting else lines
+
+
+def _names_of(value: int) -> str:
+    """Return the unsigned words for the bits of *value*."""
+    names = [name for name in NAMES.values() if name not in _INCLUDES and OPTIONS[name.lower()] & value]
+    if value & OPT_INCLUDES:
+        names.append("Includes" if value & OPT_INC_WITH_EXEC else "IncludesNOEXEC")
+    return " ".join(sorted(names, key=_ORDER.index)) or "None"
 
 
 def _options(name: str) -> tuple[str, ...]:
