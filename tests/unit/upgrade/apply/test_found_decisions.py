@@ -1,5 +1,5 @@
-"""The lines that a comment decides about after an upgrade, found in the text: `upgrade` offers the comment for
-them.
+"""The lines that a comment decides about after an upgrade, found in the text: `upgrade` offers
+the comment for them.
 """
 
 from __future__ import annotations
