@@ -325,6 +325,7 @@ def lower_unconfirmed(
                 finding,
                 safety=Safety.REVIEW,
                 stays=risk_of_access(group),
+                was_error=group.examples[0].old.status >= 400,
                 advice="check whether these answers of 2.4 are wanted",
                 evidence=_joined(finding.evidence, evidence),
                 decision=f"May 2.4 answer so: {_evidence(group).removeprefix('differs: ')}?",

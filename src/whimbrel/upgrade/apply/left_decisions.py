@@ -9,9 +9,11 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import TYPE_CHECKING, Final, NamedTuple
 
+from whimbrel.base.counts import and_more
 from whimbrel.base.errors import SourceLocation
 from whimbrel.base.latin1 import to_bytes, to_text
 from whimbrel.base.real_paths import real_path
+from whimbrel.base.terminal_text import cut
 from whimbrel.upgrade.model import DIFFERENCE, LOAD_ERROR, NO_FIXPOINT, READ_ERROR, Finding, Risk
 from whimbrel.upgrade.source.section_ranges import at_each_line, section_around
 from whimbrel.upgrade.source.suppressions import suppressions
@@ -23,6 +25,8 @@ LEFT: Final = "left by upgrade to decide: "
 """The begin of the message of such a finding."""
 AS_BEFORE: Final = "no: write lines that answer as 2.2 did (`whimbrel verify` compares them)"
 """The answer to a question about other answers of a text that an upgrade writes."""
+MAX_WRITTEN: Final = 60
+"""Characters of a line that an answer quotes."""
 _REPEATED: Final = frozenset((READ_ERROR, LOAD_ERROR, DIFFERENCE, NO_FIXPOINT))
 """Findings that the next command finds itself, and that no comment can record."""
 _BLANKS: Final = b" \t\r\f\v"
@@ -39,6 +43,7 @@ class LeftDecision(NamedTuple):
         section: the first line of the section around the line, in the text of 2.2; "" outside of sections.
         is_per_request: 2.4 starts with such a line, and answers requests with 500.
         is_elsewhere: the upgrade wrote lines in further files.
+        was_error: see `Finding`.
     """
 
     rule: str
@@ -55,6 +60,7 @@ class LeftDecision(NamedTuple):
     section: str = ""
     is_per_request: bool = False
     is_elsewhere: bool = False
+    was_error: bool = False
 
     @property
     def key(self) -> tuple[str, str, str]:
@@ -113,6 +119,7 @@ def left_decisions(
             _section_line(old, finding.place.line),
             finding.is_per_request,
             any(real_path(other.path) != real_path(path) for other in finding.elsewhere),
+            finding.was_error,
         )
 
 
@@ -198,7 +205,11 @@ def _finding(one: LeftDecision, place: SourceLocation) -> Finding:
         comment = f"# whimbrel: ignore[{one.rule}] above the line records it"
         if one.is_elsewhere:
             comment += f" here; ignore[{DIFFERENCE}] above its lines in other files, if nobody gains"
-        answers = f"yes: {comment}", AS_BEFORE
+        lines = and_more(len(one.about) - 1) if len(one.about) > 1 else ""
+        by_hand = (
+            f"no: correct `{cut(one.about[0], MAX_WRITTEN)}`{lines}" if one.about else "no: correct the line"
+        )
+        answers = f"yes: {comment}", AS_BEFORE if AS_BEFORE in one.answers else f"{by_hand} by hand"
     return Finding(
         one.rule,
         place,
@@ -208,6 +219,7 @@ def _finding(one: LeftDecision, place: SourceLocation) -> Finding:
         decision=LEFT + (question or one.message),
         answers=answers,
         in_htaccess=one.is_per_request,
+        was_error=one.was_error,
     )
 
 
