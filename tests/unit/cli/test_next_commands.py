@@ -240,7 +240,7 @@ def test_what_a_person_decides_is_said_and_the_next_step_is_another_command(site
         (site / "conf" / name).write_text(f"{text}{more}")
     status, output = run(["verify", "conf/old.conf", "conf/new.conf", "--old-dialect", "2.4"], site)
     assert status == 3, output
-    assert "Not decided: 1 line or chain above: a person looks at each" in output
+    assert "Not decided: 1 line or chain above: look at each; no option and no file decides it" in output
     assert "When that is known or looked at:\nNext: " in output
     assert line_of(output, "Next")[:2] == ["ctl", "configtest"]
 
@@ -375,7 +375,12 @@ def test_what_follows_a_replay() -> None:
     cosmetic = {ChangeKey("vary", rule="C30"): Change(requests=1, words=("http://a/x",))}
     tally = Tally(requests=1, changes=cosmetic)
     quiet = Summary("o", "n", (), tally, dialects=("2.2", "2.4"))
-    assert after_replay(quiet, old, new, "a test") == "Next: a test\n"
+    first = "First: compare what no logged request asks: whimbrel verify 'old dir' new\n"
+    assert after_replay(quiet, old, new, "a test") == f"{first}Next: a test\n"
+    of_backups = after_replay(quiet, None, new, "a test", has_backups=True)
+    assert of_backups.startswith(
+        "First: compare what no logged request asks: whimbrel verify --backups new\n"
+    )
     assert after_replay(quiet, None, new, "a test") == "Next: a test\n"
     asked = ("http://a:8080/y?z", "--from", "10.0.0.2", "--method", "POST")
     tally.changes[ChangeKey("status 200 -> 403")] = Change(requests=1, words=asked)
