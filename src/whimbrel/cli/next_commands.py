@@ -99,6 +99,8 @@ def after_upgrade(
         lines.append(configtest(options.server_root, options.file, words))
     elif options is not None:
         lines.append(serving(options))
+    elif is_changed and out is None:  # no answer of a part can be compared
+        lines.append(command_line("check", *given_words(context, NAMED, without=without)))
     lines = [f"Next: {line}" for line in lines]
     if is_changed and out is None:
         undone = given_words(context, NAMED, without=without)

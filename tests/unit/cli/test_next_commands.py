@@ -533,3 +533,11 @@ def test_a_htaccess_file_alone_is_no_main_file(tmp_path: Path, words: list[str])
     command = shlex.split(output.rpartition("of the file alone: ")[2])
     status, output = run(command[1:], tmp_path)
     assert status in (0, 1, 3) and "input: .htaccess: " in output, output
+
+
+def test_a_check_follows_the_upgrade_of_a_file_alone(tmp_path: Path) -> None:
+    """No server answers by the file alone: nothing can be compared."""
+    (tmp_path / ".htaccess").write_text("Order allow,deny\nDeny from all\n")
+    output = run(["upgrade", "--write", ".htaccess"], tmp_path)[1]
+    assert "Next: whimbrel check .htaccess\nUndo: whimbrel upgrade --undo .htaccess\n" in output
+    assert run(["check", ".htaccess"], tmp_path)[0] == 0

@@ -67,6 +67,7 @@ def test_a_question_stays_open_until_a_comment_records_it(root: Path, tmp_path: 
     change(main, "ServerRoot", "# whimbrel: ignore[C04]\nServerRoot")
     code, output = run(check.app, "-d", new)
     assert (code, LEFT in output) == (0, False), output
+    assert (f"Next: whimbrel verify --backups -d {new}" in output) is not is_copy, output
 
 
 def test_another_line_is_a_decision(root: Path) -> None:
