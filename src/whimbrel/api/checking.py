@@ -22,7 +22,7 @@ from whimbrel.report.entries import as_report, entry_of
 from whimbrel.report.model import Report
 from whimbrel.report.questions import QuestionText
 from whimbrel.report.start_failures import reason_of
-from whimbrel.upgrade.apply.left_decisions import findings_left
+from whimbrel.upgrade.apply.left_decisions import FoundDecision, findings_left
 from whimbrel.upgrade.apply.transaction import decisions_left
 from whimbrel.upgrade.check.check import (
     Selection,
@@ -119,9 +119,14 @@ def check_parts(
     for (batch, directory), result in zip(work, results, strict=True):
         base = directory if len(parts) == 1 else from_system(os.getcwd())
         if result.files:
-            left, recorded = _left(directory, result.files, result.findings, wanted, batch.options)
-            result.findings += left
-            result.recorded = (*result.recorded, *recorded)
+            left = _left(directory, result.files, result.findings, wanted, batch.options)
+            result.findings += [one.finding for one in left if not one.is_exempt]
+            result.recorded = (*result.recorded, *(each for one in left for each in one.covered))
+            exempt = (one.finding for one in left if one.is_exempt)
+            result.exempted = (
+                *result.exempted,
+                *(one for one in exempt if one.risk in (Risk.OPENS, Risk.CLOSES)),
+            )
         report.add(as_report(result, base))
         unread += [finding for finding in result.findings if not result.files]
     if not report.files:
@@ -135,9 +140,9 @@ def _left(
     findings: Collection[Finding],
     wanted: Selection,
     options: LoadOptions | None,
-) -> tuple[list[Finding], list[Finding]]:
+) -> list[FoundDecision]:
     """Return what an earlier upgrade of the tree *directory* leaves to decide about *files*, beside the
-    *findings* about them: what is open, and what comments record.
+    *findings* about them.
     """
     overlay = options.overlay if options is not None else {}
 
@@ -148,12 +153,12 @@ def _left(
             return b""
 
     known = {(finding.rule, finding.place.path, finding.place.line) for finding in findings}
-    parts: tuple[list[Finding], list[Finding]] = [], []
-    for finding, is_recorded in findings_left(decisions_left(directory), files, text_of):
-        place = finding.place
-        if wanted.selects(finding.rule) and (finding.rule, place.path, place.line) not in known:
-            parts[is_recorded].append(finding)
-    return parts
+    return [
+        one
+        for one in findings_left(decisions_left(directory), files, text_of)
+        if wanted.selects(one.finding.rule)
+        and (one.finding.rule, one.finding.place.path, one.finding.place.line) not in known
+    ]
 
 
 def open_findings(options: LoadOptions) -> OpenFindings:
@@ -283,7 +288,8 @@ def upgrade_sources(
     if sources.options is not None:
         root = sources.options.server_root
         files = [path for path in tree.files if path not in tree.lone_paths]
-        result.findings += _left(root, files, result.findings, wanted, sources.options)[0]
+        left = _left(root, files, result.findings, wanted, sources.options)
+        result.findings += [one.finding for one in left if not one.is_exempt]
     step("loading the result", 0, 0)
     if not wanted.only and not wanted.without:
         add_load_errors(result, sources.options)

@@ -379,8 +379,8 @@ class _TextOutput(NamedTuple):
             return command_line("upgrade", *self.arguments)
         breaking = [entry for entry in report.findings if entry.risk is Risk.BREAKS]
         is_upgraded = _is_upgraded(report.directory)
-        following = self.tested if report.is_of_24 or is_upgraded else self.compared
-        if is_upgraded and not following:  # a copy, which httpd does not start in its place
+        following = self.tested if report.is_of_24 else self.compared
+        if is_upgraded:  # no answer was compared here, and the text of 2.2 is there
             following = self.backups
         if report.findings and (breaking or not following):
             return f"whimbrel explain {report.findings[0].rule}"

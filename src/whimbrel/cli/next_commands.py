@@ -99,6 +99,8 @@ def after_upgrade(
         lines.append(configtest(options.server_root, options.file, words))
     elif options is not None:
         lines.append(serving(options))
+    elif is_changed and out is None:  # no answer of a part can be compared
+        lines.append(command_line("check", *given_words(context, NAMED, without=without)))
     lines = [f"Next: {line}" for line in lines]
     if is_changed and out is None:
         undone = given_words(context, NAMED, without=without)
@@ -235,8 +237,8 @@ def _after_undecided(result: VerifyResult, repeated: list[str], following: str, 
     if by_hand:
         what = count_noun(by_hand, "line or chain", "lines or chains")
         lines.append(
-            f"Not decided: {what} above: a person looks at each, since no option and no file decides it. "
-            "That is recorded nowhere: the next step does not ask for it."
+            f"Not decided: {what} above: look at each; no option and no file decides it, and no comment "
+            "records that you did"
         )
     is_one = by_hand + unknown == 1
     if lines:
@@ -261,6 +263,11 @@ def after_replay(
             diff = [] if has_backups else ["--diff", other]
             url, *more = change.words
             return _next(command_line("explain", url, str(new), *more, "--dialect", after, *diff))
+    if has_backups or (old is not None and summary.dialects == (V22.name, V24.name)):
+        sides = ["--backups", str(new)] if has_backups else [str(old), str(new)]
+        return (
+            f"{FIRST}compare what no logged request asks: {command_line('verify', *sides)}\n{_next(onward)}"
+        )
     return _next(onward)
 
 

@@ -14,6 +14,7 @@ from whimbrel.base.file_reading import read_regular
 from whimbrel.base.latin1 import to_bytes
 from whimbrel.base.layouts import DEBIAN, SHARED, UPSTREAM
 from whimbrel.base.lazy_re import compile
+from whimbrel.base.real_paths import real_path
 from whimbrel.base.static_typing import TYPE_CHECKING
 from whimbrel.catalogue.load import catalogue
 from whimbrel.config.execute import root_relative
@@ -88,6 +89,9 @@ def check_presumption(configuration: Configuration, name: str, path: str) -> Non
         return
     directory = root_relative(configuration.root, path).rpartition("/")[0]
     place = configuration.disk.on_disk(directory)
+    leads_to = place.removeprefix(configuration.disk.image) if configuration.disk.image else real_path(place)
+    if f"{leads_to}/" == DEBIAN_MODULES:  # in an image the modules themselves may be missing
+        raise BuildRefuted(build.as_build(DEBIAN, f"{directory} leads to {leads_to}"))
     if lacks_module(place, "mod_log_config") and lacks_module(place, "mod_unixd"):
         raise BuildRefuted(build.as_build(DEBIAN, f"the modules of {directory}, without mod_unixd.so"))
     if build.name == SHARED:

@@ -51,6 +51,8 @@ def entry_of(
         finding.answers,
         finding.unless,
         tuple(one._replace(path=display_path(one.path, directory)) for one in finding.elsewhere),
+        stays=finding.stays,
+        was_error=finding.was_error,
     )
 
 

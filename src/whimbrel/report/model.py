@@ -66,7 +66,7 @@ class ReportEntry:
         lines: the lines of its frame, where the edit is known as ranges
         is_lone: no Include of the server reads its file
         waits_for: the place to correct before `upgrade` makes the change, "" for none
-        decision, answers, unless, elsewhere: see `Finding`
+        decision, answers, unless, elsewhere, stays, was_error: see `Finding`
         is_old: the line is one of the text of 2.2, which is not at its path
     """
 
@@ -94,6 +94,16 @@ class ReportEntry:
     unless: str = ""
     elsewhere: tuple[OtherLines, ...] = ()
     is_old: bool = False
+    stays: Risk | None = None
+    was_error: bool = False
+
+    @property
+    def question_order(self) -> tuple[bool, int]:
+        """The order of its question: by the effect that the answer decides about, those behind the others
+        whose example 2.2 answers with an error too.
+        """
+        effect = self.stays or self.risk
+        return self.was_error and effect is not Risk.OPENS, effect.rank
 
     @property
     def own_new(self) -> tuple[str, ...]:

@@ -57,11 +57,11 @@ class Question(NamedTuple):
 
 
 def questions(entries: Iterable[ReportEntry]) -> list[Question]:
-    """Return the questions of *entries*, the worst risk first; equal ones, and those that differ in one
-    quoted text, once.
+    """Return the questions of *entries*, in the order of `ReportEntry.question_order`; equal ones, and those
+    that differ in one quoted text, once.
     """
     places: dict[tuple[str, str, tuple[str, ...]], dict[str, None]] = {}
-    for entry in sorted(entries, key=lambda entry: entry.risk.rank):
+    for entry in sorted(entries, key=lambda entry: entry.question_order):
         key = entry.rule, _text(entry), entry.answers or tuple(_answers(entry))
         places.setdefault(key, {})[entry.place] = None
     alike: dict[tuple[str, tuple[str, ...], tuple[str, ...]], list[Question]] = {}
@@ -103,7 +103,11 @@ def question_texts(found: Sequence[Question]) -> list[QuestionText]:
         rule = " ".join(filter(None, (one.rule, names.get(one.rule, ""))))
         texts.append((rule, one.place, one.text, "; ".join(one.answers)))
     if len(found) > MAX_QUESTIONS:
-        more = count_noun(len(found) - MAX_QUESTIONS, "more question")
+        rest = found[MAX_QUESTIONS:]
+        more = count_noun(len(rest), "more question")
+        places = sum(len(one.places) for one in rest)
+        if places > len(rest):
+            more += f" about {places:,} places"
         texts.append(("", "", f"{more}: at the findings with `needs review` or `decision`", ""))
     return texts
 

@@ -120,6 +120,8 @@ class Finding:
         waits_for: the line to correct before `upgrade` makes the change, None for none.
         is_proven: a file that was read shows that 2.4 stops here: no comment exempts the line.
         accepted: what a comment that exempts the line takes for a fact that no file shows; "" for nothing.
+        stays: the effect that a comparison has found with the edits; None for none that is known.
+        was_error: its example is a request that 2.2 answers with an error too, such as 404 -> 403.
     """
 
     rule: str
@@ -144,6 +146,8 @@ class Finding:
     answers: tuple[str, ...] = ()
     unless: str = ""
     elsewhere: tuple[OtherLines, ...] = ()
+    stays: Risk | None = None
+    was_error: bool = False
 
     @property
     def is_per_request(self) -> bool:

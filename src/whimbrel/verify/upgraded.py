@@ -16,6 +16,7 @@ from whimbrel.base.errors import SourceLocation
 from whimbrel.base.layouts import DEBIAN
 from whimbrel.base.lazy_dataclasses import replace
 from whimbrel.config.options import LoadOptions
+from whimbrel.upgrade.apply.left_decisions import AS_BEFORE
 from whimbrel.upgrade.check.fixpoint import UpgradeResult
 from whimbrel.upgrade.check.unverified import not_verified
 from whimbrel.upgrade.knowledge.scope import UnknownItem, UnknownKind
@@ -323,13 +324,19 @@ def lower_unconfirmed(
             replace(
                 finding,
                 safety=Safety.REVIEW,
+                stays=risk_of_access(group),
+                was_error=group.examples[0].old.status >= 400,
                 advice="check whether these answers of 2.4 are wanted",
                 evidence=_joined(finding.evidence, evidence),
                 decision=f"May 2.4 answer so: {_evidence(group).removeprefix('differs: ')}?",
-                answers=("yes: upgrade writes it", "no: correct the new text by hand"),
+                answers=(f"yes: upgrade writes it, {_later(finding.rule)}", AS_BEFORE),
             )
         )
     return lowered
+
+
+def _later(rule: str) -> str:
+    return f"and # whimbrel: ignore[{rule}] above the new line records it"
 
 
 def _group_of(

@@ -240,7 +240,7 @@ def test_what_a_person_decides_is_said_and_the_next_step_is_another_command(site
         (site / "conf" / name).write_text(f"{text}{more}")
     status, output = run(["verify", "conf/old.conf", "conf/new.conf", "--old-dialect", "2.4"], site)
     assert status == 3, output
-    assert "Not decided: 1 line or chain above: a person looks at each" in output
+    assert "Not decided: 1 line or chain above: look at each; no option and no file decides it" in output
     assert "When that is known or looked at:\nNext: " in output
     assert line_of(output, "Next")[:2] == ["ctl", "configtest"]
 
@@ -375,7 +375,12 @@ def test_what_follows_a_replay() -> None:
     cosmetic = {ChangeKey("vary", rule="C30"): Change(requests=1, words=("http://a/x",))}
     tally = Tally(requests=1, changes=cosmetic)
     quiet = Summary("o", "n", (), tally, dialects=("2.2", "2.4"))
-    assert after_replay(quiet, old, new, "a test") == "Next: a test\n"
+    first = "First: compare what no logged request asks: whimbrel verify 'old dir' new\n"
+    assert after_replay(quiet, old, new, "a test") == f"{first}Next: a test\n"
+    of_backups = after_replay(quiet, None, new, "a test", has_backups=True)
+    assert of_backups.startswith(
+        "First: compare what no logged request asks: whimbrel verify --backups new\n"
+    )
     assert after_replay(quiet, None, new, "a test") == "Next: a test\n"
     asked = ("http://a:8080/y?z", "--from", "10.0.0.2", "--method", "POST")
     tally.changes[ChangeKey("status 200 -> 403")] = Change(requests=1, words=asked)
@@ -528,3 +533,11 @@ def test_a_htaccess_file_alone_is_no_main_file(tmp_path: Path, words: list[str])
     command = shlex.split(output.rpartition("of the file alone: ")[2])
     status, output = run(command[1:], tmp_path)
     assert status in (0, 1, 3) and "input: .htaccess: " in output, output
+
+
+def test_a_check_follows_the_upgrade_of_a_file_alone(tmp_path: Path) -> None:
+    """No server answers by the file alone: nothing can be compared."""
+    (tmp_path / ".htaccess").write_text("Order allow,deny\nDeny from all\n")
+    output = run(["upgrade", "--write", ".htaccess"], tmp_path)[1]
+    assert "Next: whimbrel check .htaccess\nUndo: whimbrel upgrade --undo .htaccess\n" in output
+    assert run(["check", ".htaccess"], tmp_path)[0] == 0

@@ -12,6 +12,7 @@ from whimbrel.base.errors import ConfigError, NoMpm, UnknownDirective
 from whimbrel.config.configuration import Configuration
 from whimbrel.config.load import complete, read_as_its_build
 from whimbrel.config.options import LoadOptions
+from whimbrel.config.servers import server_at
 from whimbrel.modules import ALL
 
 MPM = "LoadModule mpm_event_module modules/mod_mpm_event.so\n"
@@ -133,3 +134,34 @@ def test_auto_of_22_accepts_every_line(tmp_path: Path) -> None:
 
 def test_auto_without_a_text_is_the_default_build() -> None:
     assert Build("auto", "2.4").sources == ("core.c", "mod_so.c", "http_core.c", "event.c")
+
+
+@pytest.mark.parametrize(("target", "is_debian"), [("/usr/lib/apache2/modules", True), ("/usr/lib/x", False)])
+def test_a_link_to_the_modules_of_debian_shows_its_build(
+    target: str, is_debian: bool, tmp_path: Path
+) -> None:
+    """`apache2 -l` of Debian lists mod_log_config and mod_unixd; `apache2 -t` of such a tree accepts lines of
+    both without a LoadModule. In a copy the link leads out of what was copied.
+    """
+    root = tmp_path / "etc/httpd"
+    (root / "conf").mkdir(parents=True)
+    (root / "modules").symlink_to(target)
+    text = f'ServerRoot "/nowhere/etc/httpd"\nServerName a\nListen 8080\n{MPM}User nobody\n'
+    (root / "conf/httpd.conf").write_text(f"{text}CustomLog logs/a common\n")
+    server = server_at(str(root))
+    assert server is not None
+    assert server.image == str(tmp_path)
+    options = LoadOptions(
+        server_root=server.root,
+        file=server.file,
+        check_only=True,
+        build="auto",
+        is_elsewhere=True,
+        is_copy=True,
+        copied=server.copied,
+    )
+    if is_debian:
+        assert complete(read_as_its_build(options, ALL, DIALECTS["2.4"])).build.name == "debian"
+        return
+    with pytest.raises(UnknownDirective, match="User"):
+        complete(read_as_its_build(options, ALL, DIALECTS["2.4"]))

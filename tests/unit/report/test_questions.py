@@ -89,3 +89,17 @@ def test_many_questions_are_counted() -> None:
     assert lines[-1] == "  3 more questions: at the findings with `needs review` or `decision`"
     assert len(lines) == 1 + 2 * MAX_QUESTIONS + 1
     assert list(question_lines([], "to decide")) == []
+    alike = [entry(line=90 + at, message="other", risk=Risk.COSMETIC) for at in range(2)]
+    entries = [entry(line=line, message=f"m{line}") for line in range(MAX_QUESTIONS)]
+    assert question_texts(questions([*entries, *alike]))[-1][2].startswith("1 more question about 2 places:")
+
+
+def test_questions_about_what_was_answered_come_first() -> None:
+    """The effect of the old line is over where `upgrade` changes it: what stays decides about the order."""
+    asked = [
+        entry("C17", risk=Risk.BREAKS, decision="404?", stays=Risk.CLOSES, was_error=True),
+        entry("C18", risk=Risk.CHANGES, decision="body?"),
+        entry("C19", risk=Risk.BREAKS, decision="200?", stays=Risk.CLOSES),
+        entry("C20", risk=Risk.BREAKS, decision="403?", stays=Risk.OPENS, was_error=True),
+    ]
+    assert [one.rule for one in questions(asked)] == ["C20", "C19", "C18", "C17"]

@@ -46,6 +46,7 @@ class JournalEntry:
         temporary: the name that the new file has beside the target before it is renamed.
         fresh: this run creates the backup.
         present: the digest of the bytes that the run replaces.
+        lines: the digest of the written lines without comments; "" in journals of older versions.
     """
 
     target: str
@@ -56,9 +57,10 @@ class JournalEntry:
     temporary: str = ""
     fresh: bool = True
     present: str = ""
+    lines: str = ""
 
 
-_FIELDS: Final = ("target", "backup", "before", "digest", "new", "temporary", "fresh", "present")
+_FIELDS: Final = ("target", "backup", "before", "digest", "new", "temporary", "fresh", "present", "lines")
 
 
 @dataclass(slots=True)

@@ -9,10 +9,13 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import TYPE_CHECKING, Final, NamedTuple
 
+from whimbrel.base.counts import and_more
 from whimbrel.base.errors import SourceLocation
 from whimbrel.base.latin1 import to_bytes, to_text
 from whimbrel.base.real_paths import real_path
+from whimbrel.base.terminal_text import cut
 from whimbrel.upgrade.model import DIFFERENCE, LOAD_ERROR, NO_FIXPOINT, READ_ERROR, Finding, Risk
+from whimbrel.upgrade.source.section_ranges import at_each_line, section_around
 from whimbrel.upgrade.source.suppressions import suppressions
 
 if TYPE_CHECKING:
@@ -20,6 +23,10 @@ if TYPE_CHECKING:
 
 LEFT: Final = "left by upgrade to decide: "
 """The begin of the message of such a finding."""
+AS_BEFORE: Final = "no: write lines that answer as 2.2 did (`whimbrel verify` compares them)"
+"""The answer to a question about other answers of a text that an upgrade writes."""
+MAX_WRITTEN: Final = 60
+"""Characters of a line that an answer quotes."""
 _REPEATED: Final = frozenset((READ_ERROR, LOAD_ERROR, DIFFERENCE, NO_FIXPOINT))
 """Findings that the next command finds itself, and that no comment can record."""
 _BLANKS: Final = b" \t\r\f\v"
@@ -33,6 +40,10 @@ class LeftDecision(NamedTuple):
         about: the lines of the new text that it is about: it is decided where none of them is there.
         adjacent: further lines at which a comment records the decision.
         is_written: the upgrade has changed the text; else it left the lines alone.
+        section: the first line of the section around the line, in the text of 2.2; "" outside of sections.
+        is_per_request: 2.4 starts with such a line, and answers requests with 500.
+        is_elsewhere: the upgrade wrote lines in further files.
+        was_error: see `Finding`.
     """
 
     rule: str
@@ -46,6 +57,10 @@ class LeftDecision(NamedTuple):
     about: tuple[str, ...]
     adjacent: tuple[str, ...]
     is_written: bool
+    section: str = ""
+    is_per_request: bool = False
+    is_elsewhere: bool = False
+    was_error: bool = False
 
     @property
     def key(self) -> tuple[str, str, str]:
@@ -95,20 +110,48 @@ def left_decisions(
             finding.place.line,
             finding.message,
             finding.advice,
-            finding.risk.value,
+            (finding.stays or finding.risk).value,
             finding.decision,
             finding.answers,
             tuple(map(to_text, filter(None, about))),
             tuple(map(to_text, filter(None, adjacent))),
             bool(finding.edits),
+            _section_line(old, finding.place.line),
+            finding.is_per_request,
+            any(real_path(other.path) != real_path(path) for other in finding.elsewhere),
+            finding.was_error,
         )
+
+
+def _section_line(lines: list[bytes], number: int) -> str:
+    """Return the line that opens the section around line *number*, or that line if it opens one."""
+    first = section_around(lines, number)[0]
+    return to_text(lines[first - 1]) if number and lines[first - 1].startswith(b"<") else ""
+
+
+class FoundDecision(NamedTuple):
+    """A decision that an earlier upgrade left.
+
+    Attributes:
+        finding: about the present text.
+        is_exempt: a comment exempts its line. `is_recorded`: that comment names the rule.
+        covered: the finding at each line that the comment decides about.
+    """
+
+    finding: Finding
+    is_exempt: bool = False
+    is_recorded: bool = False
+    covered: tuple[Finding, ...] = ()
 
 
 def findings_left(
     left: Iterable[LeftDecision], files: Iterable[str], text_of: Callable[[str], bytes]
-) -> Iterator[tuple[Finding, bool]]:
-    """Yield the findings about decisions that are open in the present text of *files*, each with False; those
-    that a comment with their rule records with True. *text_of* returns the text of a file.
+) -> Iterator[FoundDecision]:
+    """Yield the decisions whose lines are in the present text of *files*. *text_of* returns the text of a
+    file.
+
+    A comment with the rule decides about the lines that the upgrade wrote in the section in which it stands,
+    and one above a section about the lines of that.
     """
     places: dict[str, str] = {}
     for one in left:
@@ -117,39 +160,66 @@ def findings_left(
             continue
         data = text_of(places[one.path])
         lines = _texts(data)
-        about = _numbers(lines, one.about)
+        about = _in_section(lines, _numbers(lines, one.about), one.section)
         if one.about and not about:
             continue
         comments = suppressions(data)
-        numbers = (*about, *_numbers(lines, one.adjacent))
-        found = [comments[number] for number in numbers if number in comments]
-        if any(one.rule in names for names in found):
-            is_recorded = True
-        elif any(not names for names in found):
-            continue
-        else:
-            is_recorded = False
+        numbers = dict.fromkeys((*about, *_in_section(lines, _numbers(lines, one.adjacent), one.section)))
+        found = [number for number in numbers if number in comments]
+        recorded = [number for number in found if one.rule in comments[number]]
         place = min(about or [one.line], key=lambda number: abs(number - one.line))
-        yield _finding(one, SourceLocation(places[one.path], place)), is_recorded
+        finding = _finding(one, SourceLocation(places[one.path], place))
+        if not recorded:
+            yield FoundDecision(finding, any(not comments[number] for number in found))
+            continue
+        near = {other for number in recorded for other in section_around(lines, number)}
+        covered = dict.fromkeys((place, *recorded, *(number for number in about if number in near)))
+        at_lines = [_finding(one, SourceLocation(places[one.path], number)) for number in covered]
+        yield FoundDecision(
+            finding,
+            is_exempt=True,
+            is_recorded=True,
+            covered=tuple(each for at_line in at_lines for each in at_each_line(at_line, lines)),
+        )
+
+
+def _in_section(lines: list[bytes], numbers: list[int], section: str) -> list[int]:
+    """Return those of *numbers* that are in a section with the first line *section*; all if none is."""
+    wanted = to_bytes(section)
+    openings = [number for number, line in enumerate(lines, 1) if section and line == wanted]
+    sections = [section_around(lines, number) for number in openings]
+    inside = [number for number in numbers if any(number in one for one in sections)]
+    return inside or numbers
 
 
 def _finding(one: LeftDecision, place: SourceLocation) -> Finding:
     question = one.decision
     answers = one.answers
     advice = one.advice
+    risk = Risk(one.risk)
     if one.is_written:
+        # what the old line did is over; an example of the comparison says what stays
+        risk = Risk.CHANGES if risk is Risk.BREAKS else risk
         advice = "look at the lines that the upgrade wrote"
         question = question or f"Is what upgrade wrote right? {one.message}"
         comment = f"# whimbrel: ignore[{one.rule}] above the line records it"
-        answers = f"yes: {comment}", "no: correct the line by hand"
+        if one.is_elsewhere:
+            comment += f" here; ignore[{DIFFERENCE}] above its lines in other files, if nobody gains"
+        lines = and_more(len(one.about) - 1) if len(one.about) > 1 else ""
+        by_hand = (
+            f"no: correct `{cut(one.about[0], MAX_WRITTEN)}`{lines}" if one.about else "no: correct the line"
+        )
+        answers = f"yes: {comment}", AS_BEFORE if AS_BEFORE in one.answers else f"{by_hand} by hand"
     return Finding(
         one.rule,
         place,
         LEFT + one.message,
         advice,
-        Risk(one.risk),
+        risk,
         decision=LEFT + (question or one.message),
         answers=answers,
+        in_htaccess=one.is_per_request,
+        was_error=one.was_error,
     )
 
 

@@ -21,6 +21,7 @@ from contextlib import suppress
 from itertools import chain, count
 from typing import Final
 
+from whimbrel.base.counts import and_more
 from whimbrel.base.file_reading import read_regular
 from whimbrel.base.file_writing import Owner, Place, Tree
 from whimbrel.base.latin1 import to_bytes, to_text
@@ -125,7 +126,7 @@ def undo(directory: str, hook: StepHook = _no_hook) -> tuple[list[str], list[str
         raise WriteError(f"{directory}: no upgrade to undo")
     restoring = _Undo(journal, hook)
     try:
-        restoring.check()
+        restoring.check(is_undo=True)
         journal.save("undoing", hook)
         saved_aside = [aside for entry in journal.entries if (aside := restoring.restore(entry))]
         journal.remove(hook)
@@ -149,11 +150,34 @@ def note_left(directory: str, left: Iterable[LeftDecision]) -> None:
 
 
 def decisions_left(directory: str) -> tuple[LeftDecision, ...]:
-    """Return what the upgrades of a tree have left to a person; nothing without a journal of the user's."""
+    """Return what the upgrades of a tree have left to a person; nothing without a journal of the user's, and
+    of files that have the text from before. If no file is what an upgrade made, the tree is another one.
+    """
     try:
-        return _load(directory).left
+        journal = _load(directory)
     except WriteError:
         return ()
+    states = {entry.target: _is_upgraded(entry, journal) for entry in journal.entries}
+    if states and not any(states.values()):
+        return ()
+    return tuple(one for one in journal.left if states.get(one.path) is not False)
+
+
+def _is_upgraded(entry: JournalEntry, journal: Journal) -> bool | None:
+    """Return True if the file of *entry* is what an upgrade made of it, also with later changes, while its
+    backup is there; False if it has the text from before, beside comments, or is missing; None if neither is
+    known.
+    """
+    data = _present(entry.target)
+    if data is None:
+        return False
+    found = FileDigests.of(data)
+    if found.data == entry.digest or (entry.lines and found.lines == entry.lines):
+        return True
+    before = journal.read.get(entry.target)
+    if found.data == entry.before or (before is not None and found.lines == before.lines):
+        return False
+    return True if _present(entry.backup) is not None else None
 
 
 def joined_decisions(
@@ -349,7 +373,8 @@ class _Run(_Files):
             _check_access(place)
         if expected is not None and found[0] != expected:
             raise WriteError(f"{path}: changed since it was read: nothing was written")
-        entry = JournalEntry(target, "", digest(found[0]), digest(data))
+        written = FileDigests.of(data)
+        entry = JournalEntry(target, "", digest(found[0]), written.data, lines=written.lines)
         entry.present = entry.before
         entry.temporary = f".whimbrel-{os.urandom(12).hex()}"
         entry.new = f"new-{os.urandom(12).hex()}"
@@ -430,14 +455,26 @@ class _Undo(_Files):
         super().__init__(journal, journal.tree())
         self.hook = hook
 
-    def check(self) -> None:
-        """Raise WriteError if a backup is missing or has other content than was saved."""
-        for entry in self.journal.entries:
+    def check(self, *, is_undo: bool = False) -> None:
+        """Raise WriteError if a backup is missing or has other content than was saved; *is_undo*: also if
+        the files are those from before, whose backups are missing.
+        """
+        entries = self.journal.entries
+        if is_undo and self.journal.state != "undoing" and all(map(self._is_put_back, entries)):
+            names = f"{entries[0].target}{and_more(len(entries) - 1)}"
+            raise WriteError(f"no upgrade to undo: {names}: the text from before, without its backup")
+        for entry in entries:
             found = self.read(entry.backup)
             if found is None and self.journal.state != "undoing":
                 raise WriteError(f"{entry.backup} is missing: nothing was undone")
             if found is not None and digest(found[0]) != entry.before:
                 raise WriteError(f"{entry.backup} has changed since it was saved: nothing was undone")
+
+    def _is_put_back(self, entry: JournalEntry) -> bool:
+        """Return True if the file of *entry* has the text from before, and the backup is missing."""
+        present = self.read(entry.target)
+        is_same = present is not None and digest(present[0]) == entry.before
+        return is_same and self.read(entry.backup) is None
 
     def contents(self) -> dict[str, bytes]:
         """Return what `restore` writes, by path; raises WriteError as `check` does."""

@@ -9,6 +9,8 @@ import pytest
 from typer.testing import CliRunner
 
 from whimbrel.cli import check, upgrade, verify
+from whimbrel.upgrade.apply.journal import WriteError
+from whimbrel.upgrade.apply.transaction import undo
 
 LEFT = "left by upgrade to decide: "
 OPTIONS = "<Directory />\nOptions None\nAllowOverride None\n</Directory>\n"
@@ -55,6 +57,7 @@ def test_a_question_stays_open_until_a_comment_records_it(root: Path, tmp_path: 
     for app, words in ((check.app, ["-d", new]), (verify.app, compared)):
         code, output = run(app, *words)
         assert code != 0 and f"{LEFT}Do ETags need the inode" in output, output
+        assert "no: correct `FileETag INode MTime Size` by hand" in output
         assert f"{LEFT}Has the 2.2 binary the modules" in output, output
     code, output = run(upgrade.app, "-d", new)
     assert code == 3 and f"{LEFT}Do ETags need the inode" in output, output
@@ -64,6 +67,7 @@ def test_a_question_stays_open_until_a_comment_records_it(root: Path, tmp_path: 
     change(main, "ServerRoot", "# whimbrel: ignore[C04]\nServerRoot")
     code, output = run(check.app, "-d", new)
     assert (code, LEFT in output) == (0, False), output
+    assert (f"Next: whimbrel verify --backups -d {new}" in output) is not is_copy, output
 
 
 def test_another_line_is_a_decision(root: Path) -> None:
@@ -76,6 +80,32 @@ def test_an_undone_upgrade_leaves_nothing(root: Path) -> None:
     run(upgrade.app, "-d", root, "--write")
     run(upgrade.app, "-d", root, "--undo")
     assert LEFT not in run(check.app, "-d", root)[1]
+
+
+@pytest.mark.parametrize("change", ["", "# a comment\n"])
+def test_a_tree_that_was_put_back_is_not_an_upgraded_one(root: Path, change: str) -> None:
+    """The journal is found by the path of the tree: its digests tell whether the tree is that one."""
+    before = root.with_name("before")
+    shutil.copytree(root, before)
+    run(upgrade.app, "-d", root, "--write")
+    assert LEFT in run(check.app, "-d", root)[1]
+    shutil.rmtree(root)
+    shutil.copytree(before, root)
+    main = root / "conf/httpd.conf"
+    main.write_text(main.read_text() + change)
+    for app in (check.app, upgrade.app):
+        assert LEFT not in run(app, "-d", root)[1]
+    with pytest.raises(WriteError, match="is missing" if change else "no upgrade to undo"):
+        undo(str(root))
+
+
+def test_an_upgraded_tree_without_backups_keeps_its_questions(root: Path) -> None:
+    run(upgrade.app, "-d", root, "--write")
+    for backup in root.rglob("*.whimbrel-2.2~"):
+        backup.unlink()
+    main = root / "conf/httpd.conf"
+    main.write_text("# a comment\n" + main.read_text())
+    assert LEFT in run(check.app, "-d", root)[1]
 
 
 def test_comments_in_htaccess_files_of_a_copy_are_read(root: Path, tmp_path: Path) -> None:

@@ -1,0 +1,43 @@
+"""The lines of sections, found in the text alone: a text that does not load has them as well."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from whimbrel.base.errors import SourceLocation
+from whimbrel.base.lazy_dataclasses import replace
+from whimbrel.upgrade.model import Finding
+
+
+def section_around(lines: Sequence[bytes], number: int) -> range:
+    """Return the numbers of the lines of the innermost section around line *number*, or of the section that
+    it opens; the line alone outside of sections. *lines* are without blanks at both ends.
+    """
+    opened: list[int] = []
+    for at, line in enumerate(lines[:number], 1):
+        if _opens(line):
+            opened.append(at)
+        elif _closes(line) and opened and at != number:
+            opened.pop()
+    depth = 0
+    for last, line in enumerate(lines[opened[-1] - 1 :] if opened else (), opened[-1] if opened else 0):
+        depth += _opens(line) - _closes(line)
+        if not depth:
+            return range(opened[-1], last + 1)
+    return range(number, number + 1)
+
+
+def at_each_line(finding: Finding, lines: Sequence[bytes]) -> list[Finding]:
+    """Return *finding*, of a section at each of its lines: what is said of a section is said of them."""
+    place = finding.place
+    is_section = 1 <= place.line <= len(lines) and _opens(lines[place.line - 1])
+    numbers = section_around(lines, place.line) if is_section else (place.line,)
+    return [replace(finding, place=SourceLocation(place.path, number)) for number in numbers]
+
+
+def _opens(line: bytes) -> bool:
+    return line.startswith(b"<") and not _closes(line)
+
+
+def _closes(line: bytes) -> bool:
+    return line.startswith(b"</")
