@@ -20,6 +20,7 @@ from whimbrel.upgrade.access_control.replacement import (
     Lines,
     Repetition,
     Replacement,
+    directory_of,
     opening_line,
 )
 from whimbrel.upgrade.access_control.sections import (
@@ -318,7 +319,7 @@ def repeated(unit: AccessSection, repeat: Repetition, *, also_22: bool) -> FileE
 
 def _case(section: AccessSection, case: FileCase) -> FileEdit:
     """Return the edit that adds the lines of a case to the section."""
-    condition = file_condition(case.files)
+    condition = file_condition(case.files, "" if case.holder is None else directory_of(case.holder))
     assert condition is not None  # `FileCases` proposes no other
     return at_end(section, [f"<If {quoted(condition)}>", *rendered(case.control, section, 1), "</If>"])
 
