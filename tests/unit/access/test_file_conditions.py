@@ -113,6 +113,21 @@ def test_a_directory_around_a_section_is_part_of_the_condition() -> None:
     assert not covers_outer(section(FILES, "x.html", RequestSection(SectionKind.DIRECTORY_MATCH, "/in")))
 
 
+def test_a_directory_is_a_condition_for_itself_and_all_below_it() -> None:
+    """httpd reads the .htaccess file of a directory for a request without the slash too."""
+    alone = file_condition([], "/site/v1.0/")
+    with_files = file_condition([section(FILES, "x.html")], "/site/v1.0/")
+    assert alone is not None and is_file_condition(alone)
+    assert with_files is not None and is_file_condition(with_files)
+    paths = ("/site/v1.0", "/site/v1.0/", "/site/v1.0/a/x.html", "/site/v1.0.1/x.html", "/site/v1a0/x.html")
+    assert [holds(alone, path) for path in paths] == [True, True, True, False, False]
+    assert [holds(with_files, path) for path in paths] == [False, False, True, False, False]
+
+
+def test_a_directory_that_an_expression_may_read_otherwise_has_no_condition() -> None:
+    assert [file_condition([], path) for path in ("/", "/a#b/", "/100%{x}/", "", "a/")] == [None] * 5
+
+
 def test_a_proxied_request_has_no_file() -> None:
     """mod_proxy makes the path proxy:URL, and httpd skips the <Files> sections."""
     condition = file_condition([section(FILES, "x.html")])

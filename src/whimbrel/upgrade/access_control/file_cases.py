@@ -178,9 +178,7 @@ class FileCases:
         if len(present.cases) == _MAX_CASES:
             return None
         directory = "" if holder is None else directory_of(holder)
-        if file_condition(files, directory) is None or not all(
-            self._is_exact(one, section) for one in files
-        ):
+        if file_condition(files, directory) is None or not all(self._is_exact(one, section) for one in files):
             return None
         if holder is not None and not self._is_whole(holder, section):
             return None

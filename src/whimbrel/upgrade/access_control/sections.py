@@ -23,6 +23,7 @@ from whimbrel.upgrade.source.conditions import (
     is_lost,
     literals,
 )
+from whimbrel.upgrade.access_control.user_directories import user_paths
 from whimbrel.upgrade.source.config_tree import ConfigTree, Role, SourceFile, Statement
 from whimbrel.upgrade.source.overrides import merge_overrides
 from whimbrel.upgrade.source.serving_hosts import serving_hosts
@@ -367,7 +368,18 @@ def find_sections(tree: ConfigTree) -> Inventory:
             _walk(tree, inventory, file.statements, None, section)
         elif file.role is Role.FRAGMENT:
             _walk(tree, inventory, file.statements, None, None)
+    for server, paths in user_paths(tree, _directories(inventory)):
+        inventory.aliases.setdefault(server, []).append(paths)
     return inventory
+
+
+def _directories(inventory: Inventory) -> Iterator[str]:
+    """Yield the directories that sections or .htaccess files are about."""
+    for section in inventory.sections:
+        if section.kind is SectionKind.HTACCESS:
+            yield section.directory
+        elif section.kind is SectionKind.DIRECTORY and section.regex is None and not section.fnmatch:
+            yield section.pattern
 
 
 def _walk(
