@@ -1,4 +1,4 @@
-"""Conditions of <If> that hold for exactly the requests of <Files> and <FilesMatch> sections, or of a directory.
+"""Conditions of <If> that hold for exactly the requests of <Files> sections, or for those of a directory.
 
 httpd merges <Files> before <Location>, and <If> behind both. A condition takes the name from the file path,
 as ap_file_walk does: what follows the last slash. The path of a proxied request does not begin with a slash;

@@ -1,4 +1,4 @@
-"""Cases of a section by the names of files, or by directory: <If> sections for chains that no one text makes right.
+"""Cases of a section by the names of files, or by directory: <If> sections where no one text is right.
 
 A <Location> follows <Files> sections, and has one text for files that they name and for all others. Under 2.2
 their Order, Require and Satisfy merge field by field; where no text of 2.4 does that for both, the files that
