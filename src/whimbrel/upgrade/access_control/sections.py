@@ -14,6 +14,7 @@ from whimbrel.base.lazy_dataclasses import dataclass, field, replace
 from whimbrel.base.regex import RegexError, compile_regex, without_end
 from whimbrel.config.model import SectionKind
 from whimbrel.syntax.words import getword
+from whimbrel.upgrade.access_control.user_directories import user_paths
 from whimbrel.upgrade.source.conditions import (
     TRANSPARENT,
     Condition,
@@ -23,7 +24,6 @@ from whimbrel.upgrade.source.conditions import (
     is_lost,
     literals,
 )
-from whimbrel.upgrade.access_control.user_directories import user_paths
 from whimbrel.upgrade.source.config_tree import ConfigTree, Role, SourceFile, Statement
 from whimbrel.upgrade.source.overrides import merge_overrides
 from whimbrel.upgrade.source.serving_hosts import serving_hosts

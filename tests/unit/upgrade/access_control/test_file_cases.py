@@ -127,7 +127,7 @@ def test_a_case_stands_in_the_section_that_tells_chains_apart(tmp_path: Path) ->
 
 
 def test_a_directory_has_its_own_decision_in_a_later_location(tmp_path: Path) -> None:
-    """apache2 2.4.71 answers such a text so: a refused client may log in in the directory, and nowhere else."""
+    """apache2 2.4.71 answers such a text so: a refused client may log in there, and nowhere else."""
     made = analyzed(tmp_path, DIRECTORY)
     plan = next(
         plan for section, plan in made.plans.items() if section.pattern == "/" and plan.replacement.cases
