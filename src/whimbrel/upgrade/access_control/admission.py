@@ -52,7 +52,7 @@ def _differs_together(tree: ConfigTree, analysis: AccessAnalysis) -> dict[Access
     base = analysis.variants.base
     found: dict[AccessSection, SourceLocation] = {}
     for last, plan in analysis.plans.items():
-        pending = () if last.is_page else pending_requests(plan)
+        pending = () if last.is_page else open_requests(plan)
         for chain, _ in (*plan.failing, *pending):
             for unit in chain.sections:
                 section = base.get(unit, unit)

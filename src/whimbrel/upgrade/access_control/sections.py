@@ -417,6 +417,10 @@ def _record_mapping(
     tree: ConfigTree, inventory: Inventory, statement: Statement, server: Statement | None
 ) -> None:
     words = statement.words() if statement.name in _MAPPING else []
+    if statement.name == "proxypass":
+        passed = statement.words()
+        if len(passed) > 1 and passed[1] != "!":
+            inventory.proxied.setdefault(server, []).append((passed[0], passed[1]))
     if statement.name == "documentroot" and words:
         inventory.roots[server] = absolute_path(tree.text_root, words[0])
     elif len(words) > 1:
