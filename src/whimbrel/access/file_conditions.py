@@ -30,6 +30,7 @@ _TEST: Final = (
 )
 _ONE: Final = re.escape(_PATH).replace(r"\{\}", r"/[^#|()\[\]]*") + rf" && \$1 {_TEST}"
 _WITHIN: Final = re.escape(_BELOW).replace(r"\{\}", r"/[^#|()\[\]]*")
+_NAME: Final = re.compile(r" && \$1 (?:(?:==|-fnmatch) '([^']+)'|=~ m([#,;!%_])(.+?)\2)")
 _CONDITION: Final = re.compile(rf"(?:{_WITHIN}|{_ONE})(?: && {_ONE})*")
 
 
@@ -54,6 +55,16 @@ def covers_outer(section: RequestSection) -> bool:
 def is_file_condition(condition: str) -> bool:
     """Return True for a condition as `file_condition` writes it: the file path alone decides it."""
     return _CONDITION.fullmatch(condition) is not None
+
+
+def name_patterns(condition: str) -> frozenset[str] | None:
+    """Return the patterns of names in a condition as `file_condition` writes it; None for another one.
+
+    There are none in a condition about a directory alone.
+    """
+    if not is_file_condition(condition):
+        return None
+    return frozenset(found[1] or found[3] for found in _NAME.finditer(condition))
 
 
 def quoted(condition: str) -> str:

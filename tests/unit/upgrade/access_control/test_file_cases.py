@@ -165,6 +165,7 @@ def test_verify_knows_the_condition(tmp_path: Path, conf: str) -> None:
     verified = verify(*load_sides((old, new), ("2.2", "2.4"), ("2.2", "2.4")))
     assert verified.chains > 3
     assert [group for group in verified.groups if group.kind == "access"] == []
+    assert not any("<if " in one.reason for one in verified.not_decided)
 
 
 def test_verify_sees_a_case_that_decides_otherwise(tmp_path: Path) -> None:
