@@ -50,6 +50,9 @@ _NAMES: Final = {
     "ifmodule": "IfModule",
 }
 _LIMITS: Final = ("<limit", "<limitexcept")
+_FIELDS: Final = {"order": "list", "allow": "list", "deny": "list", "satisfy": "satisfy"}
+"""The field of the configuration that a line about access sets; all others set that of Require."""
+_REQUIRES: Final = ("require", "authmerging", "requireall", "requireany", "requirenone")
 _MODULE_24: Final = "mod_authz_core.c"
 _MODULE_22: Final = "!mod_authz_core.c"
 
@@ -68,13 +71,42 @@ def section_edits(
     """
     names = CONTROL | removed_names
     current = [statement for statement in section.lines if statement.name.removeprefix("<") in names]
-    control = list(_in_order(current, tuple(_with_head(current, replacement.control))))
+    control = _in_place(current, _in_order(current, tuple(_with_head(current, replacement.control))))
     wanted = [*_hoisted(current, unchanged_lines, replacement.control), *control]
     repeats = tuple(repeated(section, repeat, also_22=also_22) for repeat in replacement.repeats)
     if also_22:
         return (*(guarded(section, current, wanted) if _changed(current, wanted) else ()), *repeats)
     cases = tuple(_case(section, case) for case in replacement.cases)
     return (*differences(section, current, wanted), *repeats, *cases)
+
+
+def _in_place(current: Sequence[Statement], control: Lines) -> list[AccessLine]:
+    """Return the lines with those that stay in the order in which the text has them.
+
+    Require and AuthMerging, Order, Allow and Deny, and Satisfy are fields of their own: a line of one may
+    stand before or behind those of another. Containers of methods set several fields, so nothing is moved
+    beside one.
+    """
+    if not all(line.name in _FIELDS or line.name in _REQUIRES for line in control):
+        return list(control)
+    left = [_statement_key(statement) for statement in current]
+    slots: list[int] = []
+    places: list[int] = []
+    for slot, line in enumerate(control):
+        key = _line_key(line)
+        if key in left:
+            slots.append(slot)
+            places.append(left.index(key))
+            left[places[-1]] = ()
+    by_field: dict[str, list[int]] = {}
+    for slot, place in zip(slots, places, strict=True):
+        by_field.setdefault(_FIELDS.get(control[slot].name, "require"), []).append(place)
+    if any(found != sorted(found) for found in by_field.values()):
+        return list(control)
+    moved = list(control)
+    for slot, (_place, origin) in zip(slots, sorted(zip(places, slots, strict=True)), strict=True):
+        moved[slot] = control[origin]
+    return moved
 
 
 def _in_order(current: Iterable[Statement], control: Lines) -> Lines:

@@ -10,6 +10,7 @@ from tests.unit.upgrade.config_trees import config_tree, fragments, laid
 
 from whimbrel.config.options import LoadOptions
 from whimbrel.upgrade.access_control.analysis import AccessAnalysis, analyze_access
+from whimbrel.upgrade.access_control.replacement import Replacement
 from whimbrel.upgrade.check.fixpoint import upgrade
 from whimbrel.upgrade.model import Style, UpgradeOptions
 from whimbrel.verify.loading import load_sides
@@ -223,3 +224,19 @@ def test_the_files_of_one_host_do_not_decide_in_a_location_of_all_hosts(tmp_path
     assert not [
         plan for section, plan in made.plans.items() if plan.replacement.cases and section.server is None
     ]
+
+
+def test_lines_that_stay_keep_their_places(tmp_path: Path) -> None:
+    """httpd, mod_access_compat.c and mod_authz_core.c: Satisfy and Require set different fields."""
+    own = f"{USER}Require user alice\nOrder deny,allow\nDeny from all\nAllow from 10\nSatisfy Any\n"
+    conf = DIRECTORY.replace(f"{USER}Require user alice\nSatisfy Any\n", "AllowOverride All\n")
+    files: dict[str, str | bytes] = {**PAGES, "htdocs/n/.htaccess": own}
+    tree = config_tree(tmp_path, {"conf/httpd.conf": MODULES + conf, **files})
+    made = analyze_access(tree)
+    section = next(section for section in made.plans if section.in_htaccess)
+    stays = made.decisions.control_lines[section]
+    moved = (*(line for line in stays if line.name != "require"), *stays[:1])
+    assert stays[0].name == "require" and moved != stays
+    assert made.edits(tree, section, Replacement(moved)) == ()
+    others = (moved[0], moved[2], moved[1], *moved[3:])
+    assert made.edits(tree, section, Replacement(others)) != ()
