@@ -76,8 +76,9 @@ def section_edits(
     repeats = tuple(repeated(section, repeat, also_22=also_22) for repeat in replacement.repeats)
     if also_22:
         return (*(guarded(section, current, wanted) if _changed(current, wanted) else ()), *repeats)
-    cases = tuple(_case(section, case) for case in replacement.cases)
-    return (*differences(section, current, wanted), *repeats, *cases)
+    cases = [line for case in replacement.cases for line in _case(section, case)]
+    ending = [at_end(section, cases)] if cases else []
+    return (*differences(section, current, wanted), *repeats, *ending)
 
 
 def _in_place(current: Sequence[Statement], control: Lines) -> list[AccessLine]:
@@ -349,11 +350,11 @@ def repeated(unit: AccessSection, repeat: Repetition, *, also_22: bool) -> FileE
     return at_end(repeat.holder, text)
 
 
-def _case(section: AccessSection, case: FileCase) -> FileEdit:
-    """Return the edit that adds the lines of a case to the section."""
+def _case(section: AccessSection, case: FileCase) -> list[str]:
+    """Return the lines of a case."""
     condition = file_condition(case.files, "" if case.holder is None else directory_of(case.holder))
     assert condition is not None  # `FileCases` proposes no other
-    return at_end(section, [f"<If {quoted(condition)}>", *rendered(case.control, section, 1), "</If>"])
+    return [f"<If {quoted(condition)}>", *rendered(case.control, section, 1), "</If>"]
 
 
 def at_end(section: AccessSection, text: list[str]) -> FileEdit:
