@@ -237,6 +237,8 @@ class _ServerMap(Generic[S, V]):
         self.locations = [u for u in self.all_locations if u.has_lines]
         self.proxies = shared.proxies + own.proxies
         self.own_sections = set(own.plain)
+        passed = [] if self.is_main else inventory.proxied.get(None, [])
+        self.proxied: list[tuple[str, str]] = [*inventory.proxied.get(server, []), *passed]
         self.directories: dict[str, None] = {}
         patterns = [u for u in self.locations if u.regex is not None or u.fnmatch]
         ends = ["/" + name for section in patterns for name in _names_of(section)]
@@ -632,6 +634,12 @@ def _scan_directory(top: str, bounds: Bounds) -> tuple[list[str], list[tuple[str
 
 def _proxy_chains(server: _ServerMap[S, V]) -> Iterator[SectionChain[S]]:
     """Yield the chains of requests to back ends: <Proxy> sections, then <Location> sections."""
+    if not server.all_locations and not server.proxies:
+        return
+    for url, back_end in dict.fromkeys(server.proxied):
+        proxies = (u for u in server.proxies if _proxy_matches(u, back_end))
+        locations = (u for u in server.all_locations if u.matches(url))
+        yield SectionChain(tuple(u for u in (*proxies, *locations) if u.has_lines), url, "", True)
     urls: Iterable[str] = dict.fromkeys(text for section in server.proxies for text in _texts_of(section))
     for url in urls:
         matching = tuple(u for u in server.proxies if _proxy_matches(u, url))

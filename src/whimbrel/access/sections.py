@@ -119,6 +119,7 @@ class SectionInventory(Generic[S, V]):
         servers: the virtual hosts.
         roots: the DocumentRoot of each server, of the main server by None.
         aliases: the pairs of URL prefix and path of each server, likewise.
+        proxied: the pairs of URL path and URL of a back end of each server, likewise.
         is_served_by: whether a server may serve a directory; the main server also stands for each host that
             is not one of those given.
     """
@@ -127,6 +128,7 @@ class SectionInventory(Generic[S, V]):
     servers: list[V] = field(default_factory=list)
     roots: dict[V | None, str] = field(default_factory=dict)
     aliases: dict[V | None, list[tuple[str, str]]] = field(default_factory=dict)
+    proxied: dict[V | None, list[tuple[str, str]]] = field(default_factory=dict)
     is_served_by: Callable[[V | None, str, Container[V | None]], bool] = _always
     _groups: dict[object, list[S]] = field(default_factory=dict, repr=False)
 

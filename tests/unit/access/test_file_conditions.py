@@ -8,7 +8,13 @@ from typing import Final
 import pytest
 from tests.unit.expr.stand_in import StandIn, record
 
-from whimbrel.access.file_conditions import covers_outer, file_condition, is_file_condition, quoted
+from whimbrel.access.file_conditions import (
+    covers_outer,
+    file_condition,
+    is_file_condition,
+    name_patterns,
+    quoted,
+)
 from whimbrel.access.sections import RequestSection
 from whimbrel.base.regex import compile_regex
 from whimbrel.config.model import SectionKind
@@ -111,6 +117,23 @@ def test_a_directory_around_a_section_is_part_of_the_condition() -> None:
     paths = ("/site/v1.0/in/x.html", "/site/v1.0/in/deep/x.html", "/site/v1a0/in/x.html", "/site/v1.0/x.html")
     assert [holds(condition, path) for path in paths] == [True, True, False, False]
     assert not covers_outer(section(FILES, "x.html", RequestSection(SectionKind.DIRECTORY_MATCH, "/in")))
+
+
+def test_a_directory_is_a_condition_for_itself_and_all_below_it() -> None:
+    """httpd reads the .htaccess file of a directory for a request without the slash too."""
+    alone = file_condition([], "/site/v1.0/")
+    with_files = file_condition([section(FILES, "x.html")], "/site/v1.0/")
+    assert alone is not None and is_file_condition(alone)
+    assert with_files is not None and is_file_condition(with_files)
+    assert name_patterns(alone) == frozenset() and name_patterns(with_files) == {"x.html"}
+    assert name_patterns("%{REQUEST_URI} == '/x.html'") is None
+    paths = ("/site/v1.0", "/site/v1.0/", "/site/v1.0/a/x.html", "/site/v1.0.1/x.html", "/site/v1a0/x.html")
+    assert [holds(alone, path) for path in paths] == [True, True, True, False, False]
+    assert [holds(with_files, path) for path in paths] == [False, False, True, False, False]
+
+
+def test_a_directory_that_an_expression_may_read_otherwise_has_no_condition() -> None:
+    assert [file_condition([], path) for path in ("/", "/a#b/", "/100%{x}/", "", "a/")] == [None] * 5
 
 
 def test_a_proxied_request_has_no_file() -> None:

@@ -5,9 +5,13 @@ from __future__ import annotations
 from typing import Final
 
 from whimbrel.access.decision import AccessVerdict
+from whimbrel.base.dialect import V22
 from whimbrel.base.errors import SourceLocation
+from whimbrel.config.model import LOCATION_KINDS
 from whimbrel.upgrade.access_control.analysis import AccessAnalysis
+from whimbrel.upgrade.access_control.effective import RECORD, has_directive
 from whimbrel.upgrade.access_control.fragment_context import is_loose
+from whimbrel.upgrade.access_control.replacement import FILES
 from whimbrel.upgrade.access_control.sections import AccessSection
 from whimbrel.upgrade.access_control.solver import FailingChain, SectionPlan
 from whimbrel.upgrade.edits.diff import display_path
@@ -30,11 +34,22 @@ def admitted(tree: ConfigTree, analysis: AccessAnalysis, section: AccessSection,
         return "all requests but those for the files below are decided as before"
     if is_loose(tree, section):
         return AS_SHOWN
+    other = beside(tree, analysis, section)
+    if not other:
+        opening = _admitted_beside(tree, analysis).get(section)
+        if opening is None:
+            return UNCHANGED
+        where = f"{display_path(opening.path, tree.root)}:{opening.line}"
+        return f"{UNCHANGED}: {where} admits clients to these files below it, in 2.2 as in 2.4"
+    return f"{UNCHANGED} by this section alone; {other}"
+
+
+def beside(tree: ConfigTree, analysis: AccessAnalysis, section: AccessSection) -> str:
+    """Return that 2.4 decides requests of the section otherwise because of a later one, "" if it does not."""
     other = _differs_together(tree, analysis).get(section)
     if other is None:
-        return UNCHANGED
-    where = f"{display_path(other.path, tree.root)}:{other.line}"
-    return f"{UNCHANGED} by this section alone; together with {where} 2.4 decides otherwise"
+        return ""
+    return f"together with {display_path(other.path, tree.root)}:{other.line} 2.4 decides otherwise"
 
 
 def reason_in(advice: str) -> str:
@@ -52,13 +67,39 @@ def _differs_together(tree: ConfigTree, analysis: AccessAnalysis) -> dict[Access
     base = analysis.variants.base
     found: dict[AccessSection, SourceLocation] = {}
     for last, plan in analysis.plans.items():
-        pending = () if last.is_page else pending_requests(plan)
+        pending = () if last.is_page else open_requests(plan)
         for chain, _ in (*plan.failing, *pending):
             for unit in chain.sections:
                 section = base.get(unit, unit)
                 if section is not last:
                     found.setdefault(section, tree.original_place(last.place))
     tree.cache["access control differs together"] = (analysis, found)
+    return found
+
+
+def _admitted_beside(tree: ConfigTree, analysis: AccessAnalysis) -> dict[AccessSection, SourceLocation]:
+    """Return the <Files> sections that refuse every client, and whose lists a <Location> replaces that admits
+    clients; each with the place of this <Location>."""
+    cached = tree.cache.get("access control admitted beside")
+    if isinstance(cached, tuple) and cached[0] is analysis:
+        known: dict[AccessSection, SourceLocation] = cached[1]
+        return known
+    decisions = analysis.decisions
+    nobody = decisions.cache.space.false
+    found: dict[AccessSection, SourceLocation] = {}
+    for chain in decisions.chains:
+        refusing = [unit for unit in chain.sections if unit.kind in FILES and unit not in found]
+        last = chain.last
+        if not refusing or last.kind not in LOCATION_KINDS or not has_directive(last.access_lines, RECORD):
+            continue
+        before = decisions.before_22(chain)
+        if before is None or before.when[AccessVerdict.GRANTED] == nobody:
+            continue
+        for unit in refusing:
+            alone = decisions.cache.decision(V22.name, [decisions.layer_of(unit, unit.access_lines)])
+            if alone is not None and alone.when[AccessVerdict.GRANTED] == nobody:
+                found.setdefault(analysis.variants.base.get(unit, unit), tree.original_place(last.place))
+    tree.cache["access control admitted beside"] = (analysis, found)
     return found
 
 

@@ -576,6 +576,7 @@ def _equivalent_plan(first: SectionPlan, equivalent: EquivalentHost) -> SectionP
         FileCase(
             tuple(equivalent.sections.get(files, files) for files in case.files),
             equivalent.lines(case.control),
+            None if case.holder is None else equivalent.sections.get(case.holder, case.holder),
         )
         for case in first.replacement.cases
     )

@@ -20,6 +20,7 @@ from whimbrel.upgrade.access_control.replacement import (
     Lines,
     Repetition,
     Replacement,
+    directory_of,
     opening_line,
 )
 from whimbrel.upgrade.access_control.sections import (
@@ -49,6 +50,9 @@ _NAMES: Final = {
     "ifmodule": "IfModule",
 }
 _LIMITS: Final = ("<limit", "<limitexcept")
+_FIELDS: Final = {"order": "list", "allow": "list", "deny": "list", "satisfy": "satisfy"}
+"""The field of the configuration that a line about access sets; all others set that of Require."""
+_REQUIRES: Final = ("require", "authmerging", "requireall", "requireany", "requirenone")
 _MODULE_24: Final = "mod_authz_core.c"
 _MODULE_22: Final = "!mod_authz_core.c"
 
@@ -67,13 +71,43 @@ def section_edits(
     """
     names = CONTROL | removed_names
     current = [statement for statement in section.lines if statement.name.removeprefix("<") in names]
-    control = list(_in_order(current, tuple(_with_head(current, replacement.control))))
+    control = _in_place(current, _in_order(current, tuple(_with_head(current, replacement.control))))
     wanted = [*_hoisted(current, unchanged_lines, replacement.control), *control]
     repeats = tuple(repeated(section, repeat, also_22=also_22) for repeat in replacement.repeats)
     if also_22:
         return (*(guarded(section, current, wanted) if _changed(current, wanted) else ()), *repeats)
-    cases = tuple(_case(section, case) for case in replacement.cases)
-    return (*differences(section, current, wanted), *repeats, *cases)
+    cases = [line for case in replacement.cases for line in _case(section, case)]
+    ending = [at_end(section, cases)] if cases else []
+    return (*differences(section, current, wanted), *repeats, *ending)
+
+
+def _in_place(current: Sequence[Statement], control: Lines) -> list[AccessLine]:
+    """Return the lines with those that stay in the order in which the text has them.
+
+    Require and AuthMerging, Order, Allow and Deny, and Satisfy are fields of their own: a line of one may
+    stand before or behind those of another. Containers of methods set several fields, so nothing is moved
+    beside one.
+    """
+    if not all(line.name in _FIELDS or line.name in _REQUIRES for line in control):
+        return list(control)
+    left = [_statement_key(statement) for statement in current]
+    slots: list[int] = []
+    places: list[int] = []
+    for slot, line in enumerate(control):
+        key = _line_key(line)
+        if key in left:
+            slots.append(slot)
+            places.append(left.index(key))
+            left[places[-1]] = ()
+    by_field: dict[str, list[int]] = {}
+    for slot, place in zip(slots, places, strict=True):
+        by_field.setdefault(_FIELDS.get(control[slot].name, "require"), []).append(place)
+    if any(found != sorted(found) for found in by_field.values()):
+        return list(control)
+    moved = list(control)
+    for slot, (_place, origin) in zip(slots, sorted(zip(places, slots, strict=True)), strict=True):
+        moved[slot] = control[origin]
+    return moved
 
 
 def _in_order(current: Iterable[Statement], control: Lines) -> Lines:
@@ -316,11 +350,11 @@ def repeated(unit: AccessSection, repeat: Repetition, *, also_22: bool) -> FileE
     return at_end(repeat.holder, text)
 
 
-def _case(section: AccessSection, case: FileCase) -> FileEdit:
-    """Return the edit that adds the lines of a case to the section."""
-    condition = file_condition(case.files)
+def _case(section: AccessSection, case: FileCase) -> list[str]:
+    """Return the lines of a case."""
+    condition = file_condition(case.files, "" if case.holder is None else directory_of(case.holder))
     assert condition is not None  # `FileCases` proposes no other
-    return at_end(section, [f"<If {quoted(condition)}>", *rendered(case.control, section, 1), "</If>"])
+    return [f"<If {quoted(condition)}>", *rendered(case.control, section, 1), "</If>"]
 
 
 def at_end(section: AccessSection, text: list[str]) -> FileEdit:

@@ -1,8 +1,9 @@
-"""Cases of a section by the names of files: <If> sections for chains that no one text makes right.
+"""Cases of a section by the names of files, or by directory: <If> sections where no one text is right.
 
 A <Location> follows <Files> sections, and has one text for files that they name and for all others. Under 2.2
 their Order, Require and Satisfy merge field by field; where no text of 2.4 does that for both, the files that
-they name get the whole decision in an <If>, which 2.4 merges behind all other sections.
+they name get the whole decision in an <If>, which 2.4 merges behind all other sections. So does a directory
+with a section or .htaccess file of its own.
 """
 
 from __future__ import annotations
@@ -14,12 +15,15 @@ from whimbrel.access.decision import AccessVerdict
 from whimbrel.access.file_conditions import covers_outer, file_condition
 from whimbrel.base.lazy_dataclasses import replace
 from whimbrel.upgrade.access_control.chain_decisions import ChainDecisions
+from whimbrel.upgrade.access_control.placements import Placements
 from whimbrel.upgrade.access_control.proposals import Proposals
 from whimbrel.upgrade.access_control.replacement import (
     FILES,
     FileCase,
     Lines,
     Replacement,
+    directory_of,
+    group_by_directory,
     with_replacement,
 )
 from whimbrel.upgrade.access_control.sections import AccessSection, Chain
@@ -36,8 +40,9 @@ Files = tuple[AccessSection, ...]
 class FileCases:
     """The cases that can be written for the sections of one `ChainDecisions`."""
 
-    def __init__(self, decisions: ChainDecisions, proposals: Proposals) -> None:
+    def __init__(self, decisions: ChainDecisions, proposals: Proposals, placements: Placements) -> None:
         self._decisions = decisions
+        self._placements = placements
         self._proposals = proposals
 
     def add(
@@ -58,14 +63,52 @@ class FileCases:
         wrong = set(self._wrong(ends, section, plain, replacements))
         added = plain
         for files, chains in self._groups(section, ends):
-            failing = set(self._wrong(chains, section, added, replacements))
-            if not any(chain.is_certain or chain not in wrong for chain in failing):
+            if not self._needs_case(section, chains, added, replacements, wrong):
                 continue
-            case = self._case(section, files, chains, added, replacements)
-            if case is None or len(added.cases) == _MAX_CASES:
+            certain = [chain for chain in chains if chain.is_certain]
+            more = (
+                self._with_case(section, files, chains, added, replacements)
+                or self._by_directory(section, files, chains, added, replacements, wrong)
+                or (self._with_case(section, files, certain, added, replacements) if certain else None)
+            )
+            if more is None:
                 return None
-            added = replace(added, cases=(*added.cases, case))
+            added = more
         return added if added.cases else None
+
+    def _by_directory(
+        self,
+        section: AccessSection,
+        files: Files,
+        chains: list[Chain],
+        present: Replacement,
+        replacements: dict[AccessSection, Replacement],
+        wrong: set[Chain],
+    ) -> Replacement | None:
+        """Return *present* with a case for each directory that needs one, deep ones behind those around them.
+
+        None: that is not possible.
+        """
+        added = present
+        for holder, among in group_by_directory(section, chains):
+            if self._needs_case(section, among, added, replacements, wrong):
+                more = self._with_case(section, files, among, added, replacements, holder)
+                if more is None:
+                    return None
+                added = more
+        return added
+
+    def _needs_case(
+        self,
+        section: AccessSection,
+        chains: list[Chain],
+        present: Replacement,
+        replacements: dict[AccessSection, Replacement],
+        wrong: set[Chain],
+    ) -> bool:
+        """Return True if a certain chain is not right with *present*, or an uncertain one not of *wrong*."""
+        failing = self._wrong(chains, section, present, replacements)
+        return any(chain.is_certain or chain not in wrong for chain in failing)
 
     def in_outer(
         self, chain: Chain, replacements: dict[AccessSection, Replacement]
@@ -119,24 +162,30 @@ class FileCases:
             groups.setdefault(files, []).append(chain)
         return [(files, groups[files]) for files in sorted(groups, key=len)]
 
-    def _case(
+    def _with_case(
         self,
         section: AccessSection,
         files: Files,
         chains: list[Chain],
         present: Replacement,
         replacements: dict[AccessSection, Replacement],
-    ) -> FileCase | None:
-        """Return a case with which *chains* are right: all of them, else those that are certain."""
-        if file_condition(files) is None or not all(self._is_exact(one, section) for one in files):
+        holder: AccessSection | None = None,
+    ) -> Replacement | None:
+        """Return *present* with a case that makes all *chains* right; None: there is none.
+
+        *holder*: the case is about the directory of this section or file alone.
+        """
+        if len(present.cases) == _MAX_CASES:
             return None
-        certain = [chain for chain in chains if chain.is_certain]
-        for among in (chains, certain) if 0 < len(certain) < len(chains) else (chains,):
-            for lines in self._texts(among):
-                case = FileCase(files, lines)
-                tried = replace(present, cases=(*present.cases, case))
-                if next(self._wrong(among, section, tried, replacements), None) is None:
-                    return case
+        directory = "" if holder is None else directory_of(holder)
+        if file_condition(files, directory) is None or not all(self._is_exact(one, section) for one in files):
+            return None
+        if holder is not None and not self._is_whole(holder, section):
+            return None
+        for lines in self._texts(chains):
+            tried = replace(present, cases=(*present.cases, FileCase(files, lines, holder)))
+            if next(self._wrong(chains, section, tried, replacements), None) is None:
+                return tried
         return None
 
     def _texts(self, chains: Iterable[Chain]) -> Iterator[Lines]:
@@ -154,6 +203,14 @@ class FileCases:
         if any(unit.conditions or unit.server not in (None, section.server) for unit in around):
             return False
         return covers_outer(files)
+
+    def _is_whole(self, holder: AccessSection, section: AccessSection) -> bool:
+        """Return True if *holder* applies to all requests of its directory to which *section* applies."""
+        return not holder.conditions and all(
+            holder in chain.sections
+            for _server, chain in self._placements.requests(holder)
+            if section in chain.sections
+        )
 
     def _wrong(
         self,

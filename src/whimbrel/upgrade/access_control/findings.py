@@ -14,6 +14,7 @@ from whimbrel.upgrade.access_control import native, refused_htaccess
 from whimbrel.upgrade.access_control.admission import (
     UNCHANGED,
     admitted,
+    beside,
     open_requests,
     opens,
     pending_requests,
@@ -508,14 +509,14 @@ def _compat_note(
         return outer_password_finding(analysis, section)
     if number != "C20":
         return None
+    other = beside(tree, analysis, section)
+    nothing = f"do nothing in this section alone; {other}" if other else "do nothing"
     return Finding(
         number,
         section.place,
         f"{_remaining_names(analysis.decisions.lines[section])} mod_access_compat: "
         f"{_reason_for_compat(tree, analysis, section)}",
-        "do nothing; AllowOverride AuthConfig would admit Require here"
-        if section.in_htaccess
-        else "do nothing",
+        f"{nothing}; AllowOverride AuthConfig would admit Require here" if section.in_htaccess else nothing,
         Risk.COSMETIC,
         evidence=_obstacle_example(analysis, section),
     )

@@ -3,7 +3,7 @@ differently.
 
 A <Files> section is repeated inside the directory's <Directory> or .htaccess, where it is merged later than
 the outer one. A <Location> or Match section is repeated behind itself, for the part of its paths in the
-directory. An <If> in a section has the lines for certain names of files.
+directory. An <If> in a section has the lines for certain names of files, or for a directory.
 """
 
 from __future__ import annotations
@@ -49,22 +49,25 @@ class Repetition:
 class FileCase:
     """The lines *control* of an <If> in a section, for requests to which all <Files> sections *files* apply.
 
+    *holder*: they are those in the directory of this section or file alone; None: in any directory.
     httpd merges <If> behind all other sections, in the order of the sections that hold them.
     """
 
     files: tuple[AccessSection, ...]
     control: Lines
+    holder: AccessSection | None = None
 
     def applies(self, chain: Chain) -> bool:
         """Return True if the lines are in force for the requests of *chain*."""
-        return all(section in chain.sections for section in self.files)
+        needed = self.files if self.holder is None else (*self.files, self.holder)
+        return all(section in chain.sections for section in needed)
 
 
 @dataclass(frozen=True, slots=True)
 class Replacement:
     """The new lines of a section, its repetitions, and its cases.
 
-    Repetitions of shallow directories, and cases of few <Files> sections, come first.
+    Repetitions and cases of shallow directories, and cases of few <Files> sections, come first.
     """
 
     control: Lines

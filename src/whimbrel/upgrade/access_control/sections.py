@@ -14,6 +14,7 @@ from whimbrel.base.lazy_dataclasses import dataclass, field, replace
 from whimbrel.base.regex import RegexError, compile_regex, without_end
 from whimbrel.config.model import SectionKind
 from whimbrel.syntax.words import getword
+from whimbrel.upgrade.access_control.user_directories import user_paths
 from whimbrel.upgrade.source.conditions import (
     TRANSPARENT,
     Condition,
@@ -367,7 +368,18 @@ def find_sections(tree: ConfigTree) -> Inventory:
             _walk(tree, inventory, file.statements, None, section)
         elif file.role is Role.FRAGMENT:
             _walk(tree, inventory, file.statements, None, None)
+    for server, paths in user_paths(tree, _directories(inventory)):
+        inventory.aliases.setdefault(server, []).append(paths)
     return inventory
+
+
+def _directories(inventory: Inventory) -> Iterator[str]:
+    """Yield the directories that sections or .htaccess files are about."""
+    for section in inventory.sections:
+        if section.kind is SectionKind.HTACCESS:
+            yield section.directory
+        elif section.kind is SectionKind.DIRECTORY and section.regex is None and not section.fnmatch:
+            yield section.pattern
 
 
 def _walk(
@@ -405,6 +417,10 @@ def _record_mapping(
     tree: ConfigTree, inventory: Inventory, statement: Statement, server: Statement | None
 ) -> None:
     words = statement.words() if statement.name in _MAPPING else []
+    if statement.name == "proxypass":
+        passed = statement.words()
+        if len(passed) > 1 and passed[1] != "!":
+            inventory.proxied.setdefault(server, []).append((passed[0], passed[1]))
     if statement.name == "documentroot" and words:
         inventory.roots[server] = absolute_path(tree.text_root, words[0])
     elif len(words) > 1:

@@ -110,7 +110,7 @@ class Solver:
         self.compat_first = compat_first
         self.report_progress = report_progress
         self.proposals = Proposals(decisions, placements, has_alias=has_alias)
-        self._cases = FileCases(decisions, self.proposals) if has_cases else None
+        self._cases = FileCases(decisions, self.proposals, placements) if has_cases else None
         self.obstacles: dict[AccessSection, FailingChain] = {}
         self._tried: dict[_PlanKey, SectionPlan] = {}
         self._adapted_plans: dict[_PlanKey, SectionPlan] = {}

@@ -204,11 +204,18 @@ class VhostEquivalence:
         return profile, (
             shapes,
             mappings,
+            tuple(self._proxied(server)),
             tuple(below),
             tuple(self._enclosing_sections(directories)),
             tuple(self._patterns_of_files(maps, below)),
             self._relations(profile.names.clients),
         )
+
+    def _proxied(self, server: Statement) -> Iterator[tuple[str, str]]:
+        """Yield the URL paths of the host's back ends, with the URLs that <Proxy> sections may match."""
+        by_url = any(section.is_proxy for section in self.inventory.sections)
+        for path, url in self.inventory.proxied.get(server, ()):
+            yield path, url if by_url else ""
 
     def _is_unique(self, sections: list[AccessSection]) -> bool:
         """Return True if a host cannot have an equivalent: for one of its sections, or because conditions or

@@ -8,9 +8,10 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Set
 from typing import Final
 
+from whimbrel.access.file_conditions import name_patterns
 from whimbrel.base.lazy_dataclasses import dataclass
 from whimbrel.engine.plan.plan import Plan
-from whimbrel.verify.alignment import PLACES, Alignment, has_pattern
+from whimbrel.verify.alignment import PLACES, Alignment, has_pattern, words_of
 from whimbrel.verify.answer import Answer, DecidingLine
 from whimbrel.verify.causes import Causes, LineKey
 from whimbrel.verify.config_lines import ConfigLine, LineScope, SideLines
@@ -313,8 +314,26 @@ class Coverage:
                     or id(scope) in self.ignored
                 ):
                     continue
-                if key not in keys[1 - number]:
+                if key not in keys[1 - number] and not self._is_compared_by_path(number, scope):
                     yield number, scope
+
+    def _is_compared_by_path(self, number: int, scope: LineScope) -> bool:
+        """Return True for an <If> on the path of the file whose lines the chains of sections decide.
+
+        Its directory is one path, and the other side has <Files> sections with its patterns: the chains have
+        requests for both.
+        """
+        patterns = name_patterns(" ".join(words_of(scope))) if scope.kind == "if" else None
+        if patterns is None:
+            return False
+        files = (one for one in self.sides[1 - number].scopes if one.kind in ("files", "filesmatch"))
+        if not patterns <= {word for one in files for word in words_of(one)[-1:]}:
+            return False
+        states = [self.states.get(line) for line in scope.lines]
+        return all(
+            decided_by(line) is DecidedBy.EXACT and (state is None or state.is_met)
+            for line, state in zip(scope.lines, states, strict=True)
+        )
 
     def _section_of(self, state: LineState) -> tuple[str, int] | None:
         """Return the location of the section of a line, if the section itself differs."""

@@ -7,7 +7,11 @@ from pathlib import Path
 from tests.unit.upgrade.access_texts import MODULES, USER, text_after
 from tests.unit.upgrade.config_trees import config_tree, fragments
 
-from whimbrel.upgrade.access_control.admission import AS_SHOWN, UNCHANGED, reason_in
+from whimbrel.access.decision import AccessVerdict
+from whimbrel.config.model import SectionKind
+from whimbrel.upgrade.access_control.admission import AS_SHOWN, UNCHANGED, admitted, reason_in
+from whimbrel.upgrade.access_control.analysis import analyze_access
+from whimbrel.upgrade.access_control.replacement import Replacement
 from whimbrel.upgrade.access_control.staying_lines import LOADED
 from whimbrel.upgrade.check.fixpoint import upgrade
 from whimbrel.upgrade.rules import rules_of
@@ -39,9 +43,52 @@ def test_a_section_that_decides_otherwise_together_with_another(tmp_path: Path) 
     files: dict[str, str | bytes] = {"conf/httpd.conf": text, "htdocs/.htaccess": "Require user a\n"}
     found = upgrade(config_tree(tmp_path, files), rules_of("access")).findings
     (open_one,) = [one for one in found if "May 2.4 decide so" in one.decision]
-    (outer,) = [one for one in found if one.advice.startswith(f"{UNCHANGED} by this section alone")]
+    (outer,) = [one for one in found if one.advice.startswith("do nothing in this section alone")]
     assert f"; together with conf/httpd.conf:{open_one.place.line} 2.4" in outer.advice
     assert outer.place.line == text.splitlines().index("<Directory ROOT/htdocs>") + 1
+
+
+def test_a_back_end_meets_the_proxy_section_and_the_locations_of_its_url(tmp_path: Path) -> None:
+    """httpd, request.c and mod_proxy.c: a <Location> is merged behind the <Proxy> sections of the request.
+
+    2.2 admits every client, by the Order of the <Location>.
+    """
+    lists = "Order deny,allow\nDeny from all\nAllow from 10\n"
+    text = f"<Proxy *>\n{lists}</Proxy>\n<Location />\nOrder allow,deny\nAllow from all\n</Location>\n"
+    conf = f"{MODULES}{text}ProxyPass /a http://127.0.0.1:9/a\n"
+    made = analyze_access(config_tree(tmp_path, {"conf/httpd.conf": conf}))
+    (chain,) = [chain for chain in made.decisions.chains if chain.url == "/a"]
+    assert [section.is_proxy for section in chain.sections] == [True, False]
+    before = made.decisions.before_22(chain)
+    assert before is not None and before.when[AccessVerdict.GRANTED] == made.decisions.cache.space.true
+    assert not made.decisions.differs(chain, made.variant_forms)[0]
+
+
+def test_files_that_a_later_section_refuses_are_not_said_to_be_decided_as_before(tmp_path: Path) -> None:
+    """2.2 admits 192.168.0.0/16 to all files below the <Location>; upgrade is told to keep Order lines."""
+    text = (
+        f"{MODULES}{GUARD}<Location /n>\nOrder deny,allow\nDeny from all\nAllow from 192.168\n</Location>\n"
+    )
+    tree = config_tree(tmp_path, {"conf/httpd.conf": text, "htdocs/n/a": ""})
+    made = analyze_access(tree)
+    location = next(section for section in made.plans if section.pattern == "/n")
+    guard = next(section for section in made.plans if section.kind is SectionKind.FILES)
+    # httpd, request.c: the Order of a <Location> replaces that of a <Files> section, in 2.2 the only lists
+    line = text.split("\n").index("<Location /n>") + 1
+    said = admitted(tree, made, guard, has_others=False)
+    assert (
+        said
+        == f"{UNCHANGED}: conf/httpd.conf:{line} admits clients to these files below it, in 2.2 as in 2.4"
+    )
+    (chain,) = [one for one in made.decisions.chains if one.sections == (guard, location)]
+    refused = Replacement(
+        made.decisions.lines[location]
+    )  # Order stays: Require of the <Files> section decides
+    differs, example = made.decisions.differs(chain, {**made.variant_forms, location: refused})
+    assert differs and example is not None and example.after is AccessVerdict.FORBIDDEN
+    made.plans[location].possible.append((chain, example))
+    tree.cache.pop("access control differs together")
+    assert admitted(tree, made, guard, has_others=False).startswith(f"{UNCHANGED} by this section alone")
 
 
 def test_the_reason_behind_the_sentence() -> None:

@@ -10,6 +10,7 @@ from tests.unit.upgrade.config_trees import config_tree, fragments, laid
 
 from whimbrel.config.options import LoadOptions
 from whimbrel.upgrade.access_control.analysis import AccessAnalysis, analyze_access
+from whimbrel.upgrade.access_control.replacement import Replacement
 from whimbrel.upgrade.check.fixpoint import upgrade
 from whimbrel.upgrade.model import Style, UpgradeOptions
 from whimbrel.verify.loading import load_sides
@@ -41,7 +42,22 @@ BEFORE_FILES = (
     + f"<Files x.html>\n{USER}Allow from 127.0.0.1\nDeny from 127\nSatisfy Any\n</Files>\n"
     + "<Location /n>\nSatisfy Any\nOrder deny,allow\nDeny from all\n</Location>\n"
 )
+# httpd 2.2, request.c and mod_authz_host.c: Order, Require and Satisfy merge apart from each other: the
+# directory admits users and all clients that are not refused, its .ht files those who are both
+DIRECTORY = (
+    DOCUMENTS
+    + "<Directory />\nOrder deny,allow\nDeny from all\n</Directory>\n"
+    + '<Files ~ "^\\.ht">\nOrder allow,deny\nDeny from all\nSatisfy All\n</Files>\n'
+    + f"<Directory ROOT/htdocs/n>\n{USER}Require user alice\nSatisfy Any\n</Directory>\n"
+    + "<Location />\nOrder allow,deny\nAllow from all\nDeny from 127.0.0.2\n</Location>\n"
+)
+USERS = (
+    DOCUMENTS
+    + "UserDir ROOT/homes/*/web\n<Directory ROOT/homes/*/web>\nAllowOverride All\n</Directory>\n"
+    + "<Location />\nOrder allow,deny\nAllow from all\nDeny from 127.0.0.2\n</Location>\n"
+)
 PAGES: dict[str, str | bytes] = {
+    "htdocs/n/.htpasswd": "",
     "htdocs/n/x.html": "",
     "htdocs/n/y.html": "",
     "htdocs/n/in/x.html": "",
@@ -88,7 +104,7 @@ def test_the_files_of_a_section_have_their_own_decision_in_a_later_location(tmp_
     assert text_after(tmp_path, after) == after
 
 
-@pytest.mark.parametrize("conf", [NESTED, INNER_FILES, BEFORE_FILES])
+@pytest.mark.parametrize("conf", [NESTED, INNER_FILES, BEFORE_FILES, DIRECTORY])
 def test_every_certain_chain_decides_as_by_2_2(tmp_path: Path, conf: str) -> None:
     made = analyzed(tmp_path, conf)
     assert [plan for plan in made.plans.values() if plan.replacement.cases]
@@ -111,7 +127,36 @@ def test_a_case_stands_in_the_section_that_tells_chains_apart(tmp_path: Path) ->
     assert "<If" not in after.partition("</DirectoryMatch>")[2]
 
 
-@pytest.mark.parametrize("conf", [NESTED, INNER_FILES, BEFORE_FILES])
+def test_a_directory_has_its_own_decision_in_a_later_location(tmp_path: Path) -> None:
+    """apache2 2.4.71 answers such a text so: a refused client may log in there, and nowhere else."""
+    made = analyzed(tmp_path, DIRECTORY)
+    plan = next(
+        plan for section, plan in made.plans.items() if section.pattern == "/" and plan.replacement.cases
+    )
+    assert [(len(case.files), case.holder is not None) for case in plan.replacement.cases] == [
+        (0, True),
+        (1, True),
+    ]
+    assert not plan.failing and not plan.possible
+    after = text_after(tmp_path, DIRECTORY)
+    location = after.partition("<Location />\n")[2].partition("</Location>")[0]
+    assert location.count(f'<If "%{{REQUEST_FILENAME}} =~ m#^{tmp_path}/htdocs/n(?:/|$)#') == 2
+    assert "Require user alice" not in location.partition("<If")[0]
+
+
+def test_a_location_keeps_the_passwords_of_the_directories_of_users(tmp_path: Path) -> None:
+    """httpd 2.2: Order of the <Location> replaces that of the .htaccess file, its Require stays in force."""
+    laid(tmp_path, {"homes/alice/web/.htaccess": USER + "Require valid-user\n"})
+    made = analyzed(tmp_path, USERS)
+    urls = {chain.url for chain in made.decisions.chains}
+    assert any(url.startswith("/~alice") for url in urls)
+    wrong = [
+        chain.url for chain in made.decisions.chains if made.decisions.differs(chain, made.variant_forms)[0]
+    ]
+    assert wrong == []
+
+
+@pytest.mark.parametrize("conf", [NESTED, INNER_FILES, BEFORE_FILES, DIRECTORY])
 def test_verify_knows_the_condition(tmp_path: Path, conf: str) -> None:
     tree = config_tree(tmp_path, {"conf/httpd.conf": MODULES + conf, **PAGES})
     result = upgrade(tree)
@@ -121,6 +166,7 @@ def test_verify_knows_the_condition(tmp_path: Path, conf: str) -> None:
     verified = verify(*load_sides((old, new), ("2.2", "2.4"), ("2.2", "2.4")))
     assert verified.chains > 3
     assert [group for group in verified.groups if group.kind == "access"] == []
+    assert not any("<if " in one.reason for one in verified.not_decided)
 
 
 def test_verify_sees_a_case_that_decides_otherwise(tmp_path: Path) -> None:
@@ -178,3 +224,19 @@ def test_the_files_of_one_host_do_not_decide_in_a_location_of_all_hosts(tmp_path
     assert not [
         plan for section, plan in made.plans.items() if plan.replacement.cases and section.server is None
     ]
+
+
+def test_lines_that_stay_keep_their_places(tmp_path: Path) -> None:
+    """httpd, mod_access_compat.c and mod_authz_core.c: Satisfy and Require set different fields."""
+    own = f"{USER}Require user alice\nOrder deny,allow\nDeny from all\nAllow from 10\nSatisfy Any\n"
+    conf = DIRECTORY.replace(f"{USER}Require user alice\nSatisfy Any\n", "AllowOverride All\n")
+    files: dict[str, str | bytes] = {**PAGES, "htdocs/n/.htaccess": own}
+    tree = config_tree(tmp_path, {"conf/httpd.conf": MODULES + conf, **files})
+    made = analyze_access(tree)
+    section = next(section for section in made.plans if section.in_htaccess)
+    stays = made.decisions.control_lines[section]
+    moved = (*(line for line in stays if line.name != "require"), *stays[:1])
+    assert stays[0].name == "require" and moved != stays
+    assert made.edits(tree, section, Replacement(moved)) == ()
+    others = (moved[0], moved[2], moved[1], *moved[3:])
+    assert made.edits(tree, section, Replacement(others)) != ()

@@ -31,10 +31,15 @@ def test_a_location_is_repeated_where_all_hosts_serve_the_directory(root: Path) 
 
 
 def test_a_location_is_not_repeated_for_another_directory_of_the_same_path(root: Path) -> None:
-    """2.2 answers 403 to /a/b in the host one, another directory there; a repetition opens it."""
+    """2.2 answers 403 to /a/b in the host one, another directory there; a repetition opens it.
+
+    A condition on the path of the file tells the directories apart.
+    """
     text = "DocumentRoot ROOT/h\n" + CLOSED + FREE + HOST % ("one", "h/a", "") + HOST % ("two", "h", "")
-    assert REPEATED not in text_after(root, text)
-    assert marks(root, text)[1]
+    after = text_after(root, text)
+    assert REPEATED not in after
+    assert f'<If "%{{REQUEST_FILENAME}} =~ m#^{root}/h/a/b(?:/|$)#">' in after
+    assert not marks(root, text)[1]
 
 
 def test_a_location_is_repeated_in_the_hosts_that_serve_the_directory(root: Path) -> None:

@@ -1,0 +1,59 @@
+"""The paths of UserDir: the URL path of each user whose directory has access lines of its own, and of one
+user without any.
+
+A request for ``/~name`` meets the sections of the virtual host that it is made to, whoever's directory it is.
+Source: httpd's mod_userdir.c, translate_userdir.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator
+from typing import Final
+
+from whimbrel.access.sections import absolute_path
+from whimbrel.upgrade.source.config_tree import ConfigTree, Statement
+from whimbrel.upgrade.source.queries import server_of
+from whimbrel.upgrade.source.served_roots import executed_by_22, user_words
+
+_OTHER: Final = "user"
+"""The name that stands for a user without access lines."""
+_HOME: Final = "/home/*"
+
+
+def user_paths(
+    tree: ConfigTree, directories: Iterable[str]
+) -> Iterator[tuple[Statement | None, tuple[str, str]]]:
+    """Yield the server, URL path and file path of each user that one of *directories* belongs to, and of one
+    other user.
+
+    *directories* are absolute, with a slash at the end; so is the file path, and the URL path is without.
+    """
+    lines = [line for line in executed_by_22(tree, "userdir") if user_words(line.words())]
+    directories = list(directories) if lines else []
+    for line in lines:
+        users: dict[str, str] = {}
+        for word in line.words():
+            for pattern in _patterns(tree, word):
+                expression = re.compile(re.escape(pattern).replace(r"\*", "([^/]+)", 1))
+                found = (expression.match(directory) for directory in directories)
+                matches = [match for match in found if match is not None]
+                names = dict.fromkeys([*(match[1] for match in matches), _OTHER])
+                for name in names:
+                    users.setdefault(name, pattern.replace("*", name))
+        for name, path in users.items():
+            yield server_of(line), (f"/~{name}", path)
+
+
+def _patterns(tree: ConfigTree, word: str) -> Iterator[str]:
+    """Yield the directories of a word of UserDir, with a ``*`` for the user and a slash at the end."""
+    if "://" in word:
+        return
+    if word[:1] != "/":
+        homes = {home.rstrip("/").rpartition("/")[0] for _user, home in tree.disk.homes()}
+        yield from (
+            f"{above}/*/{word.rstrip('/')}/" for above in [_HOME[:-2], *sorted(homes - {"", _HOME[:-2]})]
+        )
+        return
+    path = absolute_path(tree.text_root, word).rstrip("/")
+    yield f"{path}/" if "*" in path else f"{path}/*/"
