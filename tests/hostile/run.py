@@ -44,7 +44,7 @@ def report(measure: Measure, result: Result, seconds: float) -> None:
     """Print the result of one measure."""
     print(f"{measure.name:24} {_verdict(result):8} {seconds:6.1f} s  {_listed(result)}", flush=True)
     for line in result.failures[:20]:
-        print(f"    {line[:400]}", flush=True)
+        print(f"    {line[:1000]}", flush=True)
     if len(result.failures) > 20:
         print(f"    and {len(result.failures) - 20} more", flush=True)
 

@@ -188,7 +188,8 @@ def measure(budget: Budget) -> Result:
         killer.join()
         begun = [line.split() for line in journal.read_text().splitlines()]
         pids = started(server)
-    judge(result, load, killed, begun)
+        log = server.output
+    judge(result, load, killed, begun, log)
     left = [pid for pid in pids if is_alive(pid, server)]
     if left:
         result.failures.append(f"processes left after the stop: {left}")
@@ -203,10 +204,10 @@ def measure(budget: Budget) -> Result:
     return result
 
 
-def judge(result: Result, load: Load, killed: dict[int, str], begun: list[list[str]]) -> None:
+def judge(result: Result, load: Load, killed: dict[int, str], begun: list[list[str]], log: str = "") -> None:
     """Add the failures of *load* that no process explains: the number was in none that ended early.
 
-    *begun* are pairs of a request's number and its process.
+    *begun* are pairs of a request's number and its process; *log* is that of the server.
     """
     places: dict[str, set[int]] = {}
     for number, pid in begun:
@@ -222,7 +223,8 @@ def judge(result: Result, load: Load, killed: dict[int, str], begun: list[list[s
         if not pids and problem == READ_ONLY:
             continue  # a process had read it before it ended: of an unread one the server sends it again
         if kind not in FAULTS and not pids & (killed.keys() | faulty):
-            result.failures.append(f"{kind} {asked}: {problem}, in {sorted(pids)}")
+            about = [line for line in log.splitlines() if any(f"pid={pid}" in line for pid in pids)]
+            result.failures.append(f"{kind} {asked}: {problem}, in {sorted(pids)}: {about[-8:]}")
     for number, pids in places.items():
         if len(pids) > 1 and not pids & (killed.keys() | faulty):
             result.failures.append(f"request {number} ran in {sorted(pids)}")
