@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from whimbrel.base.errors import SourceLocation
-from whimbrel.upgrade.model import Finding
+from whimbrel.upgrade.model import Finding, Risk
 from whimbrel.upgrade.source.section_ranges import at_each_line, section_around
 
 LINES = [b"A", b"<X>", b"B", b"<Y>", b"C", b"</Y>", b"D", b"</X>", b"E", b"<Z>", b"F"]
@@ -32,6 +32,14 @@ def test_the_innermost_section_is_found(number: int, first: int, last: int) -> N
 
 
 def test_a_finding_of_a_section_is_at_its_lines() -> None:
-    places = [one.place.line for one in at_each_line(Finding("C17", SourceLocation("a", 4), "m"), LINES)]
-    assert places == [4, 5, 6]
-    assert len(at_each_line(Finding("C17", SourceLocation("a", 5), "m"), LINES)) == 1
+    """Not who gains access, nor what is said of a host: more lines decide there than the finding is about."""
+    lines = [b"<VirtualHost *>", b'<Location "/">', b"Allow from all", b"</Location>", b"</VirtualHost>"]
+
+    def places(line: int, risk: Risk = Risk.CLOSES) -> list[int]:
+        found = at_each_line(Finding("C17", SourceLocation("a", line), "m", risk=risk), lines)
+        return [one.place.line for one in found]
+
+    assert places(2) == [2, 3, 4]
+    assert places(3) == [3]
+    assert places(2, Risk.OPENS) == [2]
+    assert places(1) == [1]
