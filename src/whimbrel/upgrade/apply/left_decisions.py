@@ -172,8 +172,8 @@ def findings_left(
         if not recorded:
             yield FoundDecision(finding, any(not comments[number] for number in found))
             continue
-        near = {other for number in recorded for other in section_around(lines, number)}
-        covered = dict.fromkeys((place, *recorded, *(number for number in about if number in near)))
+        beside = {other for number in recorded for other in section_around(lines, number)}
+        covered = dict.fromkeys((place, *recorded, *(number for number in about if number in beside)))
         at_lines = [_finding(one, SourceLocation(places[one.path], number)) for number in covered]
         yield FoundDecision(
             finding,

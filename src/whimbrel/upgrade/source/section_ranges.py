@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
+from typing import Final
 
 from whimbrel.base.errors import SourceLocation
 from whimbrel.base.lazy_dataclasses import replace
-from whimbrel.upgrade.model import Finding
+from whimbrel.upgrade.model import Finding, Risk
+
+_ACCESS_SECTION: Final = re.compile(rb"(?i)<(directory|files|location|proxy)(match)?[ \t>]")
 
 
 def section_around(lines: Sequence[bytes], number: int) -> range:
@@ -28,9 +32,12 @@ def section_around(lines: Sequence[bytes], number: int) -> range:
 
 
 def at_each_line(finding: Finding, lines: Sequence[bytes]) -> list[Finding]:
-    """Return *finding*, of a section at each of its lines: what is said of a section is said of them."""
+    """Return *finding*, of a section that decides about access at each of its lines: what is said of a
+    section is said of them. Who gains access is said of the line alone.
+    """
     place = finding.place
-    is_section = 1 <= place.line <= len(lines) and _opens(lines[place.line - 1])
+    line = lines[place.line - 1] if 1 <= place.line <= len(lines) else b""
+    is_section = _ACCESS_SECTION.match(line) is not None and finding.risk is not Risk.OPENS
     numbers = section_around(lines, place.line) if is_section else (place.line,)
     return [replace(finding, place=SourceLocation(place.path, number)) for number in numbers]
 
