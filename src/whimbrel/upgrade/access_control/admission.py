@@ -96,8 +96,8 @@ def _admitted_beside(tree: ConfigTree, analysis: AccessAnalysis) -> dict[AccessS
         if before is None or before.when[AccessVerdict.GRANTED] == nobody:
             continue
         for unit in refusing:
-            alone = decisions.cache.decision(V22.name, [decisions.layer_of(unit, unit.access_lines)])
-            if alone is not None and alone.when[AccessVerdict.GRANTED] == nobody:
+            own = decisions.cache.decision(V22.name, [decisions.layer_of(unit, unit.access_lines)])
+            if own is not None and own.when[AccessVerdict.GRANTED] == nobody:
                 found.setdefault(analysis.variants.base.get(unit, unit), tree.original_place(last.place))
     tree.cache["access control admitted beside"] = (analysis, found)
     return found

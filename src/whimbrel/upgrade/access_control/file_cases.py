@@ -180,7 +180,7 @@ class FileCases:
         directory = "" if holder is None else directory_of(holder)
         if file_condition(files, directory) is None or not all(self._is_exact(one, section) for one in files):
             return None
-        if holder is not None and not self._is_whole(holder, section):
+        if holder is not None and not self._applies_throughout(holder, section):
             return None
         for lines in self._texts(chains):
             tried = replace(present, cases=(*present.cases, FileCase(files, lines, holder)))
@@ -204,7 +204,7 @@ class FileCases:
             return False
         return covers_outer(files)
 
-    def _is_whole(self, holder: AccessSection, section: AccessSection) -> bool:
+    def _applies_throughout(self, holder: AccessSection, section: AccessSection) -> bool:
         """Return True if *holder* applies to all requests of its directory to which *section* applies."""
         return not holder.conditions and all(
             holder in chain.sections
