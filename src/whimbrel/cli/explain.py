@@ -73,8 +73,8 @@ EPILOG: Final = epilog(
     "WHAT is a URL, or for example C17, AH01797, AddOutputFilterByType, mod_authn_alias, 403, or a whole "
     "line of a log in quotes.",
 )
-_LINE_OF_FILE: Final = re.compile(r"((?!\w+://)\S*(?:/|\.conf)\S*?):[0-9]++")
-"""A line as findings name it: ``conf/httpd.conf:108``."""
+_LINE_OF_FILE: Final = re.compile(r"([^\s:]++):[0-9]++")
+"""A line as findings name it, ``conf/httpd.conf:108``; a host with a port has no slash."""
 _HOST_AND_PATH = re.compile(
     r"(?:[\w-]+\.)+[a-z]{2,}(?::\d+)?/\S*|(?:www\.[\w.-]+|localhost)(?::\d+)?(?:/\S*)?"
 )
@@ -232,7 +232,8 @@ def _fail_unknown(words: str) -> None:
     from whimbrel.upgrade.documents.explain import suggestions
 
     words = without_user(words)
-    if (line := _LINE_OF_FILE.fullmatch(words)) is not None and not _HOST_AND_PATH.fullmatch(words):
+    line = _LINE_OF_FILE.fullmatch(words)
+    if line is not None and ("/" in line[1] or line[1].endswith(".conf")):
         hint = f"{command_line('check', line[1])} shows what is found there, by rule; explain takes a rule"
         typer.echo(encoded(f"{from_system(words)!r} is a line of a file, not a URL\nhint: {hint}"), err=True)
         raise typer.Exit(2)

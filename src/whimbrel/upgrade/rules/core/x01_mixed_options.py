@@ -23,7 +23,7 @@ NAMES: Final = {
 ALL: Final = ("Indexes", "Includes", "FollowSymLinks", "ExecCGI")
 _ORDER: Final = list(NAMES.values())
 _INCLUDES: Final = ("Includes", "IncludesNOEXEC")
-_EXEC_ALONE: Final = OPT_INCLUDES | OPT_INC_WITH_EXEC
+_SSI: Final = OPT_INCLUDES | OPT_INC_WITH_EXEC
 
 
 def check(tree: ConfigTree) -> Iterator[Finding]:
@@ -101,12 +101,12 @@ def as_22_took(words: list[str]) -> list[str]:
     of_signs = " ".join(f"{sign}{name}" for name, sign in signed.items())
     if not plain:
         return [of_signs]
-    has_exec_alone = value & _EXEC_ALONE == OPT_INC_WITH_EXEC
-    lines = [_names_of(value | (OPT_INCLUDES if has_exec_alone else 0))]
-    if has_exec_alone:
+    is_exec_left = value & _SSI == OPT_INC_WITH_EXEC
+    lines = [_names_of(value | (OPT_INCLUDES if is_exec_left else 0))]
+    if is_exec_left:
         lines.append("-IncludesNOEXEC")
     # a child's +IncludesNOEXEC takes exec away, and an outer +Includes gives it to the grandchildren again
-    is_lasting = added & ~value or removed & value or added & OPT_INC_WITH_EXEC or has_exec_alone
+    is_lasting = added & ~value or removed & value or added & OPT_INC_WITH_EXEC or is_exec_left
     return [of_signs, *lines] if is_lasting else lines
 
 
