@@ -7,11 +7,13 @@ Source: httpd's mod_userdir.c, translate_userdir.
 
 from __future__ import annotations
 
+import itertools
 import re
 from collections.abc import Iterable, Iterator
 from typing import Final
 
 from whimbrel.access.sections import absolute_path
+from whimbrel.upgrade.knowledge.scope import UnknownItem, UnknownKind
 from whimbrel.upgrade.source.config_tree import ConfigTree, Statement
 from whimbrel.upgrade.source.queries import server_of
 from whimbrel.upgrade.source.served_roots import executed_by_22, user_words
@@ -19,6 +21,8 @@ from whimbrel.upgrade.source.served_roots import executed_by_22, user_words
 _OTHER: Final = "user"
 """The name that stands for a user without access lines."""
 _HOME: Final = "/home/*"
+_MAX_USERS: Final = 64
+"""The maximum number of users of one line: each is a path that every virtual host looks through."""
 
 
 def user_paths(
@@ -41,7 +45,14 @@ def user_paths(
                 names = dict.fromkeys([*(match[1] for match in matches), _OTHER])
                 for name in names:
                     users.setdefault(name, pattern.replace("*", name))
-        for name, path in users.items():
+        if len(users) > _MAX_USERS:
+            text = (
+                f"of the users of UserDir with access lines only {_MAX_USERS} were tried in each virtual host"
+            )
+            item = UnknownItem(UnknownKind.LEFT_OUT, line.place, text)
+            if item not in tree.unread:
+                tree.unread.append(item)
+        for name, path in itertools.islice(users.items(), _MAX_USERS):
             yield server_of(line), (f"/~{name}", path)
 
 

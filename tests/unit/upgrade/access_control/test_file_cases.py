@@ -11,6 +11,7 @@ from tests.unit.upgrade.config_trees import config_tree, fragments, laid
 from whimbrel.config.options import LoadOptions
 from whimbrel.upgrade.access_control.analysis import AccessAnalysis, analyze_access
 from whimbrel.upgrade.access_control.replacement import Replacement
+from whimbrel.upgrade.access_control.sections import find_sections
 from whimbrel.upgrade.check.fixpoint import upgrade
 from whimbrel.upgrade.model import Style, UpgradeOptions
 from whimbrel.verify.loading import load_sides
@@ -240,3 +241,11 @@ def test_lines_that_stay_keep_their_places(tmp_path: Path) -> None:
     assert made.edits(tree, section, Replacement(moved)) == ()
     others = (moved[0], moved[2], moved[1], *moved[3:])
     assert made.edits(tree, section, Replacement(others)) != ()
+
+
+def test_of_many_users_it_is_said_that_some_were_left_out(tmp_path: Path) -> None:
+    files = {f"homes/u{number}/web/.htaccess": USER + "Require valid-user\n" for number in range(70)}
+    tree = config_tree(tmp_path, {"conf/httpd.conf": MODULES + USERS, **files})
+    paths = [path for path, _ in find_sections(tree).aliases[None]]
+    assert len(paths) == 64 and all(path.startswith("/~u") for path in paths)
+    assert [item for item in tree.unread if "users of UserDir" in item.subject]
