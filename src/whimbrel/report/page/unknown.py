@@ -19,9 +19,9 @@ MAX_ROWS: Final = 1000
 
 def start_cards(stops: StartStops) -> tuple[Card, ...]:
     """Return the count of the lines that end the start on this machine, with what they lack named in the
-    answer; none for none.
+    answer; none for none. Files of modules do not count: most machines have none of the server's.
     """
-    return (Card("stops here", stops.number, KEYS[Risk.BREAKS], ANSWER),) if stops else ()
+    return (Card("stops here", len(stops.lines), KEYS[Risk.BREAKS], ANSWER),) if stops.lines else ()
 
 
 def unknown_card(scope: KnowledgeScope, further: int = 0) -> Card:

@@ -42,11 +42,6 @@ class StartStops(NamedTuple):
         return bool(self.module_files or self.lines)
 
     @property
-    def number(self) -> int:
-        """The number of lines."""
-        return len(self.module_files) + len(self.lines)
-
-    @property
     def first(self) -> str:
         """``FILE:LINE: reason`` of the first of `lines`, "" for none."""
         return _text(*self.lines[0], written_place) if self.lines else ""
