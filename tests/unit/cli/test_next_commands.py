@@ -112,12 +112,12 @@ def test_written_elsewhere(site: Path, file: str) -> None:
     assert_is_tested(run(line_of(output, "Next"), site), site.parent / "new", file)
 
 
-def test_nothing_follows_a_fragment(tmp_path: Path) -> None:
+def test_a_check_follows_a_fragment(tmp_path: Path) -> None:
     (tmp_path / "a.conf").write_text("MaxRequestsPerChild 10\n")
     _status, output = run(["upgrade", "a.conf"], tmp_path)
     assert line_of(output, "Next") == ["upgrade", "--write", "a.conf"]
     _status, output = run(["upgrade", "--write", "a.conf"], tmp_path)
-    assert "Next: " not in output
+    assert line_of(output, "Next") == ["check", "a.conf"]
     assert run(line_of(output, "Undo"), tmp_path)[0] == 0
 
 

@@ -146,7 +146,7 @@ def test_a_link_to_the_modules_of_debian_shows_its_build(
     root = tmp_path / "etc/httpd"
     (root / "conf").mkdir(parents=True)
     (root / "modules").symlink_to(target)
-    text = f'ServerRoot "/nowhere/etc/httpd"\nServerName a\nListen 8080\n{MPM}User nobody\n'
+    text = f'ServerRoot "/etc/httpd"\nServerName a\nListen 8080\n{MPM}User nobody\n'
     (root / "conf/httpd.conf").write_text(f"{text}CustomLog logs/a common\n")
     server = server_at(str(root))
     assert server is not None
