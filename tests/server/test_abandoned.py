@@ -56,7 +56,15 @@ def site(server: ServerProcess) -> ServerProcess:
         file.truncate(1 << 30)
     server.start()
     server.get()
+    assert within(lambda: is_settled(server))
     return server
+
+
+def is_settled(server: ServerProcess) -> bool:
+    """Return True if the workers have the same files open for a moment: all are there, and none is busy."""
+    before = open_files(server)
+    time.sleep(0.3)
+    return open_files(server) == before
 
 
 @pytest.mark.parametrize(
