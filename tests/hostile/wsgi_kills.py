@@ -223,8 +223,12 @@ def judge(result: Result, load: Load, killed: dict[int, str], begun: list[list[s
         if not pids and problem == READ_ONLY:
             continue  # a process had read it before it ended: of an unread one the server sends it again
         if kind not in FAULTS and not pids & (killed.keys() | faulty):
-            about = [line for line in log.splitlines() if any(f"pid={pid}" in line for pid in pids)]
-            result.failures.append(f"{kind} {asked}: {problem}, in {sorted(pids)}: {about[-8:]}")
+            about = [
+                line[:200]
+                for line in log.splitlines()
+                if any(str(pid) in line for pid in pids) and "Exception occurred" not in line
+            ]
+            result.failures.append(f"{kind} {asked}: {problem}, in {sorted(pids)}: {about[-4:]}")
     for number, pids in places.items():
         if len(pids) > 1 and not pids & (killed.keys() | faulty):
             result.failures.append(f"request {number} ran in {sorted(pids)}")
