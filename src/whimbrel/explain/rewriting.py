@@ -38,20 +38,20 @@ def leading_lines(blocks: Iterable[Iterable[ExplanationStep]]) -> list[Origin]:
 
 def rewritten_paths(step: ExplanationStep) -> list[tuple[Origin, str]]:
     """Return the lines of the rules of *step* that gave the request another path, each with the path."""
-    return [
-        (line, rule.result.removeprefix(_RESULT))
-        for rule in step.children
-        if rule.kind == "rule" and rule.result.startswith(_RESULT)
-        for line in rule.lines
-    ]
+    return _paths(step, _RESULT)
 
 
 def refused_paths(step: ExplanationStep) -> list[tuple[Origin, str]]:
     """Return the lines of the rules of *step* for which the request is refused, each with what it gives."""
+    return _paths(step, REFUSED)
+
+
+def _paths(step: ExplanationStep, mark: str) -> list[tuple[Origin, str]]:
+    """Return the lines of the rules of *step* with a result that begins with *mark*; and the paths."""
     return [
-        (line, rule.result.removeprefix(REFUSED))
+        (line, rule.result.removeprefix(mark))
         for rule in step.children
-        if rule.kind == "rule" and rule.result.startswith(REFUSED)
+        if rule.kind == "rule" and rule.result.startswith(mark)
         for line in rule.lines
     ]
 

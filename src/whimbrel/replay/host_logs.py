@@ -9,8 +9,9 @@ from typing import Final, NamedTuple
 
 from whimbrel.base.errors import SourceLocation
 from whimbrel.base.file_reading import open_regular
-from whimbrel.base.latin1 import from_system, to_bytes
+from whimbrel.base.latin1 import to_bytes
 from whimbrel.base.numbers import lower
+from whimbrel.base.real_paths import real_path
 from whimbrel.config.execute import root_relative
 from whimbrel.directives.node import Node
 from whimbrel.directives.tokens import words as split_words
@@ -108,7 +109,7 @@ class HostLogs:
         """Return the owners of the log at *path*: those whose lines name it or the file that it was rotated
         from; else those of the only log with this file name.
         """
-        place = _real(path)
+        place = real_path(path)
         places = (place, ROTATED.sub("", place))
         writers = self._writers(lambda line: line.path in places, kinds)
         word = "this file is"
@@ -227,12 +228,7 @@ class HostLogs:
         if not name or name[0] == "|" or "${" in name or name.startswith("syslog"):
             return ""
         loaded = self.side.loaded
-        return _real(loaded.disk.on_disk(root_relative(loaded.root, name)))
-
-
-def _real(path: str) -> str:
-    """Return *path*, of one character per byte, without links."""
-    return from_system(os.path.realpath(os.fsdecode(to_bytes(path))))
+        return real_path(loaded.disk.on_disk(root_relative(loaded.root, name)))
 
 
 def _size(path: str) -> int:

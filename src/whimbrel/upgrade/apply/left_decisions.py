@@ -6,7 +6,8 @@ in the place of those that it is about.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from functools import cache
 from typing import TYPE_CHECKING, Final, NamedTuple
 
 from whimbrel.base.counts import and_more
@@ -80,6 +81,7 @@ def left_decisions(
     """Yield what *result* leaves to a person; *texts* are the changed files as they are written, and
     *is_confirmed*: the user was asked about each change.
     """
+    split = cache(_texts)
     for finding in result.findings:
         is_open = finding.needs_review or bool(finding.decision)
         path = finding.place.path
@@ -90,8 +92,8 @@ def left_decisions(
         file = result.tree.files.get(path)
         if file is None or (is_confirmed and finding.edits):
             continue
-        old = _texts(file.document.bytes)
-        new = _texts(texts.get(path, file.document.bytes))
+        old = split(file.document.bytes)
+        new = split(texts.get(path, file.document.bytes))
         own = old[finding.place.line - 1 : finding.place.line] if finding.place.line else []
         adjacent = (
             [text for text in own if text in new]
@@ -145,7 +147,7 @@ class FoundDecision(NamedTuple):
 
 
 def findings_left(
-    left: Iterable[LeftDecision], files: Iterable[str], text_of: Callable[[str], bytes]
+    left: Sequence[LeftDecision], files: Iterable[str], text_of: Callable[[str], bytes]
 ) -> Iterator[FoundDecision]:
     """Yield the decisions whose lines are in the present text of *files*. *text_of* returns the text of a
     file.
@@ -153,17 +155,19 @@ def findings_left(
     A comment with the rule decides about the lines that the upgrade wrote in the section in which it stands,
     and one above a section about the lines of that.
     """
-    places: dict[str, str] = {}
+    places = {real_path(path): path for path in files} if left else {}
+    read = cache(text_of)
+    split = cache(_texts)
+    comments_of = cache(suppressions)
     for one in left:
-        places = places or {real_path(path): path for path in files}
         if one.path not in places:
             continue
-        data = text_of(places[one.path])
-        lines = _texts(data)
+        data = read(places[one.path])
+        lines = split(data)
         about = _in_section(lines, _numbers(lines, one.about), one.section)
         if one.about and not about:
             continue
-        comments = suppressions(data)
+        comments = comments_of(data)
         numbers = dict.fromkeys((*about, *_in_section(lines, _numbers(lines, one.adjacent), one.section)))
         found = [number for number in numbers if number in comments]
         recorded = [number for number in found if one.rule in comments[number]]

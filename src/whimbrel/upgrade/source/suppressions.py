@@ -9,7 +9,7 @@ from typing import Final
 
 from whimbrel.base.errors import SourceLocation
 from whimbrel.upgrade.model import DIFFERENCE, Finding
-from whimbrel.upgrade.source.config_tree import ConfigTree
+from whimbrel.upgrade.source.config_tree import ConfigTree, SourceFile
 
 _MARK: Final = re.compile(rb"\bwhimbrel:[ \t]*ignore(?:\[([\w ,]*)\])?")
 
@@ -37,7 +37,7 @@ def reviewed_lines(tree: ConfigTree) -> Iterator[Finding]:
     wanted: ``# whimbrel: ignore[DIFF]``.
     """
     for path, file in tree.files.items():
-        for line, names in suppressions(file.document.bytes).items():
+        for line, names in _suppressions_of(file).items():
             if DIFFERENCE in names:
                 yield Finding(DIFFERENCE, SourceLocation(path, line), "2.4 answers otherwise", "")
 
@@ -47,9 +47,13 @@ def _names_at(finding: Finding, tree: ConfigTree) -> frozenset[str] | None:
     file = tree.files.get(finding.place.path)
     if finding.is_proven or file is None:
         return None
+    return _suppressions_of(file).get(finding.place.line)
+
+
+def _suppressions_of(file: SourceFile) -> dict[int, frozenset[str]]:
     if file.suppressions is None:
         file.suppressions = suppressions(file.document.bytes)
-    return file.suppressions.get(finding.place.line)
+    return file.suppressions
 
 
 def suppressions(data: bytes) -> dict[int, frozenset[str]]:
