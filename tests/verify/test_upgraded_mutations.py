@@ -10,11 +10,12 @@ import pytest
 
 from tests.corpus.httpd_check import needs_apache
 from tests.support.samples import amount
+
+pytest.importorskip("cryptography", reason="the optional package cryptography is not installed")
+
 from tests.verify.upgraded_kinds import VISIBLE, WITHOUT_EFFECT, FileKind
 from tests.verify.upgraded_run import FILES, back_end, is_wrong, live_directory, origins, trial, upgraded_site
 from tests.verify.upgraded_site import BLOCKS, TEXTS, Ports, site_texts
-
-pytest.importorskip("cryptography", reason="the optional package cryptography is not installed")
 
 COUNT = amount(4, 12)
 """Mistakes and changes without effect; `make verify-upgraded` tries hundreds."""
