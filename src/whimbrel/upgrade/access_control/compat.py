@@ -18,7 +18,7 @@ from whimbrel.upgrade.access_control.effective import (
     has_directive,
     merge_effective,
 )
-from whimbrel.upgrade.access_control.native import AuthzContext, by_method, user_tree
+from whimbrel.upgrade.access_control.native import AuthzContext, by_method, user_choices
 from whimbrel.upgrade.access_control.trees import DENIED, GRANTED, RequireTree
 
 Lines = tuple[AccessLine, ...]
@@ -84,17 +84,11 @@ def _require(
 ) -> Iterator[Lines]:
     if not has_directive(own_lines, {"require"}):
         yield ()
-    steps = max(len(_choices(rules, authz_context)) for rules in state.values())
-    for step in range(steps):
-        trees = {name: _at(_choices(rules, authz_context), step) for name, rules in state.items()}
-        yield from by_method(trees)
+    for choice in user_choices(state, authz_context):
+        yield from by_method({name: _decision(rules, choice) for name, rules in state.items()})
 
 
-def _choices(rules: EffectiveRules, authz_context: AuthzContext) -> list[RequireTree]:
+def _decision(rules: EffectiveRules, choice: dict[tuple[str, ...], RequireTree]) -> RequireTree:
     if rules.requires:
-        return list(user_tree(rules.requires, authz_context))
-    return [DENIED if rules.satisfy == "any" else GRANTED]
-
-
-def _at(choices: list[RequireTree], step: int) -> RequireTree:
-    return choices[min(step, len(choices) - 1)]
+        return choice[tuple(rules.requires)]
+    return DENIED if rules.satisfy == "any" else GRANTED

@@ -6,6 +6,7 @@ The result is a proposal; `access` decides whether both versions agree.
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from itertools import product
 from typing import Final
 
 from whimbrel.access.layers import AccessLine
@@ -50,6 +51,10 @@ ALIAS: Final = AccessLine(
 )
 """The definition of the alias: an expression that fails once there is a user. .htaccess files cannot contain
 it."""
+MAX_CHOICES: Final = 24
+"""Proposals by method, of which each costs a comparison of both versions."""
+_MAX_VARIED: Final = 3
+"""Lists of Require lines of which more than the likeliest decision is proposed."""
 
 
 def needs_alias(lines: Sequence[AccessLine]) -> bool:
@@ -186,27 +191,32 @@ def propose(
     """Yield proposals for the last section of *chain*, the simplest first."""
     state = merge_effective(chain)
     proposed: set[tuple[AccessLine, ...]] = set()
-    for step in range(_max_steps(state, authz_context)):
-        by_class = {name: _decision(rules, step, authz_context) for name, rules in state.items()}
+    for choice in user_choices(state, authz_context):
+        by_class = {name: _decision(rules, choice) for name, rules in state.items()}
         for lines in by_method(by_class):
             if lines not in proposed:
                 proposed.add(lines)
                 yield lines
 
 
-def _max_steps(state: dict[str, EffectiveRules], authz_context: AuthzContext) -> int:
-    return max(
-        len(list(user_tree(rules.requires, authz_context))) if rules.requires else 1
-        for rules in state.values()
-    )
+def user_choices(
+    state: dict[str, EffectiveRules], authz_context: AuthzContext
+) -> Iterator[dict[tuple[str, ...], RequireTree]]:
+    """Yield a decision of `user_tree` for each list of Require lines: methods with other lines may belong to
+    other modules. All likeliest ones are first, then those where few of them are replaced by later ones.
+    """
+    lists = list(dict.fromkeys(tuple(rules.requires) for rules in state.values() if rules.requires))
+    trees = [list(user_tree(requires, authz_context)) for requires in lists]
+    counts = [len(tree) if at < _MAX_VARIED else 1 for at, tree in enumerate(trees)]
+    for place in sorted(product(*map(range, counts)), key=sum)[:MAX_CHOICES]:
+        yield {requires: tree[at] for requires, tree, at in zip(lists, trees, place, strict=True)}
 
 
-def _decision(rules: EffectiveRules, step: int, authz_context: AuthzContext) -> RequireTree:
+def _decision(rules: EffectiveRules, choice: dict[tuple[str, ...], RequireTree]) -> RequireTree:
     by_host = host_tree(rules)
     if not rules.requires:
         return by_host
-    choices = list(user_tree(rules.requires, authz_context))
-    by_user = choices[min(step, len(choices) - 1)]
+    by_user = choice[tuple(rules.requires)]
     return any_of([by_host, by_user]) if rules.satisfy == "any" else all_of([by_host, by_user])
 
 

@@ -179,6 +179,20 @@ def test_groups_that_2_2_never_asked_for_are_told(tmp_path: Path) -> None:
     assert not review
 
 
+def test_each_method_has_the_lines_of_the_module_that_decides_about_it(tmp_path: Path) -> None:
+    """Only for PUT does mod_authz_user, loaded in front of mod_authz_groupfile, find a line of its own."""
+    conf = (
+        f"<Location /a>\n{USER}AuthGroupFile conf/groups\nRequire group admins\n"
+        "<Limit PUT>\nRequire user bob\n</Limit>\n</Location>\n"
+    )
+    for_put = "<RequireAll>\nRequire method PUT\nRequire user bob\n</RequireAll>\n"
+    for_others = "<RequireAll>\nRequire not method PUT\nRequire group admins\n</RequireAll>\n"
+    after = text_after(tmp_path, conf).replace("    ", "")
+    assert for_put in after
+    assert for_others in after
+    assert not [message for message, _review in said(tmp_path, conf) if "no text of 2.4" in message]
+
+
 def test_lines_about_users_in_a_limit_are_never_written_twice(tmp_path: Path) -> None:
     conf = (
         "<Location /svn>\n<LimitExcept GET PROPFIND>\n# over TLS\n"
