@@ -143,24 +143,30 @@ def started(server: ServerProcess) -> list[int]:
     return [int(each) for each in _STARTED.findall(server.output)]
 
 
-def is_alive(pid: int, server: ServerProcess) -> bool:
-    """Return True if the process of an application of *server* runs; its number may belong to another."""
+def is_alive(pid: int, session: int) -> bool:
+    """Return True if the process of an application runs in *session*, the one that its server leads.
+
+    Its number may belong to another process, or to a thread of one.
+    """
     try:
         fields = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()
-        session = int(fields[3])
         state = fields[0]
+        is_own = int(fields[3]) == session
         command = Path(f"/proc/{pid}/cmdline").read_bytes()
+        leader = re.search(r"^Tgid:\s*(\d+)$", Path(f"/proc/{pid}/status").read_text(), re.MULTILINE)
     except OSError:
         return False
-    # the server leads a session of its own, in which all its processes are
-    return state != "Z" and session == server.process.pid and command.startswith(b"/usr/bin/python")
+    is_process = leader is not None and int(leader[1]) == pid
+    return is_own and is_process and state != "Z" and command.startswith(b"/usr/bin/python")
 
 
 def kill_some(load: Load, seed: int, found: dict[int, str]) -> None:
     """Kill or stop one process after the other, until the load is over; put them into *found*."""
     dice = random.Random(seed)
     while not load.is_over.wait(KILL_INTERVAL * 2 * dice.random()):
-        alive = [pid for pid in started(load.server) if pid not in found and is_alive(pid, load.server)]
+        alive = [
+            pid for pid in started(load.server) if pid not in found and is_alive(pid, load.server.process.pid)
+        ]
         if len(alive) > 1:
             pid = dice.choice(alive)
             which = dice.choice((signal.SIGKILL, signal.SIGKILL, signal.SIGSTOP))
@@ -190,7 +196,7 @@ def measure(budget: Budget) -> Result:
         pids = started(server)
         log = server.output
     judge(result, load, killed, begun, log)
-    left = [pid for pid in pids if is_alive(pid, server)]
+    left = [pid for pid in pids if is_alive(pid, server.process.pid)]
     if left:
         result.failures.append(f"processes left after the stop: {left}")
     result.figures.update(
