@@ -286,7 +286,8 @@ def upgrade(
     from whimbrel.upgrade.apply.journal import WriteError
     from whimbrel.upgrade.apply.server_copy import external_files, write_in_place
     from whimbrel.upgrade.check.check import UnknownRule, parse_selection
-    from whimbrel.upgrade.check.fixpoint import RuleError
+    from whimbrel.upgrade.check.fixpoint import NOT_VERIFIED, RuleError
+    from whimbrel.upgrade.source.built_in_modules import OF_24
 
     if write + (out is not None) + interactive + undo > 1:
         raise typer.BadParameter("--write, --out, --interactive and --undo exclude each other")
@@ -335,8 +336,10 @@ def upgrade(
         is_left = bool(result.files) and (out is not None or not is_written)
         following = _before_writing(result, directory, external if is_left else [], is_written=is_written)
         if is_written:
+            is_of_24 = result.tree.built_in.origin == OF_24 and words.startswith(f"{NOT_VERIFIED}under 2.2")
+            is_changed = bool(result.files)
             following += after_upgrade(
-                context, what.options, out, is_changed=bool(result.files), without=beside
+                context, what.options, out, is_changed=is_changed, is_of_24=is_of_24, without=beside
             )
         if not is_written:
             following += _of_part(result, what, directory, writing)
