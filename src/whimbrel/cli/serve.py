@@ -277,6 +277,7 @@ def _serve(loader: ServedServer, *, is_watched: bool) -> int:
     from whimbrel.cli import serve_banner, serve_watch
     from whimbrel.cli.config_loader import print_error, write_stderr
     from whimbrel.cli.serve_failures import FailureReport
+    from whimbrel.cli.served_htaccess import htaccess_notes
     from whimbrel.cli.version_text import built
     from whimbrel.server.master.master import Master, StartOptions
 
@@ -289,7 +290,8 @@ def _serve(loader: ServedServer, *, is_watched: bool) -> int:
 
     try:
         configuration = load()
-        serve_banner.print_banner(console, configuration, loader.notes())
+        of_htaccess = [] if loader.places.image else htaccess_notes(configuration)
+        serve_banner.print_banner(console, configuration, loader.notes(), of_htaccess)
         shown = " ".join(map(from_system, loader.arguments.log_words))
         master = Master(
             StartOptions(
