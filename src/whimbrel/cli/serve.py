@@ -18,6 +18,7 @@ from typing import TYPE_CHECKING, Annotated, Final, NoReturn
 import typer
 
 from whimbrel.base.builds import AUTO
+from whimbrel.base.dialect import V24
 from whimbrel.base.product import COMPATIBLE
 from whimbrel.base.programs import permit_programs
 from whimbrel.cli.arguments import Arguments
@@ -35,6 +36,10 @@ if TYPE_CHECKING:
 app = typer.Typer(add_completion=False, rich_markup_mode=None, pretty_exceptions_enable=False)
 
 BOTH: Final = "both"
+BOTH_START: Final = (
+    "both versions must start: 2.4 does not, with this text; --dialect 2.2 serves it by 2.2 alone, and "
+    "`whimbrel upgrade` writes it for 2.4"
+)
 STOPPING: Final = frozenset({signal.SIGINT, signal.SIGTERM, signal.SIGHUP})
 PORTS: Final = range(1, 65536)
 EPILOG: Final = epilog(
@@ -312,6 +317,8 @@ def _serve(loader: ServedServer, *, is_watched: bool) -> int:
         loader.is_silent = False
         loader.print_messages()
         status = print_error(problem, loader)
+        if loader.is_compared and loader.arguments.dialect == V24.name and not isinstance(problem, NotBound):
+            write_stderr(f"hint: {BOTH_START}")
         if isinstance(problem, NotBound) and problem.number in (errno.EACCES, errno.EADDRINUSE):
             write_stderr(f"hint: {port_hint(loader.lines, problem)}")
         return status
