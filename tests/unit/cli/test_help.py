@@ -9,6 +9,7 @@ import pytest
 from tests.support import warm_command
 from typer.testing import CliRunner
 
+from whimbrel.base.product import REPOSITORY
 from whimbrel.cli.main import COMMANDS, app
 from whimbrel.cli.utility_table import UTILITIES
 
@@ -28,6 +29,15 @@ def test_exit_codes_two_examples_and_no_types(command: str) -> None:
     assert len(lines) >= 2
     assert all(f"whimbrel {command}" in line and line.startswith("  ") for line in lines)
     assert re.findall(r"<(?:list|str|int|path|bool|\w+\|)[^>]*>", text) == []
+
+
+@pytest.mark.parametrize("command", COMMANDS)
+def test_no_help_names_a_document_that_a_wheel_lacks(command: str) -> None:
+    assert re.findall(r"(?<!blob/main/)\b(?:docs|editors)/[\w.-]+", help_of(command)) == []
+
+
+def test_an_address_stays_on_its_line() -> None:
+    assert f"{REPOSITORY}/blob/main/editors/README.md" in help_of("lsp")
 
 
 def test_the_list_of_commands_has_whole_sentences() -> None:
