@@ -322,7 +322,7 @@ def after_configtest(arguments: Arguments, *, is_valid: bool) -> str:
         return _next(command_line("check", *given, *envvars))
     if which("apachectl") is None:  # of httpd 2.4, which is not here
         return _next(command_line("serve", *named, _path_of(server.root, server.file)))
-    refused = _refused_here(arguments, server, given)
+    refused = _refused_by_httpd(arguments, server, given)
     if refused:
         return refused
     if server.path == server_of("", "").path and not named:
@@ -364,7 +364,7 @@ def _read_options(arguments: Arguments, server: FoundServer) -> LoadOptions | No
         return None
 
 
-def _refused_here(arguments: Arguments, server: FoundServer, given: list[str]) -> str:
+def _refused_by_httpd(arguments: Arguments, server: FoundServer, given: list[str]) -> str:
     """Return the lines about a text that the httpd of this machine refuses, as the text loads modules that it
     has compiled in; "" for another httpd, and for a text that it accepts.
     """

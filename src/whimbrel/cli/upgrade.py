@@ -286,8 +286,7 @@ def upgrade(
     from whimbrel.upgrade.apply.journal import WriteError
     from whimbrel.upgrade.apply.server_copy import external_files, write_in_place
     from whimbrel.upgrade.check.check import UnknownRule, parse_selection
-    from whimbrel.upgrade.check.fixpoint import NOT_VERIFIED, RuleError
-    from whimbrel.upgrade.source.built_in_modules import OF_24
+    from whimbrel.upgrade.check.fixpoint import RuleError
 
     if write + (out is not None) + interactive + undo > 1:
         raise typer.BadParameter("--write, --out, --interactive and --undo exclude each other")
@@ -336,10 +335,13 @@ def upgrade(
         is_left = bool(result.files) and (out is not None or not is_written)
         following = _before_writing(result, directory, external if is_left else [], is_written=is_written)
         if is_written:
-            is_of_24 = result.tree.built_in.origin == OF_24 and words.startswith(f"{NOT_VERIFIED}under 2.2")
-            is_changed = bool(result.files)
             following += after_upgrade(
-                context, what.options, out, is_changed=is_changed, is_of_24=is_of_24, without=beside
+                context,
+                what.options,
+                out,
+                is_changed=bool(result.files),
+                is_of_24=_is_of_24(result, words),
+                without=beside,
             )
         if not is_written:
             following += _of_part(result, what, directory, writing)
@@ -386,6 +388,17 @@ def _of_part(result: UpgradeResult, what: Sources, directory: str, writing: str)
         lines.append(f"{FOR_THE_PART if around else 'Next'}: {writing}")
         lines += _after_writing(result, directory)
     return lines
+
+
+def _is_of_24(result: UpgradeResult, verified: str) -> bool:
+    """Return True if the old text is one for 2.4, which 2.2 does not load.
+
+    *verified* is the sentence about the comparison.
+    """
+    from whimbrel.upgrade.check.fixpoint import NOT_VERIFIED
+    from whimbrel.upgrade.source.built_in_modules import OF_24
+
+    return result.tree.built_in.origin == OF_24 and verified.startswith(f"{NOT_VERIFIED}under 2.2")
 
 
 def _about_named(result: UpgradeResult, only: frozenset[str]) -> list[str]:
