@@ -120,7 +120,9 @@ def serve(
     """Serve any configuration of httpd 2.4 or 2.2 in the foreground. Ctrl-C ends it.
 
     Paths of a copy are read below the copy. Logs go to a temporary directory where their own cannot be
-    written. Missing users, certificates and document roots are replaced, with a line for each.
+    written. Missing users, certificates and document roots are replaced, with a line for each. The server
+    that `upgrade --out` writes reads the documents of the old one, with their old .htaccess files: the start
+    names these.
     """
     if dialect not in (*COMPATIBLE, BOTH):
         raise typer.BadParameter("the dialect must be 2.2, 2.4, guide or both", param_hint="--dialect")
