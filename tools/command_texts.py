@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import re
-import subprocess
-import sys
 from collections.abc import Iterator
 from typing import Final, NamedTuple
 
@@ -14,11 +12,9 @@ from typer.core import TyperGroup
 
 from whimbrel.cli.help import HelpCommand
 from whimbrel.cli.main import COMMANDS, app
-from whimbrel.cli.utility_table import UTILITIES
+from whimbrel.cli.utility_table import UTILITIES, utility_usage
 from whimbrel.cli.version_text import OWN_OPTIONS, usage
 
-HELP_WORD: Final = {"ctl": "help"}
-"""What prints the help of a utility, where an unknown option does not."""
 EXIT_CODES: Final = "Exit codes"
 """The title of the block of the epilog that has the exit codes."""
 
@@ -100,8 +96,6 @@ def _subcommand(name: str, command: click.Command) -> CommandText:
 
 
 def _utility_usage(name: str) -> str:
-    words = [sys.executable, "-m", "whimbrel", name, HELP_WORD.get(name, "-?")]
-    printed = subprocess.run(words, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True).stdout
-    lines = printed.splitlines()
+    lines = utility_usage(name).splitlines()
     start = next(number for number, line in enumerate(lines) if line.lower().startswith("usage"))
     return "\n".join(lines[start:])

@@ -19,7 +19,8 @@ from tools.command_texts import CommandText, command_texts, server_usage, summar
 from typer._completion_classes import completion_init
 
 from whimbrel import __version__
-from whimbrel.cli.main import COMPLETION, app
+from whimbrel.cli.main import app
+from whimbrel.cli.utility_table import COMPLETION
 
 COMPLETIONS = {
     "bash": "bash-completion/completions/whimbrel",

@@ -65,3 +65,10 @@ def test_every_option_of_the_documents_exists(options: dict[str, str]) -> None:
         if not re.search(rf"(?<![\w-]){re.escape(option)}(?![\w-])", f"{options[line.name]} --help --version")
     ]
     assert absent == []
+
+
+def test_the_page_of_serve_names_every_option(options: dict[str, str]) -> None:
+    page = (ROOT / "docs/serve.md").read_text(encoding="utf-8")
+    names = OPTION.findall(options["serve"])
+    assert len(names) > 7
+    assert [name for name in names if name != "--help" and name not in page] == []

@@ -33,9 +33,7 @@ def write_files(page: str, root: Path) -> list[str]:
 
 def test_the_python_api(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
-    assert write_files("api.md", tmp_path) == ["shop/httpd.conf", "files/.htaccess"]
-    (tmp_path / "shop/htdocs").mkdir()
-    (tmp_path / "shop/htdocs/index.html").write_text("hello\n")
+    write_files("api.md", tmp_path)
     names: dict[str, object] = {}
     report: list[str] = []
     runner = doctest.DocTestRunner(optionflags=doctest.ELLIPSIS)
@@ -53,9 +51,6 @@ def test_the_python_api(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None
 def test_the_pytest_plugin(pytester: pytest.Pytester) -> None:
     names = write_files("pytest.md", pytester.path)
     assert "test_site.py" in names and "pytest.ini" in names
-    (pytester.path / "conf/htdocs").mkdir()
-    (pytester.path / "htdocs").mkdir()
-    (pytester.path / "htdocs/index.html").write_text("hello\n")
     result = pytester.runpytest_inprocess(
         "-q", "-p", "no:whimbrel", "-p", "whimbrel.pytest_plugin.fixtures", "-p", "no:cacheprovider"
     )

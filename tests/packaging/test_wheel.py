@@ -87,6 +87,14 @@ def test_the_metadata_leads_to_the_project(wheel: Path) -> None:
     assert uvloop == ["uvloop; sys_platform != 'win32'"] or uvloop == ['uvloop; sys_platform != "win32"']
 
 
+def test_the_page_of_packages_names_every_extra() -> None:
+    text = (ROOT / "docs/packages.md").read_text()
+    line = re.search(r"Each optional part has an extra: (.*?)\.\n", text, re.S)
+    assert line is not None
+    extras = set(PROJECT["optional-dependencies"]) - {"all", "dev", "docs", "fuzz", "test"}
+    assert re.findall(r"`([\w-]+)`", line[1]) == sorted(extras)
+
+
 def test_one_extra_has_all_others() -> None:
     extras: dict[str, list[str]] = PROJECT["optional-dependencies"]
     (whole,) = extras["all"]

@@ -5,10 +5,15 @@ from __future__ import annotations
 from pathlib import Path
 
 from tests.corpus.httpd_check import APACHE, MODULES, needs_apache, run_check
+from whimbrel.api.checking import upgrade_sources
+from whimbrel.base.dialect import V24
 from whimbrel.base.latin1 import from_system, to_bytes
+from whimbrel.base.lazy_dataclasses import replace
 from whimbrel.config.options import LoadOptions
+from whimbrel.upgrade.check.check import Selection
 from whimbrel.upgrade.check.fixpoint import upgrade
-from whimbrel.upgrade.model import TargetBuild, UpgradeOptions
+from whimbrel.upgrade.check.loading import load
+from whimbrel.upgrade.model import LOAD_ERROR, TargetBuild, UpgradeOptions
 from whimbrel.upgrade.source.reading import Sources, read_config_tree
 
 NAMES = ("log_config", "logio", "version", "authz_host", "dir", "mime", "alias", "setenvif")
@@ -49,6 +54,24 @@ def test_the_text_starts_on_debians_binary(tmp_path: Path) -> None:
         upgraded(tmp_path / name, options)
         status, text = run_check([str(APACHE)], tmp_path / name, "conf/httpd.conf")
         assert status == 0, text
+
+
+def test_the_text_is_judged_by_the_build_that_it_is_written_for(tmp_path: Path) -> None:
+    """Debian's httpd knows User and CustomLog without LoadModule, and refuses one of mod_log_config."""
+    (tmp_path / "conf").mkdir()
+    lines = [f"LoadModule {name}_module modules/mod_{name}.so" for name in NAMES]
+    (tmp_path / "conf/httpd.conf").write_text("\n".join([f"ServerRoot {tmp_path}", *lines, TEXT]))
+    named = LoadOptions(server_root=from_system(str(tmp_path)), build="debian")
+    for server, options in (
+        (replace(named, build="auto"), UpgradeOptions(target_build=TargetBuild.DEBIAN)),
+        (named, UpgradeOptions()),
+    ):
+        result, _ = upgrade_sources(Sources(options=server), options, Selection(), is_verified=False)
+        assert [one for one in result.findings if one.rule == LOAD_ERROR] == []
+        (text,) = result.files.values()
+        assert b"log_config_module" not in text and b"unixd_module" not in text
+        overlay = {**named.overlay, **result.files}
+        assert load(replace(named, overlay=overlay), V24)[1] is None
 
 
 @needs_apache

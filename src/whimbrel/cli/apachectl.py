@@ -30,7 +30,8 @@ from whimbrel.utilities.usage_error import UsageError
 
 SIGNALS = ("start", "stop", "restart", "graceful", "graceful-stop")
 GONE = ("startssl", "sslstart", "start-SSL")
-ACTIONS = (*SIGNALS, *GONE, "configtest", "status", "fullstatus", "usage", "help", "--help")
+TESTS = ("configtest", "status", "fullstatus")
+ACTIONS = (*SIGNALS, *GONE, *TESTS, "usage", "help", "--help")
 NO_SSL = (
     "The startssl option is no longer supported.\n"
     "Please edit httpd.conf to include the SSL configuration settings\n"

@@ -5,15 +5,16 @@ The utilities parse their options as httpd's do, and start without the cost of i
 
 from __future__ import annotations
 
+import os
 import sys
 
-from whimbrel.cli.utility_table import UTILITIES, utility
+from whimbrel.cli.utility_table import COMPLETION, UTILITIES, utility
 
 
 def main() -> None:
     """Run the command of sys.argv and exit with its status."""
     words = sys.argv[1:]
-    if words and words[0] in UTILITIES:
+    if words and words[0] in UTILITIES and COMPLETION not in os.environ:
         sys.exit(utility(words[0], words[1:]))
     from whimbrel.cli.main import main as run_subcommand
 

@@ -198,7 +198,8 @@ def _require_empty(directory: Path) -> Tree:
 
     tree = Tree.create(os.fsencode(directory))
     if not tree.is_empty():
-        raise UsageError(f"{from_system(str(directory))} is not empty")
+        name = from_system(str(directory))
+        raise UsageError(f"{name} is not empty\nhint: remove it first, or name another directory")
     return tree
 
 

@@ -65,7 +65,9 @@ class HelpCommand(TyperCommand):
             if line.startswith("  "):
                 formatter.write(f"{line}\n")  # an example is copied: it is not wrapped
             elif line:
-                formatter.write("".join(f"{part}\n" for part in wrap(line, formatter.width)))
+                formatter.write(
+                    "".join(f"{part}\n" for part in wrap(line, formatter.width, break_on_hyphens=False))
+                )
             else:
                 formatter.write_paragraph()
 

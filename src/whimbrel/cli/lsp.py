@@ -13,6 +13,7 @@ from typing import Final
 import typer
 
 from whimbrel.base.extras import not_installed
+from whimbrel.base.product import REPOSITORY
 from whimbrel.cli.help import HelpCommand, epilog
 from whimbrel.cli.missing_extras import is_installed
 from whimbrel.cli.options import EXIT_OK, EXIT_USAGE, encoded
@@ -29,7 +30,8 @@ EPILOG: Final = epilog(
         2: "wrong usage, or the packages of the extra `lsp` are missing",
     },
     ("whimbrel lsp", "whimbrel lsp 2>lsp.log"),
-    "An editor starts the command; docs/editors.md has the settings of several. The setting "
+    "An editor starts the command, for files *.conf and .htaccess. Settings of VS Code, Neovim, Emacs, Helix "
+    f"and Kate: {REPOSITORY}/blob/main/editors/README.md. The setting "
     "whimbrel.mainFile names the main file of the server; without it, the nearest one is found.",
 )
 

@@ -10,13 +10,14 @@ from typing import Final
 
 import typer
 from typer import _click as click  # the click that typer itself uses
+from typer._click.shell_completion import CompletionItem
 from typer.core import TyperCommand, TyperGroup
 
 from whimbrel import __version__
 from whimbrel.base.confinement import confine
 from whimbrel.base.process_limits import MAX_MEMORY, limit_process
 from whimbrel.cli.interrupts import end_interrupted, repeat_lost_interrupts
-from whimbrel.cli.utility_table import UTILITIES, utility
+from whimbrel.cli.utility_table import COMPLETION, UTILITIES, utility
 
 # Subcommand -> the module with its `app`.
 COMMANDS: Final = {
@@ -40,10 +41,6 @@ MAX_SENTENCE: Final = 300
 """Characters of the first sentence of a command in the list of commands."""
 
 
-COMPLETION: Final = "_WHIMBREL_COMPLETE"
-"""Variable of the shell functions that complete words: source_bash prints one, complete_bash the words."""
-
-
 class _Utility(TyperCommand):
     """Subcommand for a utility of httpd, which parses its own options."""
 
@@ -53,7 +50,18 @@ class _Utility(TyperCommand):
     def make_context(
         self, info_name: str | None, args: list[str], parent: click.Context | None = None, **extra: object
     ) -> click.Context:
+        """Run the utility; a request for words to complete gets a context and runs nothing."""
+        if extra.get("resilient_parsing"):
+            return click.Context(self, info_name=info_name, parent=parent, resilient_parsing=True)
         raise typer.Exit(utility(str(self.name), args))
+
+    def shell_complete(self, ctx: click.Context, incomplete: str) -> list[CompletionItem]:
+        """Return the actions of `ctl`; the shell completes the names of files."""
+        if self.name != "ctl":
+            return []
+        from whimbrel.cli.apachectl import SIGNALS, TESTS
+
+        return [CompletionItem(word) for word in (*SIGNALS, *TESTS) if word.startswith(incomplete)]
 
 
 class Commands(TyperGroup):
@@ -96,8 +104,8 @@ app = typer.Typer(
 )
 
 
-def _version(wanted: bool) -> None:
-    if wanted:
+def _version(ctx: typer.Context, wanted: bool) -> None:
+    if wanted and not ctx.resilient_parsing:
         typer.echo(f"whimbrel {__version__}")
         raise typer.Exit
 
@@ -120,13 +128,13 @@ def main() -> None:
         from whimbrel.cli.terminal import open_closed_files
 
         open_closed_files()
-    if sys.argv[1:2] in (["serve"], ["studio"]):
-        app(prog_name="whimbrel")
-        return
     if COMPLETION in os.environ:  # no command runs, and no file is read
         from typer._completion_classes import completion_init
 
         completion_init()
+        app(prog_name="whimbrel")
+        return
+    if sys.argv[1:2] in (["serve"], ["studio"]):
         app(prog_name="whimbrel")
         return
     confine()

@@ -15,9 +15,11 @@ from typing import TYPE_CHECKING, Final
 from whimbrel.base.counts import count_noun
 from whimbrel.base.dialect import V22, V24
 from whimbrel.base.latin1 import from_system, to_bytes
+from whimbrel.base.layouts import DEBIAN
+from whimbrel.base.lazy_dataclasses import replace
 from whimbrel.base.lazy_re import compile
 from whimbrel.cli.options import given_names, given_words
-from whimbrel.config.detected_build import main_text, server_root_of
+from whimbrel.config.detected_build import lacks_module, main_text, server_root_of
 from whimbrel.config.servers import FoundServer, server_of
 from whimbrel.config.service_settings import envvars_of
 
@@ -43,6 +45,8 @@ _MODULES: Final = (
 """Where packages of httpd 2.4 have their modules."""
 FIRST: Final = "First: "
 """Begin of the line with what comes before the next command."""
+IS_BUILT_IN: Final = "is built-in and can't be loaded"
+"""In httpd's message about LoadModule of a module that it has compiled in."""
 NOT_TRIED: Final = "Whimbrel's test did not try module files; that of httpd, which comes next, does."
 MAX_LOGS: Final = 4
 """Logs that a command names."""
@@ -77,18 +81,23 @@ def after_upgrade(
     out: Path | None,
     *,
     is_changed: bool,
+    is_of_24: bool = False,
     without: Container[str] = (),
 ) -> list[str]:
     """Return the lines behind a written upgrade: what comes next, and what undoes it.
 
     *options* are those of the server, None for fragments; *out* is the directory of a copy. *is_changed*: a
-    file was written. *without*: the words of files that were named beside their server, which has all.
+    file was written. *is_of_24*: the old text is one for 2.4, which 2.2 does not load: there is nothing to
+    compare. *without*: the words of files that were named beside their server, which has all.
     """
     lines: list[str] = []
     build = context.params.get("target_build")
     is_debian = build is not None and build.value == "debian" and "builtin" not in given_names(context)
     builtin = ["--builtin", "debian"] if is_debian else []
-    if options is not None and out is not None:
+    if options is not None and out is None and is_of_24 and _is_in_place(options):
+        words = [*builtin, *given_words(context, READ)]
+        lines.append(configtest(options.server_root, options.file, words))
+    elif options is not None and out is not None:
         old, new = _sides(options, out)
         lines.append(command_line("verify", *builtin, *given_words(context, READ), old, new))
     elif options is not None and is_changed:
@@ -313,6 +322,9 @@ def after_configtest(arguments: Arguments, *, is_valid: bool) -> str:
         return _next(command_line("check", *given, *envvars))
     if which("apachectl") is None:  # of httpd 2.4, which is not here
         return _next(command_line("serve", *named, _path_of(server.root, server.file)))
+    refused = _refused_by_httpd(arguments, server, given)
+    if refused:
+        return refused
     if server.path == server_of("", "").path and not named:
         return f"{NOT_TRIED}\n{_next('apachectl configtest && apachectl graceful')}"
     file = os.path.relpath(server.path, server.root) if server.path.startswith(server.root) else server.path
@@ -326,8 +338,15 @@ def after_configtest(arguments: Arguments, *, is_valid: bool) -> str:
 def _loads_elsewhere(arguments: Arguments, server: FoundServer) -> bool:
     """Return True if 2.4 loads the text where nothing is missing that its lines name."""
 
-    from whimbrel.cli.options import ConfigArguments, sources
     from whimbrel.upgrade.check.loading import load
+
+    options = _read_options(arguments, server)
+    return options is not None and load(options, V24)[1] is None
+
+
+def _read_options(arguments: Arguments, server: FoundServer) -> LoadOptions | None:
+    """Return the options of a command that reads the text of *server*; None for a text that it refuses."""
+    from whimbrel.cli.options import ConfigArguments, sources
     from whimbrel.utilities.usage_error import UsageError
 
     named = ConfigArguments(
@@ -340,10 +359,36 @@ def _loads_elsewhere(arguments: Arguments, server: FoundServer) -> bool:
         envvars=Path(arguments.envvars) if arguments.envvars else None,
     )
     try:
-        options = sources(named)[0].options
+        return sources(named)[0].options
     except UsageError:
-        return False
-    return options is not None and load(options, V24)[1] is None
+        return None
+
+
+def _refused_by_httpd(arguments: Arguments, server: FoundServer, given: list[str]) -> str:
+    """Return the lines about a text that the httpd of this machine refuses, as the text loads modules that it
+    has compiled in; "" for another httpd, and for a text that it accepts.
+    """
+    from whimbrel.upgrade.check.loading import load
+
+    modules = _modules_of_httpd(server)
+    if not modules or not (lacks_module(modules, "mod_unixd") and lacks_module(modules, "mod_log_config")):
+        return ""
+    options = _read_options(arguments, server)
+    problem = None if options is None else load(replace(options, build=DEBIAN), V24)[1]
+    if problem is None or IS_BUILT_IN not in problem.text:
+        return ""
+    return (
+        f"httpd 2.4 of this machine is Debian's, which does not start with this text:\n    {problem.text}\n"
+        f"{_next(command_line('upgrade', '--write', '--target-build', DEBIAN, *given))}"
+    )
+
+
+def _modules_of_httpd(server: FoundServer) -> str:
+    """Return the directory of the modules that the text loads below its root, "" for none here."""
+    if not _LOADS_BELOW.search(main_text(from_system(server.path))):
+        return ""
+    below = os.path.join(server.root, "modules")
+    return below if os.path.lexists(below) else next(filter(os.path.isdir, _MODULES), "")
 
 
 def _modules_link(server: FoundServer) -> str:
@@ -351,10 +396,8 @@ def _modules_link(server: FoundServer) -> str:
     and has none there; "" else.
     """
     link = os.path.join(server.root, "modules")
-    if os.path.lexists(link) or not _LOADS_BELOW.search(main_text(from_system(server.path))):
-        return ""
-    found = next(filter(os.path.isdir, _MODULES), "")
-    return f"{quoted_words('ln', '-s', found, link)} && " if found else ""
+    found = _modules_of_httpd(server)
+    return f"{quoted_words('ln', '-s', found, link)} && " if found not in ("", link) else ""
 
 
 def _pairs(arguments: Arguments) -> list[tuple[str, str]]:

@@ -1,8 +1,9 @@
 """Tables of redirects to test: lines of ``path status target``, or CSV with a header row.
 
 A text line may give header fields in brackets: ``/x [Accept: text/html] 303 http://h/y``; the target is
-optional. The columns of CSV are ``request_url``, ``request_header_NAME``, ``response_statuscode`` and
-``response_url``, or ``path``, ``status`` and ``target``.
+optional. The path may be a whole URL, whose scheme, host and port then count. The columns of CSV are
+``request_url``, ``request_header_NAME``, ``response_statuscode`` and ``response_url``, or ``path``,
+``status`` and ``target``.
 """
 
 from __future__ import annotations
@@ -10,20 +11,18 @@ from __future__ import annotations
 import csv
 import re
 from typing import Final
-from urllib.parse import urlsplit
 
 from whimbrel.base.lazy_dataclasses import dataclass, field
 
 
 @dataclass(frozen=True, slots=True)
 class RewriteCase:
-    """Expectation for one URL: *target* "" and *status* 0 are not compared; *host* "" is the server's own."""
+    """Expectation for one URL, or for one path: *target* "" and *status* 0 are not compared."""
 
     line: int
-    path: str
+    url: str
     status: int
     target: str = ""
-    host: str = ""
     headers: tuple[tuple[str, str], ...] = field(default=())
 
 
@@ -51,8 +50,7 @@ def _from_line(number: int, line: str) -> RewriteCase:
     words = _HEADER.sub(" ", line).split()
     if not 2 <= len(words) <= 3 or not words[1].isdigit():
         raise BadTable(f"line {number}: expected PATH STATUS [TARGET]")
-    path, host = _split(words[0])
-    return RewriteCase(number, path, int(words[1]), words[2] if len(words) == 3 else "", host, headers)
+    return RewriteCase(number, words[0], int(words[1]), words[2] if len(words) == 3 else "", headers)
 
 
 def _from_csv(rows: list[tuple[int, str]]) -> list[RewriteCase]:
@@ -71,7 +69,6 @@ def _from_csv(rows: list[tuple[int, str]]) -> list[RewriteCase]:
 
 
 def _from_row(number: int, row: dict[str, str], url: str) -> RewriteCase:
-    path, host = _split(row[url].strip())
     status = (row.get("response_statuscode") or row.get("status") or "").strip()
     if status and not status.isdigit():
         raise BadTable(f"line {number}: {status} is no status")
@@ -83,17 +80,8 @@ def _from_row(number: int, row: dict[str, str], url: str) -> RewriteCase:
     )
     return RewriteCase(
         number,
-        path,
+        row[url].strip(),
         int(status or 0),
         (row.get("response_url") or row.get("target") or "").strip(),
-        host,
         headers,
     )
-
-
-def _split(url: str) -> tuple[str, str]:
-    """Return path with query, and the host of a full URL."""
-    if url.startswith("/"):
-        return url, ""
-    parts = urlsplit(url)
-    return (parts.path or "/") + (f"?{parts.query}" if parts.query else ""), parts.netloc

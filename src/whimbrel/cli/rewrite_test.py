@@ -7,6 +7,7 @@ from __future__ import annotations
 import os
 from collections.abc import Iterator
 from contextlib import contextmanager
+from itertools import takewhile
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Final
 
@@ -14,21 +15,38 @@ import typer
 
 from whimbrel.base.file_reading import read_regular
 from whimbrel.base.latin1 import from_system, to_text
-from whimbrel.base.lazy_dataclasses import dataclass, field
+from whimbrel.base.lazy_dataclasses import dataclass, field, replace
 from whimbrel.base.programs import programs_permitted
 from whimbrel.cli.help import HelpCommand, epilog
 from whimbrel.cli.options import EXIT_FINDINGS, EXIT_OK, EXIT_USAGE, echo_line, encoded
 from whimbrel.cli.rewrite_cases import BadTable, RewriteCase, read_cases
+from whimbrel.utilities.usage_error import UsageError
 
 if TYPE_CHECKING:
+    from whimbrel.api.loaded_site import LoadedSite
     from whimbrel.base.errors import SourceLocation
+    from whimbrel.config.options import LoadOptions
     from whimbrel.engine.engine import Engine
+    from whimbrel.verify.probe import Probe
 
+NOTE: Final = (
+    "A line of CASES is a path or a whole URL, header fields in brackets, the expected status, and the "
+    "expected Location: /old/x [Accept: text/html] 301 /new/x. The Location may be left out. A # begins a "
+    "comment. CSV has a line of names first: request_url, request_header_NAME, response_statuscode and "
+    "response_url, or path, status and target."
+)
 EPILOG: Final = epilog(
     {0: "every case has its answer", 1: "a case has another answer", 2: "wrong usage or unreadable input"},
-    ("whimbrel rewrite-test htdocs/.htaccess cases.csv", "whimbrel rewrite-test httpd.conf cases.txt -v"),
+    (
+        "whimbrel rewrite-test htdocs/.htaccess cases.csv",
+        "whimbrel rewrite-test site cases.txt --host www.example.com -v",
+    ),
+    NOTE,
 )
 app = typer.Typer(add_completion=False, rich_markup_mode=None, pretty_exceptions_enable=False)
+
+TEXT_WIDTH: Final = 100
+"""Columns of what decided an answer."""
 
 LOOPS: Final = {
     "AH00124": "loops: it exceeds the limit of internal redirects",
@@ -38,9 +56,10 @@ LOOPS: Final = {
 
 @dataclass(slots=True)
 class CaseResult:
-    """Result of one case; *reasons* is empty if it passed."""
+    """Result of one case; *reasons* is empty if it passed. *probe* is its request."""
 
     case: RewriteCase
+    probe: Probe
     status: int
     location: str
     reasons: list[str] = field(default_factory=list)
@@ -49,14 +68,23 @@ class CaseResult:
 
 @app.command(cls=HelpCommand, epilog=EPILOG)
 def rewrite_test(
-    conf: Annotated[Path, typer.Argument(help="Configuration file or .htaccess file.")],
-    cases: Annotated[Path, typer.Argument(help="Lines of PATH STATUS [TARGET], or CSV.")],
+    conf: Annotated[
+        Path, typer.Argument(metavar="CONF", help="Configuration file, server root or .htaccess file.")
+    ],
+    cases: Annotated[Path, typer.Argument(metavar="CASES", help="Lines of URL STATUS [TARGET], or CSV.")],
     root: Annotated[
         Path | None, typer.Option("-d", help="Use this server root. Default: of the file.")
     ] = None,
     at: Annotated[
         str, typer.Option(help="Place the .htaccess file at this URL path. Example: --at /shop/")
     ] = "/",
+    host: Annotated[
+        str,
+        typer.Option(
+            help="Send this Host field for paths. Default: ServerName of the main server. "
+            "Example: --host www.example.com"
+        ),
+    ] = "",
     defines: Annotated[
         list[str] | None, typer.Option("-D", help="Define NAME for <IfDefine>. Example: -D SSL")
     ] = None,
@@ -64,41 +92,60 @@ def rewrite_test(
         str, typer.Option(help="Answer as 2.4, 2.2 or guide (the upgrade guide). Example: --dialect 2.2")
     ] = "2.4",
     verbose: Annotated[
-        bool, typer.Option("-v", help="Print the rules of each failing case. Default: off. Example: -v")
+        bool,
+        typer.Option("-v", help="Print the rules or the lines that decided each failing case. Default: off."),
     ] = False,
 ) -> None:
-    """Request every URL of a table; report differences, unused rules, loops and rules that shadow others."""
+    """Request every URL of a table; report differences, unused rules, loops and rules that shadow others.
+
+    A client of a whole URL connects where its host and port lead to, one of a path to the place that the text
+    listens to.
+    """
     try:
         table = read_cases(to_text(read_regular(bytes(cases))))
-        with _server(conf, root, at, dialect) as (server_root, file):
-            serving = _engine(server_root, file, defines or [], dialect)
-            outcomes = [run_case(serving, case) for case in table]
-            rules = _rules(serving)
+        with _server(conf, root, at, dialect) as found:
+            options = replace(found, defines=tuple(map(from_system, defines or [])), check_only=True)
+            site = _site(options, dialect)
+            serving = _engine(site)
+            outcomes = [run_case(serving, case, from_system(host)) for case in table]
+            _print_report(outcomes, _rules(serving), DecidingLines(site) if verbose else None)
+    except UsageError as problem:
+        typer.echo(encoded(problem.message), err=True)
+        raise typer.Exit(EXIT_USAGE) from None
     except (OSError, BadTable, NotLoaded) as problem:
         text = from_system(str(problem)) if isinstance(problem, OSError) else str(problem)
         typer.echo(encoded(text), err=True)
         raise typer.Exit(EXIT_USAGE) from None
-    _print_report(outcomes, rules, verbose)
     raise typer.Exit(EXIT_FINDINGS if any(outcome.reasons for outcome in outcomes) else EXIT_OK)
 
 
 @contextmanager
-def _server(conf: Path, root: Path | None, at: str, dialect: str) -> Iterator[tuple[str, str]]:
-    """Return server root and main file; those of a .htaccess file exist for the duration of the context."""
+def _server(conf: Path, root: Path | None, at: str, dialect: str) -> Iterator[LoadOptions]:
+    """Return the server; that of a .htaccess file exists for the duration of the context."""
     from whimbrel.api.htaccess_server import HtaccessServer
     from whimbrel.base.dialect import DIALECTS
     from whimbrel.cli.serve import root_and_file
+    from whimbrel.config.servers import why_no_server
+    from whimbrel.upgrade.source.named_sources import ConfigArguments, sources
 
     if dialect not in DIALECTS:
         raise typer.BadParameter("the dialect must be 2.2, 2.4 or guide", param_hint="--dialect")
+    if conf.is_dir():
+        if root is not None:
+            raise typer.BadParameter("belongs to a file; CONF is a directory", param_hint="-d")
+        options = sources(ConfigArguments(paths=[conf], as_server=True))[0].options
+        if options is None:
+            raise NotLoaded(why_no_server(str(conf)))
+        yield options
+        return
     if not conf.name.endswith("htaccess"):
-        yield root_and_file(conf, root)
+        yield _options(*root_and_file(conf, root))
         return
     with programs_permitted():
         read_regular(bytes(conf))
         server = HtaccessServer(str(conf), at, dialect)
     try:
-        yield server.root, server.file
+        yield _options(server.root, server.file)
     finally:
         with programs_permitted():
             server.close()
@@ -108,25 +155,31 @@ class NotLoaded(Exception):
     """The configuration does not load; the text is httpd's message, with the faults of the file."""
 
 
-def _engine(server_root: str, file: str, defines: list[str], dialect: str) -> Engine:
-    from whimbrel.base.dialect import DIALECTS
-    from whimbrel.base.errors import ConfigError, StartError
-    from whimbrel.config.load import load
+def _options(server_root: str, file: str) -> LoadOptions:
     from whimbrel.config.options import LoadOptions
-    from whimbrel.engine.engine import Engine
-    from whimbrel.modules import ALL
-    from whimbrel.testing.fake_runtime import FakeRuntime
-    from whimbrel.verify.side import with_faults
 
-    options = LoadOptions(
-        server_root=from_system(server_root), file=from_system(file), defines=tuple(defines), check_only=True
-    )
+    return LoadOptions(server_root=from_system(server_root), file=from_system(file))
+
+
+def _site(options: LoadOptions, dialect: str) -> LoadedSite:
+    """Return the configuration; what this machine lacks of it, such as a directory of logs, is left out."""
+    from whimbrel.api.answering import load_error
+    from whimbrel.api.loaded_site import LoadedSite
+    from whimbrel.verify.loading import load_side
+
+    side = load_side(options, dialect)
+    if not side.is_loaded:
+        raise NotLoaded(str(load_error(side.options, side.errors[0])))
+    return LoadedSite(side)
+
+
+def _engine(site: LoadedSite) -> Engine:
+    """Return an engine whose runtime records what rules do."""
+    from whimbrel.engine.engine import Engine
+    from whimbrel.testing.fake_runtime import FakeRuntime
+
     runtime: Any = Recorder(FakeRuntime())
-    try:
-        return Engine(load(options, ALL, DIALECTS[dialect]), runtime)
-    except (ConfigError, StartError) as problem:
-        place = problem.place if isinstance(problem, ConfigError) else None
-        raise NotLoaded(with_faults(str(problem), options, place)) from None
+    return Engine(site.side.loaded, runtime)
 
 
 class Recorder:
@@ -141,32 +194,42 @@ class Recorder:
 
 
 # requests -----------------------------------------------------------------------------------------
-def run_case(serving: Any, case: RewriteCase) -> CaseResult:
-    """Request one case and compare."""
-    from whimbrel.engine.request import Connection
+def run_case(serving: Any, case: RewriteCase, host: str = "") -> CaseResult:
+    """Request one case and compare; *host* is the Host field for a path. Raises BadTable for no URL."""
     from whimbrel.testing.client import TestClient
+    from whimbrel.verify.answering import connection_of
 
     runtime = serving.runtime
     runtime.rewriting = []
     runtime.logs.clear()
-    fields = {"Host": case.host or serving.main.name, "Connection": "close", **dict(case.headers)}
-    head = "".join(f"{name}: {value}\r\n" for name, value in fields.items())
-    client = TestClient(serving, Connection("127.0.0.1", 50000, "127.0.0.1", 80))
-    top = (
-        client.send(f"GET {case.path} HTTP/1.1\r\n{head}\r\n".encode("latin-1"))
-        .decode("latin-1")
-        .partition("\r\n\r\n")[0]
-    )
+    probe = _probe(serving, case, host)
+    client = TestClient(serving, connection_of(serving, probe))
+    top = client.send(probe.head()).decode("latin-1").partition("\r\n\r\n")[0]
     line, *rest = top.split("\r\n")
     location = next(
         (value.strip() for name, _, value in (f.partition(":") for f in rest) if name.lower() == "location"),
         "",
     )
-    outcome = CaseResult(case, int(line.split()[1]), location, steps=runtime.rewriting)
-    outcome.reasons += _differences(outcome, fields["Host"])
+    outcome = CaseResult(case, probe, int(line.split()[1]), location, steps=runtime.rewriting)
+    outcome.reasons += _differences(outcome, probe.host)
     log = b"".join(part for parts in runtime.logs.values() for part in parts).decode("latin-1")
     outcome.reasons += [text for code, text in LOOPS.items() if code in log]
     return outcome
+
+
+def _probe(serving: Any, case: RewriteCase, host: str) -> Probe:
+    """Return the request of *case*, from this machine, to the address and port of its URL."""
+    from whimbrel.explain.request_description import LOCAL, BadRequest, RequestDescription, probe_of
+
+    given = next((value for name, value in case.headers if name.lower() == "host"), "")
+    if not given and "://" not in case.url:
+        given = host
+    fields = tuple(field for field in case.headers if field[0].lower() != "host")
+    described = RequestDescription(case.url, given, client=LOCAL, fields=fields)
+    try:
+        return probe_of(described, serving.configuration)
+    except BadRequest as problem:
+        raise BadTable(f"line {case.line}: {problem}") from None
 
 
 def _differences(outcome: CaseResult, host: str) -> list[str]:
@@ -201,13 +264,34 @@ def _rules(serving: Any) -> list[str]:
     return [_place(place) for place in sorted(places, key=lambda place: (place.path, place.line))]
 
 
-def _print_report(outcomes: list[CaseResult], rules: list[str], verbose: bool) -> None:
+class DecidingLines:
+    """The lines that decided the answers of a site."""
+
+    def __init__(self, site: LoadedSite) -> None:
+        self._site = site
+
+    def lines(self, probe: Probe) -> list[str]:
+        """Return what decided the answer to *probe*, as `whimbrel explain` prints it."""
+        from whimbrel.explain.text import OutputStyle, short_lines
+
+        explanation, scope = self._site.explain(probe)
+        style = OutputStyle(self._site.side.options.server_root, TEXT_WIDTH)
+        return list(takewhile(bool, short_lines(explanation, scope, style)))
+
+
+def _print_report(outcomes: list[CaseResult], rules: list[str], deciding: DecidingLines | None) -> None:
+    """Print the cases that differ, with what decided them if *deciding* are given."""
     bad = [outcome for outcome in outcomes if outcome.reasons]
     for outcome in bad:
-        text = f"line {outcome.case.line}: {outcome.case.path}: {'; '.join(outcome.reasons)}"
+        text = f"line {outcome.case.line}: {outcome.case.url}: {'; '.join(outcome.reasons)}"
         echo_line(text)
-        if verbose:
+        if deciding is None:
+            continue
+        if any(step.matches for step in outcome.steps):
             _print_steps(outcome)
+        else:
+            for line in deciding.lines(outcome.probe):
+                echo_line(f"    {line}")
     for earlier, later in sorted(overlaps(outcomes)):
         echo_line(f"{later}: also fits URLs that {earlier} takes first")
     used = {_place(step.place) for outcome in outcomes for step in outcome.steps if step.applied}

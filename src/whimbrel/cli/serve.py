@@ -18,6 +18,7 @@ from typing import TYPE_CHECKING, Annotated, Final, NoReturn
 import typer
 
 from whimbrel.base.builds import AUTO
+from whimbrel.base.dialect import V24
 from whimbrel.base.product import COMPATIBLE
 from whimbrel.base.programs import permit_programs
 from whimbrel.cli.arguments import Arguments
@@ -35,6 +36,10 @@ if TYPE_CHECKING:
 app = typer.Typer(add_completion=False, rich_markup_mode=None, pretty_exceptions_enable=False)
 
 BOTH: Final = "both"
+BOTH_START: Final = (
+    "both versions must start: 2.4 does not, with this text; --dialect 2.2 serves it by 2.2 alone, and "
+    "`whimbrel upgrade` writes it for 2.4"
+)
 STOPPING: Final = frozenset({signal.SIGINT, signal.SIGTERM, signal.SIGHUP})
 PORTS: Final = range(1, 65536)
 EPILOG: Final = epilog(
@@ -115,7 +120,9 @@ def serve(
     """Serve any configuration of httpd 2.4 or 2.2 in the foreground. Ctrl-C ends it.
 
     Paths of a copy are read below the copy. Logs go to a temporary directory where their own cannot be
-    written. Missing users, certificates and document roots are replaced, with a line for each.
+    written. Missing users, certificates and document roots are replaced, with a line for each. The server
+    that `upgrade --out` writes reads the documents of the old one, with their old .htaccess files: the start
+    names these.
     """
     if dialect not in (*COMPATIBLE, BOTH):
         raise typer.BadParameter("the dialect must be 2.2, 2.4, guide or both", param_hint="--dialect")
@@ -277,6 +284,7 @@ def _serve(loader: ServedServer, *, is_watched: bool) -> int:
     from whimbrel.cli import serve_banner, serve_watch
     from whimbrel.cli.config_loader import print_error, write_stderr
     from whimbrel.cli.serve_failures import FailureReport
+    from whimbrel.cli.served_htaccess import htaccess_notes
     from whimbrel.cli.version_text import built
     from whimbrel.server.master.master import Master, StartOptions
 
@@ -289,7 +297,8 @@ def _serve(loader: ServedServer, *, is_watched: bool) -> int:
 
     try:
         configuration = load()
-        serve_banner.print_banner(console, configuration, loader.notes())
+        of_htaccess = [] if loader.places.image else htaccess_notes(configuration)
+        serve_banner.print_banner(console, configuration, loader.notes(), of_htaccess)
         shown = " ".join(map(from_system, loader.arguments.log_words))
         master = Master(
             StartOptions(
@@ -310,6 +319,8 @@ def _serve(loader: ServedServer, *, is_watched: bool) -> int:
         loader.is_silent = False
         loader.print_messages()
         status = print_error(problem, loader)
+        if loader.is_compared and loader.arguments.dialect == V24.name and not isinstance(problem, NotBound):
+            write_stderr(f"hint: {BOTH_START}")
         if isinstance(problem, NotBound) and problem.number in (errno.EACCES, errno.EADDRINUSE):
             write_stderr(f"hint: {port_hint(loader.lines, problem)}")
         return status

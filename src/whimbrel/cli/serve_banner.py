@@ -75,8 +75,15 @@ def _short(path: str, configuration: Configuration) -> str:
     return path.removeprefix(configuration.root.rstrip("/") + "/")
 
 
-def print_banner(console: Console, configuration: Configuration, notes: Sequence[str] = ()) -> None:
-    """Print what changed; *notes* are what this machine does not have."""
+def print_banner(
+    console: Console,
+    configuration: Configuration,
+    notes: Sequence[str] = (),
+    of_htaccess: Sequence[str] = (),
+) -> None:
+    """Print what changed; *notes* are what this machine does not have, *of_htaccess* those about .htaccess
+    files.
+    """
     version = ".".join(map(str, configuration.dialect.version[:2]))
     console.print(
         f"Serving [bold]{escape(to_system(configuration.options.file))}[/] by the rules of httpd {version}."
@@ -84,6 +91,7 @@ def print_banner(console: Console, configuration: Configuration, notes: Sequence
     for title, lines in (
         ("Lines of 2.2, served as 2.4 reads them (whimbrel check has what to do):", changes(configuration)),
         ("Noticed while reading:", messages(configuration)),
+        (".htaccess files beside the documents:", of_htaccess),
         ("Replaced on this machine:", notes),
     ):
         if lines:

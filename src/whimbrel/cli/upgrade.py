@@ -336,7 +336,12 @@ def upgrade(
         following = _before_writing(result, directory, external if is_left else [], is_written=is_written)
         if is_written:
             following += after_upgrade(
-                context, what.options, out, is_changed=bool(result.files), without=beside
+                context,
+                what.options,
+                out,
+                is_changed=bool(result.files),
+                is_of_24=_is_of_24(result, words),
+                without=beside,
             )
         if not is_written:
             following += _of_part(result, what, directory, writing)
@@ -383,6 +388,17 @@ def _of_part(result: UpgradeResult, what: Sources, directory: str, writing: str)
         lines.append(f"{FOR_THE_PART if around else 'Next'}: {writing}")
         lines += _after_writing(result, directory)
     return lines
+
+
+def _is_of_24(result: UpgradeResult, verified: str) -> bool:
+    """Return True if the old text is one for 2.4, which 2.2 does not load.
+
+    *verified* is the sentence about the comparison.
+    """
+    from whimbrel.upgrade.check.fixpoint import NOT_VERIFIED
+    from whimbrel.upgrade.source.built_in_modules import OF_24
+
+    return result.tree.built_in.origin == OF_24 and verified.startswith(f"{NOT_VERIFIED}under 2.2")
 
 
 def _about_named(result: UpgradeResult, only: frozenset[str]) -> list[str]:

@@ -23,11 +23,35 @@ UTILITIES: Final = {
 }
 
 
-def utility(name: str, words: list[str]) -> int:
-    """Run a utility; return its exit status."""
-    from whimbrel.base.latin1 import from_system
-    from whimbrel.utilities.options import exit_status
+COMPLETION: Final = "_WHIMBREL_COMPLETE"
+"""Variable of the shell functions that complete words: source_bash prints one, complete_bash the words."""
+HELP: Final = "--help"
 
+
+def utility(name: str, words: list[str]) -> int:
+    """Run a utility, or print its help for the one word `--help`; return the exit status.
+
+    httpd's utilities take `--help` for a wrong option or for an operand. The programs that have their names
+    (`whimbrel-htpasswd` ...) do so too.
+    """
+    from whimbrel.base.latin1 import from_system
+    from whimbrel.utilities.options import exit_status, write_stdout
+
+    if words == [HELP]:
+        write_stdout(f"{UTILITIES[name]}\n\n{utility_usage(name)}")
+        return 0
     module = "apachectl" if name == "ctl" else name
     run: Callable[[UtilityProgram], int] = import_module(f"whimbrel.cli.{module}").run
     return exit_status(run, name, [from_system(word) for word in words])
+
+
+def utility_usage(name: str) -> str:
+    """Return what a utility prints about its options."""
+    if name == "ctl":
+        from whimbrel.cli.apachectl import usage
+
+        return usage("whimbrel ctl")
+    from whimbrel.utilities import usage as usages
+
+    text: str = getattr(usages, name.upper())
+    return text.replace("@PATH@", name)

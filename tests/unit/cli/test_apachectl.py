@@ -32,7 +32,7 @@ def written(root: Path, more: str) -> None:
     )
 
 
-@pytest.mark.parametrize("words", [(), ("help",), ("usage",), ("--help",)])
+@pytest.mark.parametrize("words", [(), ("help",), ("usage",)])
 def test_help_goes_to_standard_error_with_1(words: tuple[str, ...]) -> None:
     done = ctl(*words)
     assert (done.returncode, done.stdout) == (1, "")

@@ -20,6 +20,8 @@ from whimbrel.cli import check, upgrade, verify
 
 Capture = pytest.CaptureFixture[str]
 
+REMOVE = "hint: remove it first, or name another directory\n"
+
 
 def run(app: typer.Typer, *words: str | Path) -> Result:
     """Return the result of a command with one process."""
@@ -45,7 +47,7 @@ def test_check_writes_the_pages(fleet: Path, tmp_path: Path, capfd: Capture) -> 
     assert sorted(path.name for path in pages.rglob("*.html")) == ["a.html", "index.html"]
     assert (pages / "index.html").read_text().count('href="servers/a.html"') == 2
     again = run(check.app, "--fleet", fleet, "--pages", pages)
-    assert (again.exit_code, capfd.readouterr().err) == (2, f"{pages} is not empty\n")
+    assert (again.exit_code, capfd.readouterr().err) == (2, f"{pages} is not empty\n{REMOVE}")
 
 
 def test_a_page_that_cannot_be_written_does_not_cost_the_report(
@@ -74,7 +76,7 @@ def test_upgrade_then_verify(fleet: Path, tmp_path: Path, capfd: Capture) -> Non
     assert f'ServerRoot "{out}/b"' in (out / "b/conf/httpd.conf").read_text()
     assert "Order" in (fleet / "b/conf/httpd.conf").read_text()
     again = run(upgrade.app, "--fleet", fleet, "--out", out)
-    assert (again.exit_code, capfd.readouterr().err) == (2, f"{out} is not empty\n")
+    assert (again.exit_code, capfd.readouterr().err) == (2, f"{out} is not empty\n{REMOVE}")
     shutil.rmtree(out / "b")
     shutil.copytree(out / "a", out / "new")
     found = run(verify.app, "--fleet", fleet, out, "--limit", "20", "--format", "json")

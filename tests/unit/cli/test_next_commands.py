@@ -302,6 +302,36 @@ def test_the_real_server_takes_the_last_command(site: Path) -> None:
     assert done.returncode == 0 and "Syntax OK" in done.stderr, done.stderr
 
 
+def test_a_text_that_debians_httpd_refuses_is_written_for_it_first(site: Path) -> None:
+    """The real server refuses LoadModule of what it has compiled in, and takes what the commands lead to."""
+    control = shutil.which("apachectl")
+    if control is None or not os.path.isdir("/usr/lib/apache2/modules"):
+        pytest.skip("no apachectl with Debian's modules")
+    main = site / "conf/httpd.conf"
+    names = ("unixd", "log_config", "mpm_event", "authz_core")
+    lines = "".join(f"LoadModule {name}_module modules/mod_{name}.so\n" for name in names)
+    main.write_text(
+        f'ServerRoot "{site}"\nListen 127.0.0.1:8080\nServerName a.example\n{lines}'
+        "LogFormat %h short\nCustomLog logs/access_log short\n"
+    )
+    test = [control, "-d", str(site), "-f", "conf/httpd.conf", "-t"]
+
+    def accepted() -> subprocess.CompletedProcess[str]:
+        return subprocess.run(test, capture_output=True, text=True, timeout=60, check=False)
+
+    for is_linked in (False, True):
+        if is_linked:
+            (site / "modules").symlink_to("/usr/lib/apache2/modules")
+            assert "module unixd_module is built-in and can't be loaded" in accepted().stderr
+        status, output = run(["ctl", "configtest", "-d", str(site)], site)
+        assert status == 0 and "module unixd_module is built-in and can't be loaded" in output, output
+        assert "apachectl" not in output
+    _status, output = run(line_of(output, "Next"), site)
+    status, output = run(line_of(output, "Next"), site)
+    assert_is_tested((status, output), site, "conf/httpd.conf")
+    assert accepted().returncode == 0, accepted().stderr
+
+
 def test_every_command_finds_the_server_below_a_directory(site: Path, tmp_path: Path) -> None:
     """The next command of a check names what the check named, and reads the same server."""
     tree = tmp_path / "backup"
@@ -366,7 +396,10 @@ def test_the_next_commands_lead_from_a_check_to_the_start(site: Path, where: str
     steps = [] if where == "out" else ["check", "upgrade"]
     expected = [*steps, "upgrade", "verify", "replay"]
     assert commands[: len(expected)] == expected, commands
-    assert commands[len(expected) :] == (["configtest"] if where in ("in place", "out") else []), commands
+    # Debian's httpd refuses the line of mod_log_config, which it has compiled in: the text is written for it
+    is_refused = shutil.which("apachectl") is not None and os.path.isdir("/usr/lib/apache2/modules")
+    end = ["configtest", "upgrade", "configtest"] if is_refused else ["configtest"]
+    assert commands[len(expected) :] == (end if where in ("in place", "out") else []), commands
 
 
 def test_what_follows_a_replay() -> None:

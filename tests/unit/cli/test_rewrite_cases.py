@@ -10,7 +10,7 @@ from whimbrel.cli.rewrite_cases import BadTable, RewriteCase, read_cases
 def test_lines() -> None:
     assert read_cases("# c\n\n/a 301 /b\n/c [Accept: text/html] [X-Y: 1] 303 http://h/d\n/e 410\n") == [
         RewriteCase(3, "/a", 301, "/b"),
-        RewriteCase(4, "/c", 303, "http://h/d", "", (("Accept", "text/html"), ("X-Y", "1"))),
+        RewriteCase(4, "/c", 303, "http://h/d", (("Accept", "text/html"), ("X-Y", "1"))),
         RewriteCase(5, "/e", 410),
     ]
 
@@ -23,7 +23,7 @@ def test_csv() -> None:
         '"https://h.test/a?b", "text/html", "", "https://x/y", "text/html", "303"\n"/z", "", ""\n'
     )
     assert read_cases(text) == [
-        RewriteCase(3, "/a?b", 303, "https://x/y", "h.test", (("accept", "text/html"),)),
+        RewriteCase(3, "https://h.test/a?b", 303, "https://x/y", (("accept", "text/html"),)),
         RewriteCase(4, "/z", 0),
     ]
 

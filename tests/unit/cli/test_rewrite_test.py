@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
+import pytest
 from typer.testing import CliRunner
 
 from whimbrel.cli.rewrite_test import app
@@ -73,3 +74,57 @@ def test_conditions_see_the_files_beside_the_rules(tmp_path: Path) -> None:
     assert run(tmp_path, table, rules=rules) == (0, ["2 cases, 2 as expected, 0 different"])
     under = "/shop/page.html 200\n/shop/none 302 /start\n"
     assert run(tmp_path, under, "--at", "/shop/", rules=rules)[0] == 0
+
+
+HOSTS = """ServerRoot "{root}"
+Listen 127.0.0.1:8080
+ServerName main.test
+TypesConfig mime.types
+LoadModule mpm_event_module modules/mod_mpm_event.so
+LoadModule unixd_module modules/mod_unixd.so
+LoadModule authz_core_module modules/mod_authz_core.so
+LoadModule alias_module modules/mod_alias.so
+LoadModule dir_module modules/mod_dir.so
+LoadModule mime_module modules/mod_mime.so
+<Directory />
+    Require all denied
+</Directory>
+<VirtualHost *:8080>
+    ServerName a.test
+    Redirect permanent /old http://a.test:8080/new
+</VirtualHost>
+<VirtualHost *:8080>
+    ServerName b.test
+    Redirect gone /old
+</VirtualHost>
+"""
+"""The main server gets no request: virtual hosts get all of port 8080, the first one those of other names."""
+
+
+@pytest.mark.parametrize("is_directory", [False, True])
+def test_requests_go_to_the_virtual_host_of_their_address_and_name(
+    tmp_path: Path, is_directory: bool
+) -> None:
+    (tmp_path / "conf").mkdir()
+    (tmp_path / "mime.types").write_text("text/html html\n")
+    (tmp_path / "conf/httpd.conf").write_text(HOSTS.format(root=tmp_path))
+    (tmp_path / "table").write_text(
+        "/old/x 301 /new/x\n"
+        "http://a.test:8080/old/x 301 http://a.test:8080/new/x\n"
+        "http://b.test:8080/old 410\n"
+        "http://b.test/old 410\n"  # nothing listens to port 80
+        "/old [Host: b.test] 410\n"
+        "/x 403\n"
+    )
+    conf = tmp_path if is_directory else tmp_path / "conf/httpd.conf"
+    words = [str(conf), str(tmp_path / "table"), *(() if is_directory else ("-d", str(tmp_path)))]
+    expected = ["line 1: /old/x: goes to http://a.test:8080/new/x, expected /new/x"]
+    found = CliRunner().invoke(app, words)
+    assert found.output.splitlines()[:-1] == expected, found.output
+    found = CliRunner().invoke(app, [*words, "--host", "b.test"])
+    assert found.output.splitlines()[:-1] == [
+        "line 1: /old/x: status 410, expected 301; goes to nowhere, expected /new/x"
+    ]
+    (tmp_path / "table").write_text("http://b.test/old 301\n")
+    found = CliRunner().invoke(app, [*words, "-v"])
+    assert "Redirect gone /old" in found.output and "httpd.conf:20" in found.output

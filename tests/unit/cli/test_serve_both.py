@@ -5,10 +5,13 @@ from __future__ import annotations
 import os
 import signal
 from collections.abc import Iterator
+from pathlib import Path
 
 import pytest
+from tests.support import warm_command
 
 from whimbrel.cli.serve_both import run_both
+from whimbrel.testing.ports import free_port
 
 HANDLED = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP, signal.SIGUSR1)
 
@@ -24,6 +27,21 @@ def handlers() -> Iterator[None]:
 
 def test_the_worst_status_counts() -> None:
     assert run_both(lambda dialect: 3 if dialect == "2.2" else 0) == 3
+
+
+def test_a_text_that_2_4_does_not_start_with_names_the_other_ways(tmp_path: Path) -> None:
+    """2.4 has no mod_authn_default: its side ends, and so does the command."""
+    conf = tmp_path / "conf/httpd.conf"
+    conf.parent.mkdir()
+    conf.write_text(
+        f'ServerRoot "{tmp_path}"\nListen 127.0.0.1:{free_port()}\nServerName a.example\n'
+        "LoadModule authn_default_module modules/mod_authn_default.so\n"
+    )
+    done = warm_command.run(["serve", str(tmp_path), "--dialect", "both"], cwd=tmp_path)
+    text = done.stderr.decode()
+    assert done.returncode == 1, text
+    assert "mod_authn_default" in text and "hint: both versions must start" in text
+    assert text.count("hint: both versions") == 1
 
 
 def test_a_killed_server_is_a_failure_with_its_reason(capfd: pytest.CaptureFixture[str]) -> None:

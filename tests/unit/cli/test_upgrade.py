@@ -197,7 +197,10 @@ def test_a_copy(site: Path, tmp_path: Path) -> None:
     assert (tmp_path / "new/conf/mime.types").read_bytes() == b"text/html html\n"
     assert os.readlink(tmp_path / "new/conf/key.pem") == str(site / "conf/key.pem")
     status, _out, err = upgrade("--out", str(tmp_path / "new"), "-d", str(site), cwd=site)
-    assert (status, err) == (2, f"{tmp_path}/new is not empty\n")
+    assert (status, err) == (
+        2,
+        f"{tmp_path}/new is not empty\nhint: remove it first, or name another directory\n",
+    )
 
 
 def test_the_summary_names_what_is_left(site: Path) -> None:

@@ -101,7 +101,7 @@ def copy_tree(result: UpgradeResult, directory: str, to: Path) -> ServerCopy:
     try:
         copied = Tree.create(os.fsencode(to))
         if not copied.is_empty():
-            raise UsageError(f"{to} is not empty")
+            raise UsageError(f"{to} is not empty\nhint: remove it first, or name another directory")
         if result.tree.disk.image:
             copy = _copy_of_image(result, to, copied)
             _note_left(result, result.tree.disk.image, to, result.files, directory)

@@ -12,6 +12,7 @@ from typing import Final
 
 from whimbrel.base.dialect import V24
 from whimbrel.base.errors import SourceLocation
+from whimbrel.base.layouts import DEBIAN
 from whimbrel.base.lazy_dataclasses import replace
 from whimbrel.catalogue import catalogue
 from whimbrel.catalogue.load import directive_names
@@ -34,7 +35,7 @@ from whimbrel.upgrade.check.new_lines import add_new_lines
 from whimbrel.upgrade.check.server_with_all import MAIN
 from whimbrel.upgrade.check.start_faults import without_place
 from whimbrel.upgrade.knowledge.scope import UnknownItem, UnknownKind
-from whimbrel.upgrade.model import LOAD_ERROR, Finding, Risk
+from whimbrel.upgrade.model import LOAD_ERROR, Finding, Risk, TargetBuild
 from whimbrel.upgrade.source.branches import MPMS
 from whimbrel.upgrade.source.built_in_modules import as_its_build
 from whimbrel.upgrade.source.config_tree import Role, Statement
@@ -109,7 +110,7 @@ def _server_problems(
 ) -> Iterator[RefusedLine]:
     """Yield the problems of a whole server, then those of its .htaccess files; add a finding about its MPM to
     *result*."""
-    options = as_its_build(options, result.tree.built_in)
+    options = _of_target(options, result)
     overlay = {**options.overlay, **texts.changed}
     for number in range(MAX_LINES):
         configuration, problem = load(replace(options, overlay=overlay), V24)
@@ -137,9 +138,16 @@ def _server_problems(
 def load_new_texts(result: UpgradeResult, options: LoadOptions) -> Configuration | None:
     """Return the server of the new texts as 2.4 loads it, None if it is refused."""
     if result.loaded is None:
-        options = as_its_build(options, result.tree.built_in)
+        options = _of_target(options, result)
         result.loaded = load(replace(options, overlay={**options.overlay, **result.files}), V24)[0]
     return result.loaded
+
+
+def _of_target(options: LoadOptions, result: UpgradeResult) -> LoadOptions:
+    """Return *options* to load the new text by the build of 2.4 for which it is written."""
+    if result.tree.options.target_build is TargetBuild.DEBIAN:
+        return replace(options, build=DEBIAN)
+    return as_its_build(options, result.tree.built_in)
 
 
 # findings -----------------------------------------------------------------------------------------

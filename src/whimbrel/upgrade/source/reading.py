@@ -29,7 +29,7 @@ from whimbrel.syntax.tree import Directive, Document, Malformed, Node, Section, 
 from whimbrel.syntax.words import getword
 from whimbrel.upgrade.knowledge.loaded import item_of
 from whimbrel.upgrade.knowledge.scope import UnknownItem, UnknownKind
-from whimbrel.upgrade.model import InputContext, UpgradeOptions
+from whimbrel.upgrade.model import InputContext, TargetBuild, UpgradeOptions
 from whimbrel.upgrade.source.access_compat import access_compat_sentence
 from whimbrel.upgrade.source.branches import Branches, Maybe, maybe_and
 from whimbrel.upgrade.source.built_in_modules import OF_24, built_in_modules
@@ -112,6 +112,14 @@ class Overlay:
         return parse(read_config_file(path) if data is None else data, V22_LINES)
 
 
+def _for_named_build(options: UpgradeOptions, server: LoadOptions | None) -> UpgradeOptions:
+    """Return *options* with the build of 2.4 that those of the server name, unless they have a build."""
+    names = {build.value: build for build in TargetBuild}
+    if options.target_build is not None or server is None or server.build not in names:
+        return options
+    return replace(options, target_build=names[server.build])
+
+
 def read_config_tree(
     sources: Sources | LoadOptions,
     options: UpgradeOptions,
@@ -127,6 +135,7 @@ def read_config_tree(
     """
     if isinstance(sources, LoadOptions):
         sources = Sources(options=sources)
+    options = _for_named_build(options, sources.options)
     if overlay is None:
         texts = sources.options.overlay if sources.options is not None else {}
         overlay = Overlay({real_path(path): data for path, data in texts.items()})
