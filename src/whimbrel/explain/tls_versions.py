@@ -40,7 +40,7 @@ def certificate_notice(
         return ""
     return (
         f"over TLS 1.3 the answer is {_words(found.status)}, over TLS 1.2 it is {_words(other.status)}: the "
-        "certificate is asked for in a section, after the handshake, which browsers refuse in TLS 1.3 "
+        "certificate is asked for in a section, after the handshake, which no browser does in TLS 1.3 "
         "(AH10158); `SSLProtocol all -TLSv1.3` in the virtual host keeps TLS 1.2"
     )
 

@@ -35,6 +35,7 @@ from whimbrel.verify.derive.probes import ProbeSource
 from whimbrel.verify.derive.targets import Targets
 from whimbrel.verify.difference import Difference, FieldDifference, compare
 from whimbrel.verify.digest_user import DIGEST, OLD_DIGEST
+from whimbrel.verify.late_certificates import late_certificates
 from whimbrel.verify.located_causes import LocatedCause, LocatedCauses, separate
 from whimbrel.verify.missing_directories import assume_directories
 from whimbrel.verify.other_times import other_times
@@ -147,6 +148,7 @@ class Comparison:
                 damaged_htaccess(self.lines),
                 written_by_upgrade(self.lines),
                 other_times(self.lines[1]),
+                late_certificates(self.lines),
                 (item for item in copied if item is not None),
             )
         )
