@@ -9,6 +9,8 @@ from whimbrel.base.lazy_dataclasses import replace
 from whimbrel.engine.explain.decisions import GRANTED
 from whimbrel.explain.client_names import unknown_names
 from whimbrel.explain.step import RequestExplanation
+from whimbrel.explain.types_of_names import needs_types
+from whimbrel.upgrade.knowledge.loaded import OF_TYPES
 from whimbrel.upgrade.knowledge.scope import KnowledgeScope, UnknownItem, UnknownKind
 from whimbrel.verify.assumptions import OF_FILES
 from whimbrel.verify.config_lines import SideLines
@@ -42,6 +44,8 @@ class RequestKnowledge:
             replace(item, matters=item.matters and (has_user or item.kind is not UnknownKind.MISSING))
             for item in self.scope.items
         ]
+        if any(item.consequence == OF_TYPES for item in items) and needs_types(explanation):
+            items = [replace(item, matters=True) if item.consequence == OF_TYPES else item for item in items]
         for path, item in self._directories.items():
             is_met = any(path.rstrip("/") in text for text in texts)
             items.append(replace(item, matters=item.matters and is_met))
