@@ -70,8 +70,8 @@ EPILOG: Final = epilog(
         3: "explained, but something that may matter to the request is not known",
     },
     ("whimbrel explain http://www.example.com/shop/ -d /etc/httpd", "whimbrel explain C17"),
-    "WHAT is a URL, a line of a file (conf/httpd.conf:108), or for example C17, AH01797, AddOutputFilterByType, mod_authn_alias, 403, or a whole "
-    "line of a log in quotes.",
+    "WHAT is a URL, a line of a file (conf/httpd.conf:108), a whole line of a log in quotes, or for example "
+    "C17, AH01797, AddOutputFilterByType, mod_authn_alias or 403.",
 )
 _LINE_OF_FILE: Final = re.compile(r"([^:]++):([0-9]{1,9})")
 """A line as findings name it, ``conf/httpd.conf:108``."""

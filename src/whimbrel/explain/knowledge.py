@@ -79,9 +79,7 @@ class RequestKnowledge:
         if probe.user is None or not probe.user.is_assumed or self._lines is None:
             return
         admitting = [
-            step
-            for step in explanation.all()
-            if step.what.startswith("provider ") and step.result == GRANTED
+            step for step in explanation.all() if step.what.startswith("provider ") and step.result == GRANTED
         ]
         if not admitting:
             return

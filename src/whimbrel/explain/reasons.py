@@ -253,20 +253,19 @@ def _ssl(trace: HookTrace) -> Iterator[Origin]:
     elif any(part in text for text in texts for part in _HANDSHAKE):
         yield from _handshake_lines(trace)
     else:
-        yield from (line for line in settings_of(trace) if line.text)
+        yield from trace.plan.origins(SslDirConfig)
 
 
 def _handshake_lines(trace: HookTrace) -> Iterator[Origin]:
     """Return the lines that ask for more than the handshake has checked; the buffer is that of a body."""
     if any(_BODY in line.text for line in trace.log):
         yield from _last(trace, SslDirConfig, "request_buffer")
-    found = False
-    for field in ("verify", "depth", "ciphers"):
-        for line in _last(trace, SslDirConfig, field):
-            found = True
-            yield line
-    for field in ("verify", "depth") if not found else ():  # of the host of a request, after another handshake
-        yield from _last(trace, SslServerConfig, field)
+    of_section = [
+        line for field in ("verify", "depth", "ciphers") for line in _last(trace, SslDirConfig, field)
+    ]
+    yield from of_section
+    if not of_section:  # those of the server of the request, after a handshake with another one
+        yield from (line for field in ("verify", "depth") for line in _last(trace, SslServerConfig, field))
 
 
 REASONS: Final[dict[str, Reason]] = {

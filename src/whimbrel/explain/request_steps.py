@@ -109,7 +109,7 @@ def hook_steps(trace: RequestTrace, kinds: Iterable[str]) -> Iterator[Explanatio
 
 def _with_target(hook: HookTrace) -> tuple[Step, ...]:
     """Return the rules that *hook* tried. The last one that was applied before a redirect has the URL that is
-    sent: the rule of a directory gives a path of a file, which RewriteBase or the URL of the directory replaces.
+    sent: a rule of a directory gives the path of a file, and a URL replaces its begin.
     """
     target = hook.changes.get("field Location", ("", None))[1]
     applied = [number for number, step in enumerate(hook.rewriting) if step.applied and step.result]

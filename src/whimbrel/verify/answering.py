@@ -9,7 +9,7 @@ from asyncio import events
 from stat import S_ISREG
 from typing import Any, Final
 
-from whimbrel.base.lazy_dataclasses import dataclass, replace
+from whimbrel.base.lazy_dataclasses import replace
 from whimbrel.base.numbers import lower
 from whimbrel.base.portability import pread
 from whimbrel.base.programs import noted_programs, without_programs

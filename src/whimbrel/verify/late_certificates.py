@@ -11,7 +11,13 @@ from whimbrel.base.numbers import lower
 from whimbrel.config.model import Server
 from whimbrel.modules.ssl.mod_ssl.certificate_checks import Verification
 from whimbrel.modules.ssl.mod_ssl.protocols import TLS13, negotiated
-from whimbrel.modules.ssl.mod_ssl.settings import ON, VERIFY_NO_CA, VERIFY_OPTIONAL, VERIFY_REQUIRE, SslServerConfig
+from whimbrel.modules.ssl.mod_ssl.settings import (
+    ON,
+    VERIFY_NO_CA,
+    VERIFY_OPTIONAL,
+    VERIFY_REQUIRE,
+    SslServerConfig,
+)
 from whimbrel.modules.ssl.mod_ssl.start import engine_of
 from whimbrel.upgrade.knowledge.scope import UnknownItem, UnknownKind
 from whimbrel.verify.config_lines import LineScope, SideLines

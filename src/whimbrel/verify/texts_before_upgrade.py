@@ -31,8 +31,9 @@ def texts_before_upgrade(directory: str) -> dict[str, bytes]:
 
 
 def restored_texts(directory: str, backed_up: frozenset[str] = frozenset()) -> dict[str, bytes]:
-    """Return the texts of files that were changed by hand, and whose text of 2.2 the journal proves; *backed_up*
-    are paths with a backup.
+    """Return the texts of files that were changed by hand, and whose text of 2.2 the journal proves.
+
+    *backed_up*: paths with a backup.
     """
     try:
         journal = Journal.load(StateDirectory(directory))
