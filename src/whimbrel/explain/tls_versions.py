@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Final
 from whimbrel.base.lazy_dataclasses import replace
 from whimbrel.explain.step import RequestExplanation
 from whimbrel.http.semantics.status import reason
-from whimbrel.modules.ssl.mod_ssl.protocols import TLS13, negotiated
+from whimbrel.modules.ssl.mod_ssl.protocols import TLS13, negotiated, protocols_of
 from whimbrel.modules.ssl.mod_ssl.settings import SslServerConfig
 
 if TYPE_CHECKING:
@@ -22,26 +22,25 @@ _OLDER: Final = "TLSv1.2"
 def certificate_notice(
     side: Side, probe: Probe, found: RequestExplanation, explained: Callable[[Probe], RequestExplanation]
 ) -> str:
-    """Return how the answer *found* depends on the version of TLS, or that no handshake asks for the
-    certificate; "" for a client without one.
+    """Return how the answer *found* depends on the version of TLS; "" where it does not, and for a client
+    without a certificate.
     """
     tls = probe.tls
     if tls is None or not tls.peer_certificate or not side.is_loaded or found.status is None:
         return ""
     server = _server(side, probe)
     conf = server.config(SslServerConfig)
-    if negotiated(side.dialect, conf, tls.version) != TLS13:
+    allowed = protocols_of(side.dialect, conf)
+    has_older = allowed is None or _OLDER in allowed
+    if negotiated(side.dialect, conf, tls.version) != TLS13 or not has_older:
         return ""
-    older = replace(tls, version=_OLDER)
-    if negotiated(side.dialect, conf, _OLDER) != _OLDER:
-        return ""
-    other = explained(replace(probe, tls=older))
+    other = explained(replace(probe, tls=replace(tls, version=_OLDER)))
     if other.status == found.status or other.status is None:
         return ""
     return (
         f"over TLS 1.3 the answer is {_words(found.status)}, over TLS 1.2 it is {_words(other.status)}: the "
         "certificate is asked for in a section, after the handshake, which no browser does in TLS 1.3 "
-        "(AH10158); `SSLProtocol all -TLSv1.3` in the virtual host keeps TLS 1.2"
+        "(AH10158); `SSLProtocol TLSv1.2` in the virtual host keeps TLS 1.2"
     )
 
 

@@ -29,7 +29,7 @@ _CONSEQUENCE: Final = (
     "clients of TLS 1.3 without post-handshake authentication, as all browsers are (AH10158)"
 )
 _ADVICE: Final = (
-    "`SSLProtocol all -TLSv1.3` in the virtual host keeps TLS 1.2, or SSLVerifyClient there asks in the "
+    "`SSLProtocol TLSv1.2` in the virtual host keeps TLS 1.2, or SSLVerifyClient there asks in the "
     "handshake"
 )
 
