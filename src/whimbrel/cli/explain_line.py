@@ -74,7 +74,10 @@ def explain_line(
         }
         write_text(json.dumps(document, indent=1) + "\n", may_page=may_page)
         return
-    texts = [*_head(display_path(place, report.directory), line, around), *_findings(report, entries)]
+    texts = list(_head(display_path(place, report.directory), line, around))
+    if any(real_path(_whole(report, file)) == real_path(place) for file in report.lone):
+        texts.append(f"no Include of {shown(argument)} reads this file")
+    texts += _findings(report, entries)
     texts.append(f"Next: {shown(following)}")
     write_text("".join(f"{text}\n" for text in texts), may_page=may_page)
 

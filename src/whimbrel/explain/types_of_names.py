@@ -39,7 +39,5 @@ def _needs_types(steps: tuple[ExplanationStep, ...]) -> bool:
 
 def _is_decided(step: ExplanationStep) -> bool:
     """Return True if a line gave the type or the handler."""
-    parts = step.result.split(", ")
-    if step.kind == "type":
-        return bool(step.lines) and any(part.startswith(("type ", "handler ")) for part in parts)
-    return step.kind == "fix-ups" and any(part.startswith("handler ") for part in parts)
+    is_set = any(part.startswith(("type ", "handler ")) for part in step.result.split(", "))
+    return is_set and (step.kind == "fix-ups" or (step.kind == "type" and bool(step.lines)))

@@ -29,8 +29,7 @@ _CONSEQUENCE: Final = (
     "clients of TLS 1.3 without post-handshake authentication, as all browsers are (AH10158)"
 )
 _ADVICE: Final = (
-    "`SSLProtocol TLSv1.2` in the virtual host keeps TLS 1.2, or SSLVerifyClient there asks in the "
-    "handshake"
+    "`SSLProtocol TLSv1.2` in the virtual host keeps TLS 1.2, or SSLVerifyClient there asks in the handshake"
 )
 
 

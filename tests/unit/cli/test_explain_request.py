@@ -115,7 +115,9 @@ def test_a_line_of_a_file_that_is_not_here_is_no_url() -> None:
     for words in ("conf/httpd.conf:108", "vhosts/10-www.conf:4"):
         found = run(words)
         assert found.exit_code == 2
-        assert found.stderr.endswith(f"hint: name the server that reads it: whimbrel explain {words} SERVER\n")
+        assert found.stderr.endswith(
+            f"hint: name the server that reads it: whimbrel explain {words} SERVER\n"
+        )
     assert "no such file" not in run("www.example.com:8080").stderr
 
 

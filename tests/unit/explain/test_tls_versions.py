@@ -127,5 +127,7 @@ def test_the_notice_says_where_the_version_decides(
     asked = probe("/req/", certificate, "TLSv1.3")
     found = explain_probe(side, asked)
     notice = certificate_notice(side, asked, found, lambda one: explain_probe(side, one))
-    assert notice.startswith("over TLS 1.3 the answer is 403 Forbidden, over TLS 1.2 it is 200 OK") is has_notice
+    assert (
+        notice.startswith("over TLS 1.3 the answer is 403 Forbidden, over TLS 1.2 it is 200 OK") is has_notice
+    )
     assert bool(notice) is has_notice
