@@ -470,7 +470,7 @@ def test_the_page_of_a_comparison_does_not_name_itself_next(site: Path) -> None:
 
 
 def test_a_line_that_a_person_has_corrected_as_told_is_no_text_of_22(site: Path) -> None:
-    """2.2 loaded the module that the journal names: its digest of the file shows that nothing else changed."""
+    """2.2 loaded the module that the journal names: the digest of the file shows that nothing else is new."""
     main = site / "conf/httpd.conf"
     further = site / "conf/further.conf"
     further.write_text("Timeout 60\nLoadModule php5_module modules/libphp5.so\n")

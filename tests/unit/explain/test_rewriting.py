@@ -174,7 +174,7 @@ def test_a_refused_rule_gives_what_its_text_says_and_rewrites_nothing(root: Path
 
 
 def test_the_redirect_of_a_directory_has_the_url_that_is_sent(root: Path) -> None:
-    """mod_rewrite replaces the directory by RewriteBase after the rules; the client gets no path of a file."""
+    """mod_rewrite replaces the directory by RewriteBase after the rules; no path of a file is sent."""
     rules = """
 <Directory "@ROOT@/htdocs/loops">
     RewriteEngine On

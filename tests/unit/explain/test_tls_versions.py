@@ -1,5 +1,7 @@
-"""Certificates of clients by the version of TLS: the statuses are those of apache2 2.4.71 (OpenSSL 3.0.22) for
-a client without post-handshake authentication, as browsers are.
+"""Certificates of clients by the version of TLS.
+
+The statuses are those of apache2 2.4.71 (OpenSSL 3.0.22) for a client without post-handshake authentication,
+as browsers are.
 """
 
 from __future__ import annotations
