@@ -291,6 +291,7 @@ def _parts(named: ConfigArguments) -> list[tuple[Sources, str]]:
 def run_check(
     parts: list[tuple[Sources, str]], wanted: Selection, jobs: int, options: UpgradeOptions
 ) -> Report:
+    """Return the report about *parts*; raises UsageError if no file can be read."""
     import gc
 
     from whimbrel.api.checking import add_link_texts, add_start_failure, check_parts

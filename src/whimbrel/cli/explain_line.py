@@ -14,13 +14,14 @@ from typing import TYPE_CHECKING, Final, NamedTuple
 
 from whimbrel.base.counts import count_noun
 from whimbrel.base.file_reading import read_regular
-from whimbrel.base.latin1 import from_system, to_bytes, to_system, to_text
+from whimbrel.base.latin1 import from_system, to_bytes, to_system
 from whimbrel.base.real_paths import real_path
 from whimbrel.base.terminal_text import shown, terminal_width
 from whimbrel.cli.next_commands import command_line
 from whimbrel.cli.options import ColorMode, ConfigArguments, is_colored, sources
 from whimbrel.cli.parts_of_servers import server_around
 from whimbrel.cli.terminal import write_text
+from whimbrel.syntax.lines import logical_lines
 from whimbrel.upgrade.edits.diff import display_path
 from whimbrel.utilities.usage_error import UsageError
 
@@ -32,7 +33,7 @@ _OPENING: Final = re.compile(r"<([A-Za-z][\w]*)")
 _CLOSING: Final = re.compile(r"</([A-Za-z][\w]*)")
 
 
-class LogicalLine(NamedTuple):
+class JoinedLine(NamedTuple):
     """A directive with the numbers of its first and last line: a backslash at the end joins lines."""
 
     first: int
@@ -53,14 +54,13 @@ def explain_line(
 
     parts, place, argument = _found(path, named)
     lines = _lines_of(place)
-    if not 1 <= number <= len(lines):
-        raise UsageError(f"{path}: the file has {count_noun(len(lines), 'line')}")
+    line = next((one for one in lines if one.first <= number <= one.last), None)
+    if line is None:
+        raise UsageError(f"{path}: the file has {count_noun(lines[-1].last if lines else 0, 'line')}")
     report = run_check([parts], Selection(), 1, UpgradeOptions())
-    if all(real_path(_whole(report, file)) != real_path(place) for file in report.files):
+    if all(real_path(_path_of(report, file)) != real_path(place) for file in report.files):
         raise UsageError(f"{path}: {argument} does not read this file")
-    logical = list(_logical_lines(lines))
-    line = next(one for one in logical if one.first <= number <= one.last)
-    around = sections_around(logical, line)
+    around = sections_around(lines, line)
     entries = [entry for entry in report.entries if _is_at(entry, report, place, line)]
     following = command_line("explain", entries[0].rule) if entries else command_line("check", argument)
     if as_json:
@@ -75,16 +75,16 @@ def explain_line(
         write_text(json.dumps(document, indent=1) + "\n", may_page=may_page)
         return
     texts = list(_head(display_path(place, report.directory), line, around))
-    if any(real_path(_whole(report, file)) == real_path(place) for file in report.lone):
+    if any(real_path(_path_of(report, file)) == real_path(place) for file in report.lone):
         texts.append(f"no Include of {shown(argument)} reads this file")
     texts += _findings(report, entries)
     texts.append(f"Next: {shown(following)}")
     write_text("".join(f"{text}\n" for text in texts), may_page=may_page)
 
 
-def sections_around(lines: Sequence[LogicalLine], line: LogicalLine) -> list[LogicalLine]:
+def sections_around(lines: Sequence[JoinedLine], line: JoinedLine) -> list[JoinedLine]:
     """Return the opening lines of the sections around *line*, outermost first."""
-    opened: list[tuple[str, LogicalLine]] = []
+    opened: list[tuple[str, JoinedLine]] = []
     for one in lines:
         closing = _CLOSING.match(one.text)
         if closing is not None:
@@ -122,39 +122,32 @@ def _found(path: str, named: ConfigArguments) -> tuple[tuple[Sources, str], str,
     return sources(ConfigArguments([Path(to_system(argument))])), place, argument
 
 
-def _whole(report: Report, path: str) -> str:
+def _path_of(report: Report, path: str) -> str:
     return os.path.join(report.directory or os.getcwd(), path)
 
 
-def _is_at(entry: ReportEntry, report: Report, place: str, line: LogicalLine) -> bool:
+def _is_at(entry: ReportEntry, report: Report, place: str, line: JoinedLine) -> bool:
     """Return True if *entry* is about *line*: it stands there, or its edit removes the line."""
-    if entry.is_old or real_path(_whole(report, entry.path)) != real_path(place):
+    if entry.is_old or real_path(_path_of(report, entry.path)) != real_path(place):
         return False
     numbers = (entry.line, *(number for number, _ in entry.old))
     return any(line.first <= number <= line.last for number in numbers)
 
 
-def _lines_of(path: str) -> list[str]:
+def _lines_of(path: str) -> list[JoinedLine]:
+    """Return the lines of a file as httpd joins them, comments and empty ones as well. Raises UsageError."""
     try:
-        text = to_text(read_regular(to_bytes(path)))
+        data = read_regular(to_bytes(path))
     except OSError as problem:
         raise UsageError(f"{path}: {problem.strerror}") from None
-    lines = text.split("\n")
-    return [line.rstrip("\r") for line in (lines[:-1] if text.endswith("\n") else lines)]
+    lines: list[JoinedLine] = []
+    for line in logical_lines(data):
+        first = lines[-1].last + 1 if lines else 1
+        lines.append(JoinedLine(first, line.number, " ".join(line.text.split())))
+    return lines
 
 
-def _logical_lines(lines: Sequence[str]) -> Iterator[LogicalLine]:
-    """Yield the directives of a file, comments and empty lines as well."""
-    waiting: list[str] = []
-    for number, line in enumerate(lines, 1):
-        waiting.append(line.removesuffix("\\").strip())
-        if line.endswith("\\") and number < len(lines):
-            continue
-        yield LogicalLine(number - len(waiting) + 1, number, " ".join(waiting).strip())
-        waiting.clear()
-
-
-def _head(path: str, line: LogicalLine, around: Sequence[LogicalLine]) -> Iterator[str]:
+def _head(path: str, line: JoinedLine, around: Sequence[JoinedLine]) -> Iterator[str]:
     """Yield the place with its line, and the sections around it."""
     yield f"{shown(path)}:{line.first}  {shown(line.text) or '(an empty line)'}"
     for number, section in enumerate(around):
