@@ -16,6 +16,7 @@ from whimbrel.base.builds import WINDOWS
 from whimbrel.base.lazy_dataclasses import replace
 from whimbrel.engine.plan.plan import Plan
 from whimbrel.modules.lua.mod_lua.settings import SCRIPTS
+from whimbrel.upgrade.knowledge.loaded import STARTS
 from whimbrel.upgrade.knowledge.scope import UnknownItem
 from whimbrel.verify.alignment import Alignment
 from whimbrel.verify.answer import Answer, DecidingLine
@@ -142,7 +143,7 @@ class Comparison:
         replaced = replaced_paths(self.old, self.new)
         scope = self.result.scope.merge(self.old.scope.merge_version(self.new.scope, replaced))
         copied = (copies_item(side.options) for side in (self.old, self.new))
-        self.result.scope = scope.with_items(
+        scope = scope.with_items(
             chain(
                 assumed,
                 damaged_htaccess(self.lines),
@@ -152,6 +153,8 @@ class Comparison:
                 (item for item in copied if item is not None),
             )
         )
+        stopping = sorted(scope.items, key=lambda item: item.consequence not in STARTS)
+        self.result.scope = replace(scope, items=tuple(stopping))  # what stops the start comes first
         self.result.unwritten = unwritten_sentence(self.new.loaded, self.new.options)
 
     def _is_redirected(self, probe: Probe) -> bool:

@@ -16,6 +16,7 @@ from whimbrel.verify.late_certificates import late_certificates
 from whimbrel.verify.loading import load_side
 from whimbrel.verify.recorded_decisions import mark_decided
 from whimbrel.verify.verification import VerifyResult
+from whimbrel.verify.verify import verify
 
 HOST = "<VirtualHost *:443>\nSSLEngine {engine}\n{host}\n{section}\n</VirtualHost>\n"
 REQUIRE = "<Location /private>\nSSLVerifyClient require\n</Location>"
@@ -72,3 +73,14 @@ def test_a_comment_decides(tmp_path: Path) -> None:
         result.scope = KnowledgeScope(items=(replace(item),))
         mark_decided(result, [Finding(rule, place, "m", "a")])
         assert [one.matters for one in result.scope.items] == [matters]
+
+
+def test_what_stops_the_start_is_named_before_what_is_only_not_here(tmp_path: Path) -> None:
+    """httpd ends its start at a missing certificate file, and starts without the directory of an Alias."""
+    make_root(tmp_path)
+    conf = "Alias /far /nowhere/far\n<Directory /nowhere/far>\nAllowOverride All\n</Directory>\n"
+    conf += "SSLCertificateChainFile conf/none.pem\n"
+    sides = [load_side(side(tmp_path, one, conf, one, "ssl").options, one) for one in ("2.2", "2.4")]
+    subjects = [item.subject for item in verify(sides[0], sides[1]).scope.items]
+    assert "none.pem' does not exist or is empty" in subjects[0]
+    assert any("/nowhere/far/ is not here" in subject for subject in subjects[1:])
