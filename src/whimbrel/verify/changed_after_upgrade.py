@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 
-from whimbrel.upgrade.apply.transaction import changed_later
+from whimbrel.upgrade.apply.transaction import changed_later, saved
 from whimbrel.upgrade.knowledge.scope import UnknownItem, UnknownKind
 from whimbrel.verify.texts_before_upgrade import restored_texts
 
@@ -16,7 +16,7 @@ def changed_after_upgrade(directory: str, files: Iterable[str]) -> Iterator[Unkn
     """Yield an item for each file of the tree *directory* whose text of 2.2 is not known; *files* are those
     that the comparison has read. A text that the journal proves is known. Raises WriteError.
     """
-    restored = restored_texts(directory)
+    restored = restored_texts(directory, saved(directory))
     for path, what in changed_later(directory, files):
         if path in restored:
             continue

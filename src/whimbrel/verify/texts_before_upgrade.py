@@ -6,7 +6,7 @@ lines that it left to a person: a text with these lines and that digest is the t
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Container, Iterator
 from typing import Final
 
 from whimbrel.base.file_reading import read_regular
@@ -17,7 +17,7 @@ from whimbrel.upgrade.apply.left_decisions import LeftDecision
 from whimbrel.upgrade.apply.state_directory import NoStateDirectory, StateDirectory
 from whimbrel.upgrade.apply.transaction import saved
 
-MAX_LINES: Final = 200
+MAX_LINES: Final = 100
 """Lines of a text that is looked for: each pair of them is tried."""
 
 
@@ -27,10 +27,10 @@ def texts_before_upgrade(directory: str) -> dict[str, bytes]:
     Raises WriteError.
     """
     texts = saved(directory)
-    return {**restored_texts(directory, frozenset(texts)), **texts}
+    return {**restored_texts(directory, texts), **texts}
 
 
-def restored_texts(directory: str, backed_up: frozenset[str] = frozenset()) -> dict[str, bytes]:
+def restored_texts(directory: str, backed_up: Container[str]) -> dict[str, bytes]:
     """Return the texts of files that were changed by hand, and whose text of 2.2 the journal proves.
 
     *backed_up*: paths with a backup.
@@ -53,27 +53,31 @@ def restored_texts(directory: str, backed_up: frozenset[str] = frozenset()) -> d
 
 
 def _restored(path: str, decisions: list[LeftDecision], wanted: str) -> bytes | None:
-    """Return the lines of *path* with the digest *wanted*; None if it has not changed, or none was found."""
+    """Return the text of *path* whose lines have the digest *wanted*, with the comments of the present one;
+    None if these lines have not changed, or if no such text was found.
+    """
     try:
-        present = without_comments(read_regular(to_bytes(path)))
+        present = read_regular(to_bytes(path))
     except OSError:
         present = b""
-    lines = present.split(b"\n") if present else []
-    if digest(present) == wanted or len(lines) > MAX_LINES:
+    lines = present.split(b"\n")
+    if digest(without_comments(present)) == wanted or len(lines) > MAX_LINES:
         return None
     for candidate in _candidates(lines, decisions):
         text = b"\n".join(candidate)
-        if digest(text) == wanted:
-            return text + b"\n"
+        if digest(without_comments(text)) == wanted:
+            return text
     return None
 
 
 def _candidates(lines: list[bytes], decisions: list[LeftDecision]) -> Iterator[list[bytes]]:
-    """Yield *lines* with the lines of a decision, or of all, in the place of some that stand together."""
+    """Yield *lines* with the lines of a decision, or of all, in the place of some that stand together; few of
+    them first, so that comments stay.
+    """
     ordered = sorted(decisions, key=lambda one: one.line)
     every = dict.fromkeys(to_bytes(line) for one in ordered for line in one.about)
     groups = dict.fromkeys((tuple(every), *(tuple(map(to_bytes, one.about)) for one in ordered)))
     for group in groups:
-        for begin in range(len(lines) + 1):
-            for end in range(begin, len(lines) + 1):
-                yield [*lines[:begin], *group, *lines[end:]]
+        for length in range(len(lines) + 1):
+            for begin in range(len(lines) - length + 1):
+                yield [*lines[:begin], *group, *lines[begin + length :]]
