@@ -6,10 +6,12 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING, Final
 
 from whimbrel.base.lazy_dataclasses import replace
+from whimbrel.base.numbers import lower
 from whimbrel.explain.step import RequestExplanation
 from whimbrel.http.semantics.status import reason
 from whimbrel.modules.ssl.mod_ssl.protocols import TLS13, negotiated, protocols_of
-from whimbrel.modules.ssl.mod_ssl.settings import SslServerConfig
+from whimbrel.modules.ssl.mod_ssl.settings import VERIFY_NONE, SslServerConfig
+from whimbrel.verify.config_lines import SideLines, lines_of
 
 if TYPE_CHECKING:
     from whimbrel.config.model import Server
@@ -22,14 +24,16 @@ _OLDER: Final = "TLSv1.2"
 def certificate_notice(
     side: Side, probe: Probe, found: RequestExplanation, explained: Callable[[Probe], RequestExplanation]
 ) -> str:
-    """Return how the answer *found* depends on the version of TLS; "" where it does not, and for a client
-    without a certificate.
+    """Return how the answer *found* depends on the version of TLS, or that nothing asks for the certificate;
+    "" for neither, and for a client without one.
     """
     tls = probe.tls
     if tls is None or not tls.peer_certificate or not side.is_loaded or found.status is None:
         return ""
     server = _server(side, probe)
     conf = server.config(SslServerConfig)
+    if conf.verify == VERIFY_NONE and not _has_line_that_asks(side):
+        return "no SSLVerifyClient line asks clients of this virtual host for a certificate: none is sent"
     allowed = protocols_of(side.dialect, conf)
     has_older = allowed is None or _OLDER in allowed
     if negotiated(side.dialect, conf, tls.version) != TLS13 or not has_older:
@@ -42,6 +46,12 @@ def certificate_notice(
         "certificate is asked for in a section, after the handshake, which no browser does in TLS 1.3 "
         "(AH10158); `SSLProtocol TLSv1.2` in the virtual host keeps TLS 1.2"
     )
+
+
+def _has_line_that_asks(side: Side) -> bool:
+    """Return True if a line of any section or server asks for certificates."""
+    lines = (line for line in lines_of(SideLines(side).scopes) if line.name == "sslverifyclient")
+    return any(lower("".join(line.words()[:1])) != VERIFY_NONE for line in lines)
 
 
 def _server(side: Side, probe: Probe) -> Server:

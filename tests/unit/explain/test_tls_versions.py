@@ -111,6 +111,17 @@ def test_22_renegotiates(tmp_path: Path) -> None:
             assert explain_probe(side, probe(path, certificate, "TLSv1.3")).status == status, (host, path)
 
 
+def test_a_certificate_that_nothing_asks_for_is_not_sent(tmp_path: Path) -> None:
+    """RFC 5246, 7.4.6 and RFC 8446, 4.4.2: a client sends its certificate if the server requests it."""
+    conf = CONF.format(host="").replace("SSLVerifyClient optional", "").replace("SSLVerifyClient require", "")
+    side = side_of(tmp_path, f"LoadModule ssl_module modules/mod_ssl.so\n{conf}")
+    asked = probe("/any/", "O=Lab", "TLSv1.3")
+    found = explain_probe(side, asked)
+    assert found.status == 403
+    notice = certificate_notice(side, asked, found, lambda one: explain_probe(side, one))
+    assert notice.startswith("no SSLVerifyClient line asks clients of this virtual host for a certificate")
+
+
 @pytest.mark.parametrize(
     ("host", "certificate", "has_notice"),
     [
