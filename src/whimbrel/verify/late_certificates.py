@@ -29,7 +29,8 @@ _CONSEQUENCE: Final = (
     "clients of TLS 1.3 without post-handshake authentication, as all browsers are (AH10158)"
 )
 _ADVICE: Final = (
-    "`SSLProtocol TLSv1.2` in the virtual host keeps TLS 1.2, or SSLVerifyClient there asks in the handshake"
+    "`SSLProtocol TLSv1.2` in the virtual host keeps TLS 1.2, SSLVerifyClient there asks in the handshake; "
+    "# whimbrel: ignore[DIFF] above the line records that the answers of 2.4 are wanted"
 )
 
 
