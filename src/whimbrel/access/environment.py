@@ -49,6 +49,7 @@ class AccessEnvironment:
         identity: a function from the path of a password file to its name in atoms: files of one name have
             the same users.
         group_identity: the same of a group file: files of one name have the same groups.
+        dbm_identity: the same of a DBM file, by its path and its type.
     """
 
     modules: tuple[str, ...]
@@ -58,6 +59,7 @@ class AccessEnvironment:
     methods: tuple[str, ...] = ()
     identity: Callable[[str], str] = lambda path: path
     group_identity: Callable[[str], str] = lambda path: path
+    dbm_identity: Callable[[str, str], str] = lambda path, _kind: path
     _settings: dict[str, ModuleSettings] = field(default_factory=dict, init=False, repr=False)
 
     def settings(self, dialect: Dialect) -> ModuleSettings:

@@ -67,7 +67,7 @@ class AccessQuery:
 
     def dbm_source(self, path: str, kind: str) -> str:
         """Return the name of a DBM file in atoms."""
-        return f"dbm {kind} {self.environment.identity(path)}"
+        return f"dbm {kind} {self.environment.dbm_identity(path, kind)}"
 
     def unreadable(self, path: str) -> bool:
         """Return True if the server is known to be unable to read the file."""

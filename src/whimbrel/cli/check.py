@@ -240,7 +240,7 @@ def check(
         parts = []
         if conf or root is not None or file is not None or not given:
             parts = _parts(named)
-            report.add(_run_check(parts, wanted, jobs or os.cpu_count() or 1, options))
+            report.add(run_check(parts, wanted, jobs or os.cpu_count() or 1, options))
         if write_baseline is not None:
             baselines.save(report, write_baseline)
         if baselined is not None:
@@ -288,9 +288,10 @@ def _parts(named: ConfigArguments) -> list[tuple[Sources, str]]:
     return [sources(replace(named, paths=paths)) for paths in groups]
 
 
-def _run_check(
+def run_check(
     parts: list[tuple[Sources, str]], wanted: Selection, jobs: int, options: UpgradeOptions
 ) -> Report:
+    """Return the report about *parts*; raises UsageError if no file can be read."""
     import gc
 
     from whimbrel.api.checking import add_link_texts, add_start_failure, check_parts

@@ -70,11 +70,11 @@ EPILOG: Final = epilog(
         3: "explained, but something that may matter to the request is not known",
     },
     ("whimbrel explain http://www.example.com/shop/ -d /etc/httpd", "whimbrel explain C17"),
-    "WHAT is a URL, or for example C17, AH01797, AddOutputFilterByType, mod_authn_alias, 403, or a whole "
-    "line of a log in quotes.",
+    "WHAT is a URL, a line of a file (conf/httpd.conf:108), a whole line of a log in quotes, or for example "
+    "C17, AH01797, AddOutputFilterByType, mod_authn_alias or 403.",
 )
-_LINE_OF_FILE: Final = re.compile(r"([^\s:]++):[0-9]++")
-"""A line as findings name it, ``conf/httpd.conf:108``; a host with a port has no slash."""
+_LINE_OF_FILE: Final = re.compile(r"([^:]++):([0-9]{1,9})")
+"""A line as findings name it, ``conf/httpd.conf:108``."""
 _HOST_AND_PATH = re.compile(
     r"(?:[\w-]+\.)+[a-z]{2,}(?::\d+)?/\S*|(?:www\.[\w.-]+|localhost)(?::\d+)?(?:/\S*)?"
 )
@@ -117,13 +117,18 @@ def explain(
     builtin: BuiltIn = AUTO,
 ) -> None:
     """Explain a request (URL or log line), a change from 2.2 to 2.4, a message, a directive or a module."""
-    paths = _paths_behind_url(query or [])
-    words = " ".join((query or [])[: 1 if paths else None])
+    words, paths = _words_and_paths(query or [])
     if not (access_line or error_line or listing):
         if _ERROR_LINE.search(words):
             error_line, words = words, ""
         elif _ACCESS_LINE.search(words):
             access_line, words = words, ""
+    place = _LINE_OF_FILE.fullmatch(words) if not (access_line or error_line or listing) else None
+    if place is not None and _is_file(place[1], has_server=bool(paths or root or file)):
+        lines = before or (), after or (), defines or ()
+        named = ConfigArguments(paths, root, file, *lines, envvars, as_server=bool(paths), builtin=builtin)
+        _explain_line(place[1], int(place[2]), named, as_json=as_json, may_page=not no_pager)
+        return
     if access_line or error_line or (not listing and _URL.fullmatch(words)):
         from whimbrel.cli.explain_request import (
             ConfigurationChoice,
@@ -174,10 +179,34 @@ def explain(
         _fail_unknown(words)
 
 
-def _paths_behind_url(words: list[str]) -> tuple[Path, ...]:
-    """Return the path of a server that stands behind a URL, as check, upgrade and verify take it."""
-    is_pair = len(words) == 2 and _URL.fullmatch(words[0]) is not None
-    return (Path(words[1]),) if is_pair and os.path.exists(words[1]) else ()
+def _words_and_paths(words: list[str]) -> tuple[str, tuple[Path, ...]]:
+    """Return what is to be explained, and the path of a server that stands behind or before a URL or a line
+    of a file, as check, upgrade and verify take it.
+    """
+    if len(words) == 2:
+        for what, path in (words, reversed(words)):
+            is_named = _URL.fullmatch(what) is not None or _LINE_OF_FILE.fullmatch(what) is not None
+            if is_named and os.path.exists(path):
+                return what, (Path(path),)
+    return " ".join(words), ()
+
+
+def _is_file(path: str, *, has_server: bool) -> bool:
+    """Return True if *path* is a file here, or no host name, so that it may be a file of a named server."""
+    if os.path.isfile(path):
+        return True
+    return has_server and not path.startswith("/") and not _HOST_AND_PATH.fullmatch(path)
+
+
+def _explain_line(path: str, number: int, named: ConfigArguments, *, as_json: bool, may_page: bool) -> None:
+    """Print what stands at a line of a file."""
+    from whimbrel.cli.explain_line import explain_line
+
+    try:
+        explain_line(from_system(path), number, named, as_json=as_json, may_page=may_page)
+    except (UsageError, OSError) as problem:
+        typer.echo(encoded(printable_line(str(problem))), err=True)
+        raise typer.Exit(2) from None
 
 
 def _explain_words(words: str, as_json: bool) -> bool:
@@ -234,8 +263,8 @@ def _fail_unknown(words: str) -> None:
     words = without_user(words)
     line = _LINE_OF_FILE.fullmatch(words)
     if line is not None and ("/" in line[1] or line[1].endswith(".conf")):
-        hint = f"{command_line('check', line[1])} shows what is found there, by rule; explain takes a rule"
-        typer.echo(encoded(f"{from_system(words)!r} is a line of a file, not a URL\nhint: {hint}"), err=True)
+        hint = f"name the server that reads it: {command_line('explain', words, 'SERVER')}"
+        typer.echo(encoded(f"{from_system(line[1])!r}: no such file here\nhint: {hint}"), err=True)
         raise typer.Exit(2)
     if _HOST_AND_PATH.fullmatch(words):
         hint = command_line("explain", f"http://{words}")

@@ -102,6 +102,7 @@ def explain_request(
     """Print the explanation; return the exit code.  Raises UsageError."""
     from whimbrel.api.loaded_site import LoadedSite
     from whimbrel.explain.cause import cause_of
+    from whimbrel.explain.tls_versions import certificate_notice
     from whimbrel.explain.version_notice import (
         has_lines_of_24,
         is_of_22,
@@ -144,8 +145,10 @@ def explain_request(
                 new = written
                 upgraded = about_file
                 explanation, scope, about_log = after
+        site = LoadedSite(new)
+        about_tls = certificate_notice(new, probe, explanation, lambda one: site.explain(one)[0])
         if output.as_json:
-            notice = "; ".join(filter(None, (upgraded, logged.taken_for, about_log)))
+            notice = "; ".join(filter(None, (upgraded, logged.taken_for, about_log, about_tls)))
             document = {
                 **explanation.as_dict(),
                 "because": cause_of(explanation).as_dict(),
@@ -155,7 +158,7 @@ def explain_request(
             typer.echo(json.dumps(document, indent=1))
         else:
             notice = version_notice(new, options.server_root) if choice.is_default else ""
-            notices = list(filter(None, (upgraded or notice, logged.taken_for, about_log)))
+            notices = list(filter(None, (upgraded or notice, logged.taken_for, about_log, about_tls)))
             named = choice.named
             is_of_machine = not (named.paths or named.root or named.file)
             _print_one(

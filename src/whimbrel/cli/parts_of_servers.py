@@ -30,7 +30,7 @@ def server_of_part(what: Sources) -> str:
     if what.options is not None or len(what.fragments) != 1:
         return ""
     path = os.path.realpath(to_bytes(what.fragments[0]))
-    root = _server_around(path)
+    root = server_around(path)
     return command_line("upgrade", to_system(root), os.fsdecode(path)) if root else ""
 
 
@@ -46,7 +46,7 @@ def about_part(what: Sources, around: str) -> list[str]:
     return [f"First: name its server, if it is here, for what it needs: whimbrel upgrade SERVER {named}"]
 
 
-def _server_around(path: bytes) -> str:
+def server_around(path: bytes) -> str:
     """Return the root of a server in one of the directories above the file *path* that reads it; "" for none.
 
     Which server reads a file depends on its Include lines and its documents, so its files are read.

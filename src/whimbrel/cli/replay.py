@@ -263,8 +263,8 @@ def _sides(
     """
     from whimbrel.base.lazy_dataclasses import replace
     from whimbrel.upgrade.apply.journal import WriteError
-    from whimbrel.upgrade.apply.transaction import saved
     from whimbrel.verify.loading import as_copy
+    from whimbrel.verify.texts_before_upgrade import texts_before_upgrade
 
     if is_before and old[0] is not None:
         raise UsageError("--backups takes no --old: it is what the upgrade replaced in --new")
@@ -272,7 +272,7 @@ def _sides(
     if not is_before and old[0] is None:
         return (new_side, new_side), ""
     try:
-        overlay = saved(directory) if is_before else {}
+        overlay = texts_before_upgrade(directory) if is_before else {}
     except WriteError as problem:
         raise UsageError(str(problem)) from None
     old_side = _side(old[0] or new[0], old[1], defines)[0]

@@ -165,8 +165,8 @@ def verify(
 ) -> None:
     """Compare the answers of two configurations: access control exactly, everything else by requests."""
     from whimbrel.upgrade.apply.journal import WriteError
-    from whimbrel.upgrade.apply.transaction import saved
     from whimbrel.verify.changed_after_upgrade import changed_after_upgrade
+    from whimbrel.verify.texts_before_upgrade import texts_before_upgrade
 
     try:
         refuse(context, is_fleet=fleet, single=SINGLE)
@@ -185,7 +185,7 @@ def verify(
         if backups and new is not None:
             raise UsageError("--backups takes no NEW: it is what the upgrade wrote")
         if backups:
-            first = replace(first, overlay={**first.overlay, **saved(directory)})
+            first = replace(first, overlay={**first.overlay, **texts_before_upgrade(directory)})
         result = _run(first, second, dialects, with_httpd, limit)
         if backups:
             read = (*result.scope.files_read, *result.files)

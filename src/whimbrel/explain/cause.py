@@ -495,8 +495,13 @@ def _last(steps: Iterable[ExplanationStep], kind: str) -> ExplanationStep | None
 
 
 def _logged(explanation: RequestExplanation) -> str:
-    """Return the most severe message of the error log that may be a reason, "" without one."""
+    """Return the most severe message of the error log that may be a reason, "" without one.
+
+    With Satisfy Any, 2.4 logs the refused address before it asks for a user: a 401 has the later message.
+    """
     lines = [line.what for line in explanation.log_lines() if is_reason(line.detail)]
+    if explanation.status == 401:
+        lines = [line for line in lines if _DENIED not in line] or lines
     return lines[0].strip() if lines else ""
 
 

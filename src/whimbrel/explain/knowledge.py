@@ -5,19 +5,21 @@ from __future__ import annotations
 import os
 from collections.abc import Iterator
 
-from whimbrel.base.errors import SourceLocation
 from whimbrel.base.lazy_dataclasses import replace
 from whimbrel.engine.explain.decisions import GRANTED
 from whimbrel.explain.client_names import unknown_names
 from whimbrel.explain.step import RequestExplanation
+from whimbrel.explain.types_of_names import needs_types
+from whimbrel.upgrade.knowledge.loaded import OF_TYPES
 from whimbrel.upgrade.knowledge.scope import KnowledgeScope, UnknownItem, UnknownKind
+from whimbrel.verify.assumptions import OF_FILES
 from whimbrel.verify.config_lines import SideLines
 from whimbrel.verify.copied_htaccess import copy_item, unwritten_copies
 from whimbrel.verify.damaged_htaccess import damaged_htaccess
 from whimbrel.verify.missing_directories import assume_directories
 from whimbrel.verify.probe import Probe
 from whimbrel.verify.side import Side
-from whimbrel.verify.undecided_passwords import password_files, undecided_passwords
+from whimbrel.verify.undecided_passwords import dbm_files, password_files, undecided_passwords
 
 
 class RequestKnowledge:
@@ -42,6 +44,8 @@ class RequestKnowledge:
             replace(item, matters=item.matters and (has_user or item.kind is not UnknownKind.MISSING))
             for item in self.scope.items
         ]
+        if any(item.consequence == OF_TYPES for item in items) and needs_types(explanation):
+            items = [replace(item, matters=True) if item.consequence == OF_TYPES else item for item in items]
         for path, item in self._directories.items():
             is_met = any(path.rstrip("/") in text for text in texts)
             items.append(replace(item, matters=item.matters and is_met))
@@ -59,8 +63,12 @@ class RequestKnowledge:
 
     def has_user(self, name: str) -> bool | None:
         """Return True if a password file of the configuration has the user, None if no such file is here."""
-        texts = [f"\n{text}" for text, _, _ in password_files(self._lines)] if self._lines is not None else []
-        return any(f"\n{name}:" in text for text in texts) if texts else None
+        if self._lines is None:
+            return None
+        texts = [f"\n{text}" for text, _, _ in password_files(self._lines)]
+        entries = [found for found, _ in dbm_files(self._lines)]
+        is_there = any(f"\n{name}:" in text for text in texts) or any(name in found for found in entries)
+        return is_there if texts or entries else None
 
     def _unknown_user(self, probe: Probe, explanation: RequestExplanation) -> Iterator[UnknownItem]:
         """Yield an item for a user that no password file of the configuration has, and for a stored password
@@ -70,14 +78,17 @@ class RequestKnowledge:
             yield from undecided_passwords(self._lines)
         if probe.user is None or not probe.user.is_assumed or self._lines is None:
             return
-        is_admitted = any(
-            step.what.startswith("provider ") and step.result == GRANTED for step in explanation.all()
-        )
-        if is_admitted and self.has_user(probe.user.name) is False:
-            line = next(password_files(self._lines))[2]
+        admitting = [
+            step for step in explanation.all() if step.what.startswith("provider ") and step.result == GRANTED
+        ]
+        if not admitting:
+            return
+        step = admitting[-1]
+        is_in_file = probe.user.has_file_users and step.what.split()[1] in OF_FILES
+        if not is_in_file and self.has_user(probe.user.name) is False:
             yield UnknownItem(
                 UnknownKind.USERS_UNKNOWN,
-                SourceLocation(line.path, line.line),
+                step.lines[-1].place if step.lines else None,
                 f"no password file that is here has the user {probe.user.name}",
                 "the user and its password were taken as valid",
             )

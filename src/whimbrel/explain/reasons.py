@@ -22,7 +22,7 @@ from whimbrel.modules.metadata.mod_expires import ExpiresDirConfig
 from whimbrel.modules.metadata.mod_setenvif import SetEnvIfDirConfig, SetEnvIfServerConfig
 from whimbrel.modules.proxy.mod_proxy.proxy_pass import map_path
 from whimbrel.modules.proxy.mod_proxy.settings import ProxyDirConfig, ProxyServerConfig
-from whimbrel.modules.ssl.mod_ssl.settings import SslDirConfig
+from whimbrel.modules.ssl.mod_ssl.settings import SslDirConfig, SslServerConfig
 
 if TYPE_CHECKING:
     from whimbrel.engine.plan.plan import Plan
@@ -35,6 +35,15 @@ _NO_TLS: Final = "reason: SSL connection required"
 
 _REQUIREMENT: Final = "SSL requirement expression"
 """A part of the messages about SSLRequire, which have codes in 2.4 alone."""
+
+_HANDSHAKE: Final = (
+    "e-negotiation handshake failed",
+    "post-handshake authentication",
+    "Non-default virtual host with SSLVerify",
+    "SSL renegotiation",
+)
+"""Parts of the messages about a further handshake, which have codes in 2.4 alone."""
+_BODY: Final = "could not buffer message body"
 
 _EXEC_OFF: Final = "Options ExecCGI is off"
 """A part of the message about a program in a directory without ExecCGI, which has a code in 2.4 alone."""
@@ -234,14 +243,29 @@ def rule_origin(trace: HookTrace, step: Any) -> Origin:
 
 def _ssl(trace: HookTrace) -> Iterator[Origin]:
     """A refusal of access is that of SSLRequireSSL without TLS, else of SSLRequire; of several SSLRequire
-    lines all are named, as the log does not show which one fails."""
+    lines all are named, as the log does not show which one fails. A further handshake that fails has the
+    line that asks for it."""
     texts = [line.text for line in trace.log]
     if any(_NO_TLS in text for text in texts):
         yield from _last(trace, SslDirConfig, "requires_tls")
     elif any(_REQUIREMENT in text for text in texts):
         yield from trace.plan.origin(SslDirConfig, "requirements")
+    elif any(part in text for text in texts for part in _HANDSHAKE):
+        yield from _handshake_lines(trace)
     else:
-        yield from settings_of(trace)
+        yield from trace.plan.origins(SslDirConfig)
+
+
+def _handshake_lines(trace: HookTrace) -> Iterator[Origin]:
+    """Return the lines that ask for more than the handshake has checked; the buffer is that of a body."""
+    if any(_BODY in line.text for line in trace.log):
+        yield from _last(trace, SslDirConfig, "request_buffer")
+    of_section = [
+        line for field in ("verify", "depth", "ciphers") for line in _last(trace, SslDirConfig, field)
+    ]
+    yield from of_section
+    if not of_section:  # those of the server of the request, after a handshake with another one
+        yield from (line for field in ("verify", "depth") for line in _last(trace, SslServerConfig, field))
 
 
 REASONS: Final[dict[str, Reason]] = {

@@ -6,6 +6,7 @@ from collections.abc import Iterable, Iterator, Set
 from typing import TYPE_CHECKING, Any, Final
 
 from whimbrel.base.errors import SourceLocation
+from whimbrel.base.lazy_dataclasses import replace
 from whimbrel.base.numbers import lower
 from whimbrel.config.core_config import CoreDirConfig, CoreServerConfig
 from whimbrel.config.model import SectionKind, Server
@@ -100,10 +101,23 @@ def hook_steps(trace: RequestTrace, kinds: Iterable[str]) -> Iterator[Explanatio
         if kind in wanted and (hook.rewriting or _acted(hook)):
             # other hooks, and the handler of a redirect, have the rules of the requests that they make
             is_own = hook.module == "mod_rewrite" and kind != "handler"
-            steps = hook.rewriting if is_own else ()
+            steps = _with_target(hook) if is_own else ()
             rules = tuple(_rule(hook, step) for step in steps)
             inner = (*rules, *options_default(hook))
             yield ExplanationStep(kind, hook.module, _result(hook), lines_of(hook), _log(hook), inner)
+
+
+def _with_target(hook: HookTrace) -> tuple[Step, ...]:
+    """Return the rules that *hook* tried. The last one that was applied before a redirect has the URL that is
+    sent: a rule of a directory gives the path of a file, and a URL replaces its begin.
+    """
+    target = hook.changes.get("field Location", ("", None))[1]
+    applied = [number for number, step in enumerate(hook.rewriting) if step.applied and step.result]
+    if target is None or not applied or hook.status is None or not 300 <= hook.status < 400:
+        return hook.rewriting
+    last = applied[-1]
+    final = replace(hook.rewriting[last], result=target, query="")
+    return *hook.rewriting[:last], final, *hook.rewriting[last + 1 :]
 
 
 def _acted(hook: HookTrace) -> bool:

@@ -21,6 +21,7 @@ def response_differences(old: Side, new: Side, probe: Probe) -> tuple[FieldDiffe
     """
     if not (old.is_loaded and new.is_loaded):
         return ()
+    new.runtime.time = old.runtime.time  # times in responses (Expires, Date) are those of one moment
     difference = compare(old.answer(probe), new.answer(probe))
     if difference is None or "status" in difference.names:
         return ()

@@ -486,11 +486,18 @@ def _field_rows(
 def have_equal_answers(
     old: RequestExplanation, new: RequestExplanation, changes: Iterable[ChangedStep]
 ) -> bool:
-    """Return True if status, target, type and configured header fields are alike."""
+    """Return True if status, target, type and configured header fields are alike.
+
+    A line about a field of which no value is known counts only where no response is: `response_differences`
+    compares the fields of responses themselves.
+    """
     if (old.status, old.location, old.errors) != (new.status, new.location, new.errors) or old.errors:
         return False
     steps = [step for change in changes for step in (change.old, change.new) if step is not None]
-    return not any(step.kind in ("header", "response") for step in steps)
+    return not any(
+        step.kind == "response" or (step.kind == "header" and (step.result or old.status is None))
+        for step in steps
+    )
 
 
 def _equal_head(

@@ -9,12 +9,11 @@ from asyncio import events
 from stat import S_ISREG
 from typing import Any, Final
 
-from whimbrel.base.lazy_dataclasses import dataclass, replace
+from whimbrel.base.lazy_dataclasses import replace
 from whimbrel.base.numbers import lower
 from whimbrel.base.portability import pread
 from whimbrel.base.programs import noted_programs, without_programs
 from whimbrel.config.handlers import is_implemented
-from whimbrel.config.model import Server
 from whimbrel.engine.body import FileSegment, JoinedSource, Part, release
 from whimbrel.engine.connection import Connection
 from whimbrel.engine.engine import Engine
@@ -28,8 +27,9 @@ from whimbrel.http.syntax.head import Head, read_head
 from whimbrel.http.syntax.line_reader import InputState
 from whimbrel.verify.answer import Answer
 from whimbrel.verify.assumptions import USER_KEY
-from whimbrel.verify.probe import Probe, TlsFacts
+from whimbrel.verify.probe import Probe
 from whimbrel.verify.probe_engine import AccessCheck, ProbeEngine
+from whimbrel.verify.probe_tls import ProbeTls
 
 _CLIENT_PORT: Final = 50000
 _MAX_BODY: Final = 1 << 20
@@ -41,56 +41,6 @@ _OWN_VARIABLES: Final = re.compile(r"^(UNIQUE_ID|REQUEST_TIME.*|.*_PORT)$")
 """Variables that differ between requests, not between configurations."""
 
 
-@dataclass(frozen=True, slots=True)
-class ProbeTls:
-    """The session of a probe, as modules see it (engine.tls.TlsSession)."""
-
-    facts: TlsFacts
-    server: Server
-    is_listed_name: bool = True
-    session_id: str = ""
-    is_resumed: bool = False
-    has_secure_renegotiation: bool = True
-    compression: str = "NULL"
-    certificate: bytes = b""
-    peer_chain: tuple[bytes, ...] = ()
-    verify_error: str = ""
-    is_unverified: bool = False
-
-    def end(self, *, is_answering: bool) -> None:
-        """Keep all values: there is no connection."""
-
-    @property
-    def server_name(self) -> str:
-        """The name that the client indicated."""
-        return self.facts.server_name
-
-    @property
-    def version(self) -> str:
-        """The version of TLS."""
-        return self.facts.version
-
-    @property
-    def cipher(self) -> str:
-        """OpenSSL's name of the cipher."""
-        return self.facts.cipher
-
-    @property
-    def used_bits(self) -> int:
-        """The secret bits of the key."""
-        return self.facts.bits
-
-    @property
-    def algorithm_bits(self) -> int:
-        """The bits of the key."""
-        return self.facts.bits
-
-    @property
-    def peer_certificate(self) -> bytes | None:
-        """The client's certificate."""
-        return self.facts.peer_certificate or None
-
-
 def connection_of(engine: Engine, probe: Probe) -> Connection:
     """Return the connection of *probe*."""
     connection = Connection(probe.client, _CLIENT_PORT, probe.address, probe.port)
@@ -98,7 +48,7 @@ def connection_of(engine: Engine, probe: Probe) -> Connection:
         hosts = engine.configuration.hosts
         named = hosts.find(probe.address, probe.port).by_name(probe.tls.server_name) if hosts else None
         default = hosts.find(probe.address, probe.port).server if hosts else engine.main
-        connection.tls = ProbeTls(probe.tls, named or default)
+        connection.tls = ProbeTls(probe.tls, named or default, engine.configuration.dialect)
     return connection
 
 

@@ -25,7 +25,7 @@ from whimbrel.verify.probe import RIGHT_PASSWORD, WRONG_PASSWORD, ProbeUser
 
 USER_KEY: Final = "user of the probe"
 """The key of the present `ProbeUser` in `Engine.worker_state`."""
-_OF_FILES: Final = ("anon", "dbm", "file", "socache")
+OF_FILES: Final = ("anon", "dbm", "file", "socache")
 """Providers that ask nothing outside of the files of the server."""
 
 
@@ -60,7 +60,7 @@ def _assuming(provider: Provider) -> Provider:
     real = provider.value.make
 
     def make(scope: Scope) -> BoundAuthn:
-        return _bound(real(scope), has_all=provider.name in _OF_FILES)
+        return _bound(real(scope), has_all=provider.name in OF_FILES)
 
     return replace(provider, value=replace(provider.value, make=make))
 

@@ -7,15 +7,19 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 
-from whimbrel.upgrade.apply.transaction import changed_later
+from whimbrel.upgrade.apply.transaction import changed_later, saved
 from whimbrel.upgrade.knowledge.scope import UnknownItem, UnknownKind
+from whimbrel.verify.texts_before_upgrade import restored_texts
 
 
 def changed_after_upgrade(directory: str, files: Iterable[str]) -> Iterator[UnknownItem]:
     """Yield an item for each file of the tree *directory* whose text of 2.2 is not known; *files* are those
-    that the comparison has read. Raises WriteError.
+    that the comparison has read. A text that the journal proves is known. Raises WriteError.
     """
+    restored = restored_texts(directory, saved(directory))
     for path, what in changed_later(directory, files):
+        if path in restored:
+            continue
         yield UnknownItem(
             UnknownKind.ASSUMED,
             None,

@@ -12,8 +12,10 @@ from whimbrel.base.file_reading import read_start
 from whimbrel.base.latin1 import to_bytes, to_text
 from whimbrel.base.lazy_dataclasses import dataclass, replace
 from whimbrel.engine.plan.plan import Plan
+from whimbrel.modules.aaa.mod_authn_dbm import AuthnDbmDirConfig
 from whimbrel.modules.aaa.mod_authn_file import AuthnFileDirConfig
 from whimbrel.modules.support.auth.auth_files import Passwords
+from whimbrel.modules.support.dbm.open import DbmFile, DbmUnreadable
 from whimbrel.verify.answer import Answer
 from whimbrel.verify.derive.facts import Facts
 from whimbrel.verify.probe import Probe, ProbeUser
@@ -133,7 +135,25 @@ class Confirmation:
         return sorted(names, key=lambda name: name not in different)[:_MAX_USERS]
 
     def users_of(self, plan: Plan) -> list[str]:
-        """Return the users of the plan's password file, as its dialect reads it."""
+        """Return the users of the plan's password file, as its dialect reads it, and of its DBM file."""
+        return [*self._users_of_text(plan), *self._users_of_dbm(plan)]
+
+    def _users_of_dbm(self, plan: Plan) -> list[str]:
+        settings = plan.dir_config(AuthnDbmDirConfig)
+        if not settings.path:
+            return []
+        key = settings.path, f"dbm {settings.kind}"
+        users = self._users.get(key)
+        if users is None:
+            try:
+                entries = DbmFile(settings.path, settings.kind).entries()
+            except DbmUnreadable:
+                entries = {}
+            users = [name for name in entries if name and ":" not in name]
+            self._users[key] = users
+        return users
+
+    def _users_of_text(self, plan: Plan) -> list[str]:
         file = plan.dir_config(AuthnFileDirConfig).file
         if file is None:
             return []

@@ -29,6 +29,7 @@ from whimbrel.config.load import DeepRecursion
 from whimbrel.config.model import Layer, Section, SectionKind
 from whimbrel.engine.plan.plan import Plan
 from whimbrel.modules.support.auth.auth_files import Passwords, parse_groups
+from whimbrel.modules.support.dbm.open import DbmFile, DbmUnreadable
 from whimbrel.registry.methods import INVALID
 from whimbrel.registry.settings import UNSET
 from whimbrel.verify.probe_engine import ProbePlanCache
@@ -56,6 +57,7 @@ class PlanDecisions:
             readable=self._is_readable,
             identity=self._identity,
             group_identity=self._group_identity,
+            dbm_identity=self._dbm_identity,
             aliases=tuple(self._aliases()),
         )
         self.settings = self._settings()
@@ -174,6 +176,22 @@ class PlanDecisions:
     def _group_identity(self, path: str) -> str:
         """Return a digest of the groups that the dialect reads in the file, its path if it cannot be read."""
         return self._digest_of(path, self._members)
+
+    def _dbm_identity(self, path: str, kind: str) -> str:
+        """Return a digest of the entries of a DBM file, its path if it cannot be read."""
+        key = path, f"dbm {kind}"
+        name = self._files.get(key)
+        if name is None:
+            name = path
+            try:
+                entries = DbmFile(self.side.loaded.disk.on_disk(path), kind).entries()
+            except DbmUnreadable:
+                pass
+            else:
+                digest = hashlib.sha256(repr(sorted(entries.items())).encode()).hexdigest()[:16]
+                name = f"{os.path.basename(path)} {digest}"
+            self._files[key] = name
+        return name
 
     def _digest_of(self, path: str, entries: Callable[[str], object]) -> str:
         """Return a digest of *entries* of the text at *path*, of the bytes of a binary file."""

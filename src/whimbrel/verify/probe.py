@@ -58,12 +58,16 @@ class TlsFacts:
 
     Attributes:
         server_name: the name that the client indicates (SNI), "" without one.
-        peer_certificate: the client's certificate (DER), b"" without one; it counts as verified.
+        version: the newest one that the client has.
+        cipher: of TLS 1.3. `older_cipher`: of the versions before.
+        peer_certificate: the certificate (DER) that the client shows where it is asked for one, b"" without
+            one; it counts as verified.
     """
 
     server_name: str = ""
     version: str = "TLSv1.3"
     cipher: str = "TLS_AES_256_GCM_SHA384"
+    older_cipher: str = "ECDHE-RSA-AES256-GCM-SHA384"
     bits: int = 256
     peer_certificate: bytes = b""
 

@@ -10,6 +10,8 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 
+from whimbrel.base.lazy_dataclasses import replace
+from whimbrel.upgrade.knowledge.scope import KnowledgeScope, UnknownKind
 from whimbrel.upgrade.model import DIFFERENCE, Finding, Risk
 from whimbrel.verify.answer import DECIDES, DecidingLine
 from whimbrel.verify.verification import DifferenceGroup, VerifyResult, is_of_access, rule_of_reason
@@ -30,6 +32,7 @@ def mark_decided(result: VerifyResult, recorded: Iterable[Finding], *, side: int
     text of *side* (1: the new one) that a comment with their rule exempts.
     """
     places = by_place(recorded)
+    result.scope = _decided_items(result.scope, places)
     for group in result.groups if places else ():
         if not group.rule and group.kind != "httpd":
             lines = [(line.path, line.line) for line in _lines(group, side)]
@@ -37,6 +40,18 @@ def mark_decided(result: VerifyResult, recorded: Iterable[Finding], *, side: int
             if is_of_access(group) and not wanted:
                 continue
             group.decided = decisions(lines, group.reason, wanted, places)
+
+
+def _decided_items(scope: KnowledgeScope, places: Recorded) -> KnowledgeScope:
+    """Return *scope* without weight on the lines whose requests nothing asks, but which a DIFF decides."""
+    items = []
+    for item in scope.items:
+        place = item.place
+        is_open = item.matters and item.kind is UnknownKind.NOT_EXERCISED and place is not None
+        found = places.get((place.path, place.line), ()) if is_open and place is not None else ()
+        is_decided = any(finding.rule == DIFFERENCE for finding in found)
+        items.append(replace(item, matters=False) if is_decided else item)
+    return replace(scope, items=tuple(items))
 
 
 def decisions(

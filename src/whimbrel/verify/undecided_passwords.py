@@ -9,6 +9,7 @@ from whimbrel.base.errors import SourceLocation
 from whimbrel.base.file_reading import read_regular
 from whimbrel.base.latin1 import to_bytes, to_text
 from whimbrel.config.execute import root_relative
+from whimbrel.modules.support.dbm.open import DbmFile, DbmUnreadable
 from whimbrel.upgrade.knowledge.scope import UnknownItem, UnknownKind
 from whimbrel.verify.config_lines import ConfigLine, SideLines, lines_of
 from whimbrel.verify.password_checks import MAX_SECONDS
@@ -46,6 +47,25 @@ def password_files(lines: SideLines) -> Iterator[tuple[str, str, ConfigLine]]:
             try:
                 yield to_text(read_regular(to_bytes(disk.on_disk(path)))), disk.openable(path), line
             except OSError:
+                continue
+
+
+def dbm_files(lines: SideLines) -> Iterator[tuple[dict[str, str], ConfigLine]]:
+    """Yield the entries of each DBM file of users that is here, with the first line that names it."""
+    seen = set[tuple[str, str]]()
+    disk = lines.side.loaded.disk
+    for line in lines_of(lines.scopes):
+        words = line.words() if line.name == "authdbmuserfile" else []
+        if not words or not words[0]:
+            continue
+        types = [other.words() for other in line.scope.lines if other.name == "authdbmtype"]
+        kind = types[-1][0] if types and types[-1] else "default"
+        path = disk.on_disk(root_relative(lines.side.loaded.root, words[0]))
+        if (path, kind) not in seen:
+            seen.add((path, kind))
+            try:
+                yield DbmFile(path, kind).entries(), line
+            except DbmUnreadable:
                 continue
 
 

@@ -317,13 +317,15 @@ def is_of_access(group: DifferenceGroup) -> bool:
 def access_differences(
     groups: Iterable[DifferenceGroup], *, of_old: bool = False
 ) -> Iterator[AccessDifference]:
-    """Yield the examples that one side admits and the other refuses; those that open come first.
+    """Yield the examples that one side admits and the other refuses; those that open come first, and of one
+    effect those that no comment of the text decides. The client of a decided one names the comment.
 
     Each has the line that gave the new side its answer, or the first line of the cause; *of_old*: that of the
     old side.
     """
     found = []
-    for group in groups:
+    for group in sorted(groups, key=lambda one: bool(one.decided)):
+        suffix = f" (decided in the text: {', '.join(group.decided)})" if group.decided else ""
         old = *group.cause.old, *group.lines[0]
         new = *group.cause.new, *group.lines[1]
         of_group = next(iter((*group.cause.new, *group.cause.old, *group.lines[1], *group.lines[0])), None)
@@ -340,7 +342,7 @@ def access_differences(
                 place = None if line is None else SourceLocation(line.path, line.line)
                 found.append(
                     AccessDifference(
-                        client,
+                        f"{client}{suffix}",
                         request,
                         *example.statuses,
                         place,

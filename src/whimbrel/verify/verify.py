@@ -16,6 +16,7 @@ from whimbrel.base.builds import WINDOWS
 from whimbrel.base.lazy_dataclasses import replace
 from whimbrel.engine.plan.plan import Plan
 from whimbrel.modules.lua.mod_lua.settings import SCRIPTS
+from whimbrel.upgrade.knowledge.loaded import STARTS
 from whimbrel.upgrade.knowledge.scope import UnknownItem
 from whimbrel.verify.alignment import Alignment
 from whimbrel.verify.answer import Answer, DecidingLine
@@ -35,6 +36,7 @@ from whimbrel.verify.derive.probes import ProbeSource
 from whimbrel.verify.derive.targets import Targets
 from whimbrel.verify.difference import Difference, FieldDifference, compare
 from whimbrel.verify.digest_user import DIGEST, OLD_DIGEST
+from whimbrel.verify.late_certificates import late_certificates
 from whimbrel.verify.located_causes import LocatedCause, LocatedCauses, separate
 from whimbrel.verify.missing_directories import assume_directories
 from whimbrel.verify.other_times import other_times
@@ -141,15 +143,18 @@ class Comparison:
         replaced = replaced_paths(self.old, self.new)
         scope = self.result.scope.merge(self.old.scope.merge_version(self.new.scope, replaced))
         copied = (copies_item(side.options) for side in (self.old, self.new))
-        self.result.scope = scope.with_items(
+        scope = scope.with_items(
             chain(
                 assumed,
                 damaged_htaccess(self.lines),
                 written_by_upgrade(self.lines),
                 other_times(self.lines[1]),
+                late_certificates(self.lines),
                 (item for item in copied if item is not None),
             )
         )
+        stopping = sorted(scope.items, key=lambda item: item.consequence not in STARTS)
+        self.result.scope = replace(scope, items=tuple(stopping))  # what stops the start comes first
         self.result.unwritten = unwritten_sentence(self.new.loaded, self.new.options)
 
     def _is_redirected(self, probe: Probe) -> bool:

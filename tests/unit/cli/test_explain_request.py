@@ -111,12 +111,14 @@ def test_a_handler_that_was_not_run_is_not_decided(tmp_path: Path) -> None:
     assert both.stdout.startswith("no answer to compare") and "same answer" not in both.stdout
 
 
-def test_a_line_of_a_file_is_no_url() -> None:
+def test_a_line_of_a_file_that_is_not_here_is_no_url() -> None:
     for words in ("conf/httpd.conf:108", "vhosts/10-www.conf:4"):
         found = run(words)
         assert found.exit_code == 2
-        assert f"hint: whimbrel check {words.rpartition(':')[0]} " in found.stderr
-    assert "a line of a file" not in run("www.example.com:8080").stderr
+        assert found.stderr.endswith(
+            f"hint: name the server that reads it: whimbrel explain {words} SERVER\n"
+        )
+    assert "no such file" not in run("www.example.com:8080").stderr
 
 
 def test_a_tree_of_a_server_is_found_as_by_check(tmp_path: Path) -> None:
@@ -124,8 +126,10 @@ def test_a_tree_of_a_server_is_found_as_by_check(tmp_path: Path) -> None:
     inner = tmp_path / "copy/etc/httpd"
     (inner / "conf").mkdir(parents=True)
     write_site(inner, name="conf/httpd.conf")
-    for words in (("-d", str(tmp_path / "copy")), (str(tmp_path / "copy"),)):
-        found = run("http://q.example/old/x", *words)
+    url = "http://q.example/old/x"
+    copy = str(tmp_path / "copy")
+    for words in ((url, "-d", copy), (url, copy), (copy, url)):
+        found = run(*words)
         assert found.stdout.startswith("302 Found to http://q.example/new/x "), (words, found.output)
 
 

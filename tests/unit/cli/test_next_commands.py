@@ -502,6 +502,25 @@ def test_the_page_of_a_comparison_does_not_name_itself_next(site: Path) -> None:
     assert status == 1 and named[named.index("--with-httpd") + 1] == program
 
 
+def test_a_line_that_a_person_has_corrected_as_told_is_no_text_of_22(site: Path) -> None:
+    """2.2 loaded the module that the journal names: the digest of the file shows that nothing else is new."""
+    main = site / "conf/httpd.conf"
+    further = site / "conf/further.conf"
+    further.write_text("Timeout 60\nLoadModule php5_module modules/libphp5.so\n")
+    (site / "htdocs/a.php").write_text("<?php ?>\n")
+    handler = '<FilesMatch "\\.php$">\nSetHandler application/x-httpd-php\n</FilesMatch>\n'
+    main.write_text(f"{main.read_text()}Include conf/further.conf\n{handler}")
+    run(["upgrade", "--write", "-d", str(site)], site)
+    further.write_text("Timeout 60\nLoadModule php_module modules/libphp.so\n")
+    words = ["verify", "--backups", "-d", str(site)]
+    output = run(words, site)[1]
+    assert "sends the source" not in output and "was changed after the upgrade" not in output, output
+    further.write_text("# 2.2: php5_module\n#LoadModule php5_module modules/libphp5.so\nTimeout 60\n")
+    assert "new (2.4) sends the source of a.php" in run(words, site)[1]
+    further.write_text("Timeout 90\nLoadModule php_module modules/libphp.so\n")
+    assert f"{further} was changed after the upgrade" in " ".join(run(words, site)[1].split())
+
+
 def test_a_file_without_a_backup_that_was_changed_later_is_no_text_of_22(site: Path) -> None:
     main = site / "conf/httpd.conf"
     further = site / "conf/further.conf"

@@ -396,3 +396,49 @@ def test_the_line_that_made_the_handler_is_the_cause_of_a_script(tmp_path: Path,
     assert explanation.status is None
     assert texts(cause_of(explanation))[0] == "AddHandler php-script .php"
     assert not [text for text in texts(cause_of(explanation)) if text.startswith(("AddType", "php_value"))]
+
+
+SATISFY_ANY = """LoadModule access_compat_module modules/mod_access_compat.so
+<Location /any>
+    AuthType Basic
+    AuthName staff
+    AuthUserFile "@ROOT@/users"
+    Require user alice
+    Order deny,allow
+    Deny from all
+    Allow from 10.0.0.0/8
+    Satisfy Any
+</Location>
+"""
+
+
+@pytest.mark.parametrize(
+    ("user", "line", "sentence"),
+    [
+        (None, "Require user alice", "no credentials were sent"),
+        (
+            ProbeUser("bob", has_file_users=True),
+            "Require user alice",
+            "bob is authenticated, and no line admits bob",
+        ),
+        (
+            ProbeUser("alice", is_password_valid=False, has_file_users=True),
+            'AuthUserFile "@ROOT@/users"',
+            'user alice: authentication failure for "/any/": Password Mismatch',
+        ),
+        (
+            ProbeUser("eve", is_assumed=True, has_file_users=True),
+            'AuthUserFile "@ROOT@/users"',
+            "user eve not found: /any/",
+        ),
+    ],
+)
+def test_credentials_behind_satisfy_any_are_not_called_missing(
+    tmp_path: Path, user: ProbeUser | None, line: str, sentence: str
+) -> None:
+    """2.4 logs AH01797 about the address before it looks at the user."""
+    site = side_of(tmp_path, CONF + SATISFY_ANY)
+    (tmp_path / "users").write_text("alice:x\nbob:x\n")
+    cause = cause_of(explain_probe(site, Probe("/any/", host="q", user=user)))
+    assert texts(cause) == [line.replace("@ROOT@", str(tmp_path))]
+    assert cause.sentence == sentence

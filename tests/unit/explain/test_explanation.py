@@ -123,7 +123,8 @@ def test_a_client_certificate_has_its_subject_and_is_verified(
     lines = [
         f"LoadModule {name}_module modules/mod_{name}.so" for name in ("mpm_prefork", "authz_core", "ssl")
     ]
-    lines += ["Listen 80", "ServerName a.example", f'DocumentRoot "{tmp_path}/htdocs"', "<Location />"]
+    lines += ["Listen 80", "ServerName a.example", f'DocumentRoot "{tmp_path}/htdocs"']
+    lines += ["SSLVerifyClient optional", "<Location />"]
     lines += ["Require expr %{SSL_CLIENT_S_DN} == 'CN=robin,O=Lab' && %{SSL_CLIENT_VERIFY} == 'SUCCESS'"]
     (tmp_path / "conf" / "httpd.conf").write_text("\n".join([*lines, "</Location>"]) + "\n")
     side = load_side(LoadOptions(server_root=from_system(str(tmp_path))), "2.4")

@@ -5,9 +5,11 @@ from __future__ import annotations
 import json
 from pathlib import Path
 
+import pytest
 from typer.testing import CliRunner, Result
 
 from whimbrel.cli import explain
+from whimbrel.modules.support.dbm import sdbm_writer
 
 MODULES = "".join(
     f"LoadModule {name}_module modules/mod_{name}.so\n"
@@ -77,3 +79,77 @@ def test_a_stored_password_whose_check_does_not_end(tmp_path: Path) -> None:
     found = run(file, "/index.html", "--user", "alice:secret")
     assert found.exit_code == 3 and found.stdout.startswith("401 ")
     assert "the stored password of alice takes more than 2 s to check" in found.stdout
+
+
+DBM = """LoadModule authn_dbm_module modules/mod_authn_dbm.so
+<Location /far>
+AuthType Basic
+AuthName far
+AuthBasicProvider dbm
+AuthDBMType SDBM
+AuthDBMUserFile far.dbm
+Require valid-user
+</Location>
+<Location /near>
+AuthType Basic
+AuthName near
+AuthUserFile users
+Require valid-user
+</Location>
+"""
+
+
+def test_users_of_a_dbm_file_are_known(tmp_path: Path) -> None:
+    file = site(tmp_path, DBM)
+    pages, tree = sdbm_writer.files([(b"emil", b"{SHA}x")])
+    (tmp_path / "far.dbm.pag").write_bytes(pages)
+    (tmp_path / "far.dbm.dir").write_bytes(tree)
+    (tmp_path / "htdocs/far").mkdir()
+    (tmp_path / "htdocs/far/index.html").write_text("x\n")
+    found = run(file, "/far/", "--user", "emil")
+    assert found.exit_code == 0 and found.stdout.startswith("200 OK"), found.stdout
+    assert "no password file" not in found.stdout
+    assert run(file, "/far/", "--user", "alice").stdout.startswith("401 "), "alice is in the file of /near"
+
+
+TYPES = """LoadModule mime_module modules/mod_mime.so
+LoadModule negotiation_module modules/mod_negotiation.so
+TypesConfig types
+AddType text/x-own .own
+<Directory @ROOT@/htdocs>
+Options MultiViews
+</Directory>
+<Location /forced>
+ForceType text/plain
+</Location>
+<Location /closed>
+Require all denied
+</Location>
+"""
+
+
+@pytest.mark.parametrize(
+    ("path", "matters"),
+    [
+        ("/index.html", True),
+        ("/", True),
+        ("/pano", True),  # negotiation takes files with a type alone
+        ("/a.own", False),
+        ("/README", False),
+        ("/forced/a.html", False),
+        ("/closed/a.html", False),
+        ("/none.html", False),
+    ],
+)
+def test_the_file_of_types_matters_to_names_that_need_it(tmp_path: Path, path: str, matters: bool) -> None:
+    file = site(tmp_path, TYPES.replace("@ROOT@", str(tmp_path)))
+    for name in ("pano.jpg", "a.own", "README", "forced/a.html", "closed/a.html"):
+        (tmp_path / "htdocs" / name).parent.mkdir(exist_ok=True)
+        (tmp_path / "htdocs" / name).write_text("x\n")
+    found = run(file, path, "--json")
+    unknown = json.loads(found.stdout)["knowledge"]["unknown"]
+    assert [item["matters"] for item in unknown if "could not open mime types" in item["subject"]] == [
+        matters
+    ]
+    (tmp_path / "types").write_text("text/html html\nimage/jpeg jpg\n")
+    assert "could not open mime types" not in run(file, path, "--json").stdout

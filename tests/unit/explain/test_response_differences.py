@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from pathlib import Path
 
 from tests.unit.explain.explained_site import CONF, side_of, write_site
@@ -58,3 +59,30 @@ def test_the_command_does_not_call_them_the_same(tmp_path: Path) -> None:
     assert found.exit_code == 1
     assert not found.stdout.startswith("same answer")
     assert "- x-other: yes\n+ no x-other\n" in found.stdout
+
+
+def test_a_moment_is_no_difference(tmp_path: Path) -> None:
+    """Expires of both sides counts from the same request."""
+    expires = "LoadModule expires_module modules/mod_expires.so\nExpiresActive On\nExpiresDefault A{}\n"
+    old = side_of(tmp_path, CONF + expires.format(60))
+    new = side_of(tmp_path, CONF + expires.format(60))
+    old.runtime.time, new.runtime.time = 1_700_000_000.0, 1_700_000_001.0
+    assert response_differences(old, new, Probe("/index.html", host="q")) == ()
+    later = side_of(tmp_path, CONF + expires.format(90))
+    names = {part.name for part in response_differences(old, later, Probe("/index.html", host="q"))}
+    assert names == {"cache-control", "expires"}
+
+
+def test_a_line_that_sets_nothing_here_is_no_difference(tmp_path: Path) -> None:
+    """The condition of Header (mod_headers: expr=) does not hold for a response with a type."""
+    line = 'Header set Content-Type "text/plain" "expr=-z %{CONTENT_TYPE}"\n'
+    roots = []
+    for name, more in (("old", ""), ("new", line)):
+        (tmp_path / name).mkdir()
+        roots.append(write_site(tmp_path / name, CONF + more))
+        (tmp_path / name / "htdocs/x.html").write_text("x\n")
+        os.utime(tmp_path / name / "htdocs/x.html", (1_700_000_000, 1_700_000_000))
+    words = ["http://q.example/x.html", "-f", str(roots[1]), "--diff", f"{roots[0]}@2.4"]
+    found = CliRunner().invoke(explain.app, words)
+    assert "no such line" not in found.stdout
+    assert found.stdout.startswith("same answer: 200 OK"), found.stdout

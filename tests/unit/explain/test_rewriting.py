@@ -171,3 +171,21 @@ def test_a_refused_rule_gives_what_its_text_says_and_rewrites_nothing(root: Path
     assert rewriting.result == "refused: -> /new/q?x.php"
     assert f"not rewritten  to /new/q?x.php  by {rule}" in shown(found, root)
     assert "rewritten to" not in shown(found, root)
+
+
+def test_the_redirect_of_a_directory_has_the_url_that_is_sent(root: Path) -> None:
+    """mod_rewrite replaces the directory by RewriteBase after the rules; no path of a file is sent."""
+    rules = """
+<Directory "@ROOT@/htdocs/loops">
+    RewriteEngine On
+    RewriteBase /loops/
+    RewriteRule ^suche$ {target} [R=301,L]
+</Directory>
+"""
+    for target, sent in (("jahr/1987/?", "/loops/jahr/1987/"), ("jahr/1987/?a=1", "/loops/jahr/1987/?a=1")):
+        found = explained(side_of(root, CONF + rules.format(target=target)), "/loops/suche?x=1")
+        assert (found.status, found.location) == (301, f"http://q.example{sent}")
+        lines = list(short_lines(found, KnowledgeScope(), OutputStyle(str(root))))
+        assert not any(f"{root}/htdocs/loops/jahr" in line or "rewritten to" in line for line in lines), lines
+        results = [step.result for step in found.all() if step.kind == "rule" and "suche" in step.what]
+        assert results == [f"-> http://q.example{sent}"]

@@ -12,7 +12,7 @@ from whimbrel.verify.causes import Cause
 from whimbrel.verify.difference import Difference, FieldDifference
 from whimbrel.verify.probe import Probe
 from whimbrel.verify.recorded_decisions import mark_decided
-from whimbrel.verify.verification import DifferenceGroup, Example, Verdict, VerifyResult
+from whimbrel.verify.verification import DifferenceGroup, Example, Verdict, VerifyResult, access_differences
 
 R01 = "mod_rewrite answers 403 (R01)"
 
@@ -84,3 +84,14 @@ def test_a_cause_of_both_directions_is_not_decided_by_diff() -> None:
     result.groups[0].examples += compared((7,), (403, 200)).groups[0].examples
     mark_decided(result, [finding("DIFF", 7)])
     assert result.verdict is Verdict.DIFFERENT
+
+
+def test_a_decided_loss_of_access_names_its_comment() -> None:
+    """It stays in the table of who gains or loses access, behind what nobody has decided."""
+    result = compared((7,), (200, 403), kind="access")
+    result.groups += compared((9,), (200, 403), kind="access").groups
+    mark_decided(result, [finding("C20", 7, Risk.CLOSES)])
+    first, second = access_differences(result.groups)
+    assert (first.place, second.place) == (SourceLocation("/new.conf", 9), SourceLocation("/new.conf", 7))
+    assert "decided" not in first.client
+    assert second.client.endswith(" (decided in the text: C20 at /new.conf:7)")

@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 from tests.unit.verify.sites import make_root, side
 
+from whimbrel.modules.support.dbm import sdbm_writer
 from whimbrel.verify import verify as verify_module
 from whimbrel.verify.answer import DECIDES
 from whimbrel.verify.config_lines import SideLines
@@ -300,3 +301,44 @@ def test_kept_answers_change_no_result(root: Path, monkeypatch: pytest.MonkeyPat
         assert len(comparison._known) <= known
     comparison._forget()
     assert not comparison._known and not comparison._compared
+
+
+DBM = """<Directory "@ROOT@/htdocs/private">
+AuthType Basic
+AuthName Members
+AuthBasicProvider dbm
+AuthDBMType SDBM
+AuthDBMUserFile conf/users.dbm
+{lines}
+</Directory>"""
+DBM_OLD = "Require valid-user\nOrder deny,allow\nDeny from all\nAllow from 10.0.0.0/8\nSatisfy Any"
+DBM_NEW = "Require ip 10.0.0.0/8\nRequire valid-user"
+
+
+@pytest.mark.parametrize(
+    ("users", "lost"),
+    [
+        ((b"emil", b"frieda"), set()),
+        ((b"emil",), {"frieda"}),
+    ],
+)
+def test_copies_of_a_dbm_file_have_the_same_users(
+    tmp_path: Path, users: tuple[bytes, ...], lost: set[str]
+) -> None:
+    """Each entry counts, not the path: a user who is in one file alone is let in by that side alone."""
+    sides = []
+    texts = (("2.2", DBM_OLD, (b"emil", b"frieda")), ("2.4", DBM_NEW, users))
+    for version, lines, names in texts:
+        root = tmp_path / version
+        make_root(root)
+        pages, tree = sdbm_writer.files([(name, b"{SHA}x") for name in names])
+        (root / "conf/users.dbm.pag").write_bytes(pages)
+        (root / "conf/users.dbm.dir").write_bytes(tree)
+        sides.append(side(root, version, DBM.format(lines=lines), version, "authn_dbm"))
+        assert sides[-1].is_loaded, sides[-1].errors
+    result = verify(*sides)
+    assert not result.not_decided
+    probes = [
+        example.probe for group in result.groups if group.kind == "access" for example in group.examples
+    ]
+    assert {probe.user.name for probe in probes if probe.user is not None} == lost

@@ -246,7 +246,7 @@ class Coverage:
         if how is not DecidedBy.REQUESTS:
             return _REASONS[how] if state.is_met else self._unreached
         if not state.is_met:
-            return "no request is answered otherwise without it"
+            return "no derived request shows its effect"
         other = self.causes.texts.lines.get(state.line)
         if other is None or self._has_equal(state):
             return self._reason_of_removal(state)
@@ -260,7 +260,7 @@ class Coverage:
     def _reason_of_removal(self, state: LineState) -> str:
         """Return why a line that replaces none is not decided, "" if it is."""
         if not self._is_exercised(state.line, None, state.number):
-            return "no request is answered otherwise without it"
+            return "no derived request shows its effect"
         # the removal shows that the line acts; of several words the changed one may be without effect so far
         name = state.line.name
         is_apart = name in OF_FILE or (name in OF_SEVERAL and not self._has_equal(state))

@@ -19,13 +19,13 @@ from whimbrel.modules.ssl.mod_ssl.backend_contexts import load, set_protocols
 from whimbrel.modules.ssl.mod_ssl.certificate_checks import Verification
 from whimbrel.modules.ssl.mod_ssl.context_checks import files_of
 from whimbrel.modules.ssl.mod_ssl.key_files import certificates, read
+from whimbrel.modules.ssl.mod_ssl.protocols import protocols_of
 from whimbrel.modules.ssl.mod_ssl.sessions import note_name
 from whimbrel.modules.ssl.mod_ssl.settings import (
     CRL_CHAIN,
     CRL_NONE,
     DEFAULT_CIPHERS,
     OFF,
-    PROTOCOLS,
     VERIFY_NONE,
     SslServerConfig,
 )
@@ -36,7 +36,6 @@ if TYPE_CHECKING:
     from whimbrel.modules.ssl.mod_ssl.openssl import OpenSslContext
     from whimbrel.modules.ssl.mod_ssl.start import TlsServer
 
-_BEFORE_13: Final = frozenset(PROTOCOLS) - {"TLSv1.3"}
 TICKETS: Final = 1  # of a handshake of TLS 1.3: a second one is a tenth of its work, and few clients use it
 _NEEDED: Final = "mod_ssl with client certificates, stapling, SSLCipherSuite TLSv1.3 or SSLOpenSSLConfCmd"
 
@@ -126,13 +125,6 @@ def context_for(dialect: Dialect, each: TlsServer, protocol: str) -> TlsContext:
     if find_spec("OpenSSL") is None:
         raise MissingPackage(_NEEDED, "tls", "pyOpenSSL")
     return _openssl(dialect, each, protocol)
-
-
-def protocols_of(dialect: Dialect, conf: SslServerConfig) -> frozenset[str] | None:
-    """Return SSLProtocol; 2.2 has no TLS 1.3."""
-    if conf.protocols is None and dialect.tls_protocols_22:
-        return _BEFORE_13
-    return conf.protocols
 
 
 def _standard(dialect: Dialect, each: TlsServer, protocol: str) -> ssl.SSLContext:

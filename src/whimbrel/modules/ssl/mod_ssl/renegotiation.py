@@ -167,7 +167,9 @@ async def _handshake(
         _drop_pipelined(r)
     timeout = r.server_conf(CoreServerConfig).timeout
     try:
-        await asyncio.wait_for(tls.demand_certificate(wanted, ciphers), timeout)
+        waiter = tls.demand_certificate(wanted, ciphers)
+        if waiter is not None:  # None: the session of a probe, which is at the end of the handshake
+            await asyncio.wait_for(waiter, timeout)
     except (TimeoutError, Exception) as problem:
         return _failed(r, tls, problem, is_modern)
     _log_lines(r, tls)

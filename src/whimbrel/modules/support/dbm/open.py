@@ -72,14 +72,17 @@ class DbmFile:
             is_lasting = is_lasting and is_settled_file(info)
         if self._marks != tuple(seen):
             try:
-                pairs = self._read()
+                self._content = self.entries()
             except DbmUnreadable:
                 r.set_uncacheable()
                 raise
-            self._content = {to_text(key): to_text(value.partition(b"\0")[0]) for key, value in pairs}
             self._marks = tuple(seen) if is_lasting else None
             self.verifier = Verifier()
         return self._content
+
+    def entries(self) -> dict[str, str]:
+        """Return the keys and values that the file has at present; raises DbmUnreadable."""
+        return {to_text(key): to_text(value.partition(b"\0")[0]) for key, value in self._read()}
 
     def _failure(self, errno: int, *, damaged: bool = False) -> DbmUnreadable:
         if not self._driver or (self._driver == "ndbm" and find_spec("_dbm") is None):

@@ -1,0 +1,184 @@
+"""`whimbrel explain FILE:LINE`: what stands at a line of a configuration, and what `check` finds there.
+
+Exit codes: 0 explained; 2 no such file or line, or nothing could be read.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Final, NamedTuple
+
+from whimbrel.base.counts import count_noun
+from whimbrel.base.file_reading import read_regular
+from whimbrel.base.latin1 import from_system, to_bytes, to_system
+from whimbrel.base.real_paths import real_path
+from whimbrel.base.terminal_text import shown, terminal_width
+from whimbrel.cli.next_commands import command_line
+from whimbrel.cli.options import ColorMode, ConfigArguments, is_colored, sources
+from whimbrel.cli.parts_of_servers import server_around
+from whimbrel.cli.terminal import write_text
+from whimbrel.syntax.lines import logical_lines
+from whimbrel.upgrade.edits.diff import display_path
+from whimbrel.utilities.usage_error import UsageError
+
+if TYPE_CHECKING:
+    from whimbrel.report.model import Report, ReportEntry
+    from whimbrel.upgrade.source.reading import Sources
+
+_OPENING: Final = re.compile(r"<([A-Za-z][\w]*)")
+_CLOSING: Final = re.compile(r"</([A-Za-z][\w]*)")
+
+
+class JoinedLine(NamedTuple):
+    """A directive with the numbers of its first and last line: a backslash at the end joins lines."""
+
+    first: int
+    last: int
+    text: str
+
+
+def explain_line(
+    path: str, number: int, named: ConfigArguments, *, as_json: bool = False, may_page: bool = True
+) -> None:
+    """Print line *number* of *path*, a file of the server *named*, or of the one around it.
+
+    Raises UsageError.
+    """
+    from whimbrel.cli.check import run_check
+    from whimbrel.upgrade.check.check import Selection
+    from whimbrel.upgrade.model import UpgradeOptions
+
+    parts, place, argument = _found(path, named)
+    lines = _lines_of(place)
+    line = next((one for one in lines if one.first <= number <= one.last), None)
+    if line is None:
+        raise UsageError(f"{path}: the file has {count_noun(lines[-1].last if lines else 0, 'line')}")
+    report = run_check([parts], Selection(), 1, UpgradeOptions())
+    if all(real_path(_path_of(report, file)) != real_path(place) for file in report.files):
+        raise UsageError(f"{path}: {argument} does not read this file")
+    around = sections_around(lines, line)
+    entries = [entry for entry in report.entries if _is_at(entry, report, place, line)]
+    following = command_line("explain", entries[0].rule) if entries else command_line("check", argument)
+    if as_json:
+        document = {
+            "file": display_path(place, report.directory),
+            "line": number,
+            "text": line.text,
+            "sections": [{"line": one.first, "text": one.text} for one in around],
+            "findings": [_as_dict(entry) for entry in entries],
+            "next": following,
+        }
+        write_text(json.dumps(document, indent=1) + "\n", may_page=may_page)
+        return
+    texts = list(_head(display_path(place, report.directory), line, around))
+    if any(real_path(_path_of(report, file)) == real_path(place) for file in report.lone):
+        texts.append(f"no Include of {shown(argument)} reads this file")
+    texts += _findings(report, entries)
+    texts.append(f"Next: {shown(following)}")
+    write_text("".join(f"{text}\n" for text in texts), may_page=may_page)
+
+
+def sections_around(lines: Sequence[JoinedLine], line: JoinedLine) -> list[JoinedLine]:
+    """Return the opening lines of the sections around *line*, outermost first."""
+    opened: list[tuple[str, JoinedLine]] = []
+    for one in lines:
+        closing = _CLOSING.match(one.text)
+        if closing is not None:
+            name = closing[1].lower()
+            at = next((at for at in range(len(opened) - 1, -1, -1) if opened[at][0] == name), None)
+            if at is not None and one is not line:
+                del opened[at:]
+            elif at is not None:
+                del opened[at + 1 :]
+        if one is line:
+            break
+        opening = _OPENING.match(one.text)
+        if opening is not None:
+            opened.append((opening[1].lower(), one))
+    return [section for _, section in opened]
+
+
+def _found(path: str, named: ConfigArguments) -> tuple[tuple[Sources, str], str, str]:
+    """Return what is read with its directory, the file, and the argument that names what is read.
+
+    A relative path is one of the working directory, or of the server. Raises UsageError.
+    """
+    is_named = bool(named.paths or named.root or named.file)
+    if is_named:
+        parts = sources(named)
+        below = os.path.join(parts[1], path)
+        place = path if os.path.isfile(to_bytes(path)) else below
+        argument = os.fspath(next(iter((*named.paths, named.root, named.file)), "") or named.file or "")
+        if not os.path.isfile(to_bytes(place)):
+            raise UsageError(f"{path}: no such file here, nor in {parts[1]}")
+        return parts, os.path.abspath(place), from_system(str(argument))
+    place = os.path.abspath(path)
+    root = server_around(os.path.realpath(to_bytes(place)))
+    argument = root or path
+    return sources(ConfigArguments([Path(to_system(argument))])), place, argument
+
+
+def _path_of(report: Report, path: str) -> str:
+    return os.path.join(report.directory or os.getcwd(), path)
+
+
+def _is_at(entry: ReportEntry, report: Report, place: str, line: JoinedLine) -> bool:
+    """Return True if *entry* is about *line*: it stands there, or its edit removes the line."""
+    if entry.is_old or real_path(_path_of(report, entry.path)) != real_path(place):
+        return False
+    numbers = (entry.line, *(number for number, _ in entry.old))
+    return any(line.first <= number <= line.last for number in numbers)
+
+
+def _lines_of(path: str) -> list[JoinedLine]:
+    """Return the lines of a file as httpd joins them, comments and empty ones as well. Raises UsageError."""
+    try:
+        data = read_regular(to_bytes(path))
+    except OSError as problem:
+        raise UsageError(f"{path}: {problem.strerror}") from None
+    lines: list[JoinedLine] = []
+    for line in logical_lines(data):
+        first = lines[-1].last + 1 if lines else 1
+        lines.append(JoinedLine(first, line.number, " ".join(line.text.split())))
+    return lines
+
+
+def _head(path: str, line: JoinedLine, around: Sequence[JoinedLine]) -> Iterator[str]:
+    """Yield the place with its line, and the sections around it."""
+    yield f"{shown(path)}:{line.first}  {shown(line.text) or '(an empty line)'}"
+    for number, section in enumerate(around):
+        label = "in" if not number else ""
+        yield f"{label:4}{'  ' * number}{shown(section.text)}  {shown(path)}:{section.first}"
+    if not around:
+        yield "in  no section of this file"
+    yield ""
+
+
+def _findings(report: Report, entries: list[ReportEntry]) -> Iterator[str]:
+    """Yield the findings as `check` prints them, or that there is none."""
+    from whimbrel.report.formats.frames import FrameStyle, framed
+    from whimbrel.report.model import groups
+
+    if not entries:
+        yield "check finds nothing at this line"
+        return
+    style = FrameStyle(terminal_width(), is_colored(ColorMode.auto), report.names)
+    yield from framed(groups(entries), style)
+
+
+def _as_dict(entry: ReportEntry) -> dict[str, object]:
+    """Return a finding for JSON, with the keys of `check --format json`."""
+    return {
+        "rule": entry.rule,
+        "line": entry.line,
+        "message": entry.message,
+        "advice": entry.advice,
+        "risk": entry.risk.value,
+        "needs_review": entry.needs_review,
+        "fixable": entry.is_fixable,
+        "decision": entry.decision,
+    }
