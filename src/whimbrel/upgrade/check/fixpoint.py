@@ -225,7 +225,7 @@ class _Fixpoint:
         self.result.scope = self.original.scope().with_items(self.accepted.values())
         self.result.exempted = tuple(self._sorted([one for found in self.exempted.values() for one in found]))
         recorded = [one for found in self.recorded.values() for one in found]
-        self.result.recorded = tuple(self._sorted([*recorded, *reviewed_lines(self.original)]))
+        self.result.recorded = tuple(self._sorted([*recorded, *reviewed_lines(self.original, recorded)]))
         return self.result
 
     def _run_order(self, rules: list[Rule]) -> tuple[list[Finding], bool]:

@@ -4,13 +4,18 @@ line or above it."""
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from typing import Final
 
 from whimbrel.base.errors import SourceLocation
-from whimbrel.upgrade.model import DIFFERENCE, Finding
+from whimbrel.upgrade.model import DIFFERENCE, Finding, Risk
 from whimbrel.upgrade.source.config_tree import ConfigTree, SourceFile
+from whimbrel.upgrade.source.section_ranges import at_each_line
 
+OF_COMMENT: Final = "2.4 answers otherwise"
+"""The message of a finding that a comment alone makes."""
+_OF_LOSSES: Final = frozenset(("C16", "C17", "C18", "C19", "C20", "C21", "C22", "C23"))
+"""Rules whose question is about lines that `upgrade` wrote: a check of these lines finds nothing."""
 _MARK: Final = re.compile(rb"\bwhimbrel:[ \t]*ignore(?:\[([\w ,]*)\])?")
 
 
@@ -32,14 +37,24 @@ def is_recorded(finding: Finding, tree: ConfigTree) -> bool:
     return finding.rule in (_names_at(finding, tree) or ())
 
 
-def reviewed_lines(tree: ConfigTree) -> Iterator[Finding]:
+def reviewed_lines(tree: ConfigTree, findings: Iterable[Finding] = ()) -> Iterator[Finding]:
     """Yield a finding for each line with a comment that other answers than those of 2.2, which it causes, are
-    wanted: ``# whimbrel: ignore[DIFF]``.
+    wanted: ``# whimbrel: ignore[DIFF]``, or the number of a rule about access control.
+
+    The question of such a rule is about lines that an upgrade wrote, and its journal is found by the path of
+    the tree: in a copy the comment alone shows the decision. It is one that clients lose access. *findings*
+    are those about the text: what one of them reports, a comment with its rule decides as it says.
     """
+    known = {(one.rule, one.place.path, one.place.line) for one in findings}
     for path, file in tree.files.items():
         for line, names in _suppressions_of(file).items():
+            place = SourceLocation(path, line)
             if DIFFERENCE in names:
-                yield Finding(DIFFERENCE, SourceLocation(path, line), "2.4 answers otherwise", "")
+                yield Finding(DIFFERENCE, place, OF_COMMENT)
+            for rule in sorted(names & _OF_LOSSES):
+                if (rule, path, line) not in known:
+                    lines = [text.strip() for text in file.document.bytes.split(b"\n")]
+                    yield from at_each_line(Finding(rule, place, OF_COMMENT, risk=Risk.CLOSES), lines)
 
 
 def _names_at(finding: Finding, tree: ConfigTree) -> frozenset[str] | None:
