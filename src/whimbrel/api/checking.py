@@ -41,9 +41,9 @@ from whimbrel.upgrade.files.shared_objects import examine
 from whimbrel.upgrade.knowledge.scope import UnknownItem
 from whimbrel.upgrade.model import LOAD_ERROR, NEWEST, READ_ERROR, Finding, Risk, Style, UpgradeOptions
 from whimbrel.upgrade.rules import all_rules, rule_names
-from whimbrel.upgrade.source.suppressions import OF_COMMENT
 from whimbrel.upgrade.source.config_tree import ConfigTree, ReportProgress, no_progress
 from whimbrel.upgrade.source.reading import Progress, Sources, read_config_tree
+from whimbrel.upgrade.source.suppressions import OF_COMMENT
 from whimbrel.upgrade.source.text_faults import COPY_LINKS, LINK_TEXT
 from whimbrel.utilities.usage_error import UsageError
 

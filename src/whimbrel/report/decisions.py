@@ -20,18 +20,25 @@ MAX_EXAMPLE: Final = 200
 """Characters of the client and the request that gain or lose access."""
 PART: Final = "; the server of what was read is not known, whose sections decide too"
 """What limits a sentence about access where files were read alone."""
+MAY_ASK_MORE: Final = "upgrade compares answers and may ask more"
+"""What the counts of a check leave open."""
+_NUMBERS: Final = ("fixed", "to_decide", "unread", "waiting", "notes")
 MAX_ACCESS: Final = 3
 """Findings that the line about access names for each of its risks."""
 
 
 class FindingCounts(NamedTuple):
-    """The findings of some entries, each in one of four numbers, and the notes beside them."""
+    """The findings of some entries, each in one of four numbers, and the notes beside them.
+
+    *is_compared*: `upgrade` compares answers that depend on its changes, and may ask about them.
+    """
 
     fixed: int
     to_decide: int
     unread: int
     waiting: int
     notes: int
+    is_compared: bool = False
 
     @property
     def findings(self) -> int:
@@ -41,8 +48,9 @@ class FindingCounts(NamedTuple):
     @property
     def parts(self) -> list[str]:
         """What the findings are, in words, without zero counts."""
+        fixed = "changed by upgrade" if self.is_compared else "fixed by upgrade"
         return [
-            *([f"{self.fixed:,} fixed by upgrade"] if self.fixed else []),
+            *([f"{self.fixed:,} {fixed}"] if self.fixed else []),
             *([f"{self.to_decide:,} to decide"] if self.to_decide else []),
             *([f"{self.unread:,} not read"] if self.unread else []),
             *([f"{self.waiting:,} {word_for(self.waiting, 'waits', 'wait')}"] if self.waiting else []),
@@ -51,10 +59,13 @@ class FindingCounts(NamedTuple):
 
 def counts_of(entries: Iterable[ReportEntry]) -> FindingCounts:
     """Return the counts of *entries*."""
-    numbers = dict.fromkeys(FindingCounts._fields, 0)
+    numbers = dict.fromkeys(_NUMBERS, 0)
+    is_compared = False
     for entry in entries:
-        numbers[_count_of(entry)] += 1
-    return FindingCounts(**numbers)
+        count = _count_of(entry)
+        numbers[count] += 1
+        is_compared |= count == "fixed" and entry.is_to_compare
+    return FindingCounts(**numbers, is_compared=is_compared)
 
 
 def counts_as_json(entries: Iterable[ReportEntry]) -> dict[str, int]:
@@ -62,7 +73,8 @@ def counts_as_json(entries: Iterable[ReportEntry]) -> dict[str, int]:
     found = list(entries)
     counted = counts_of(found)
     places = len({entry.place for entry in found if is_to_decide(entry)})
-    return {"findings": counted.findings, **counted._asdict(), "places_to_decide": places}
+    numbers = {name: getattr(counted, name) for name in _NUMBERS}
+    return {"findings": counted.findings, **numbers, "places_to_decide": places}
 
 
 def _count_of(entry: ReportEntry) -> str:

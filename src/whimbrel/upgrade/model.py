@@ -224,6 +224,10 @@ def _words(access: int, answer: int) -> str:
     return "granted" if answer == 200 else f"granted ({answer})"
 
 
+ACCESS_RULES: Final = frozenset(("C16", "C17", "C18", "C19", "C20", "C21", "C22", "C23"))
+"""Rules about access control: sections are merged with each other, so their changes belong together."""
+
+
 class Style(Enum):
     """The style of access control."""
 

@@ -14,7 +14,7 @@ import pytest
 from typer.testing import CliRunner
 
 from whimbrel.cli import check, replay, upgrade, verify
-from whimbrel.report.decisions import access_line, answer_lines, not_started
+from whimbrel.report.decisions import MAY_ASK_MORE, access_line, answer_lines, not_started
 from whimbrel.report.model import Report, ReportEntry
 from whimbrel.report.page.check_page import access_tables
 from whimbrel.upgrade.model import Risk
@@ -223,11 +223,12 @@ def test_each_finding_is_counted_once_in_text_json_and_page(site: Path) -> None:
     assert numbers["findings"] == len(of_text)
     four = [numbers[name] for name in ("fixed", "to_decide", "unread", "waiting")]
     assert sum(four) == numbers["findings"] and numbers["to_decide"] == 3
-    words = f"({four[0]} fixed by upgrade, 3 to decide)"
+    words = f"({four[0]} changed by upgrade, 3 to decide; upgrade compares answers and may ask more)"
     text = run(check.app, site)
     assert f"{numbers['findings']} findings {words}" in text
     assert "to decide: 3 findings at 3 places\n  C06" in text
-    assert f"; {four[0]} fixed by upgrade; 3 to decide" in unescape(run(check.app, site, "--format", "html"))
+    page = unescape(run(check.app, site, "--format", "html"))
+    assert f"; {four[0]} changed by upgrade; 3 to decide" in page and MAY_ASK_MORE in page
 
 
 def test_a_comment_that_keeps_a_change_out_says_so(site: Path) -> None:
@@ -281,9 +282,10 @@ def test_access_names_what_is_to_decide_first_with_clients_and_counts_the_rest()
     asked = ReportEntry("C20", "b", 2, "m", "", Risk.OPENS, needs_review=True, evidence="GET / as anna")
     closed = [ReportEntry("C17", "c", line, "m", "", Risk.CLOSES, is_fixable=True) for line in range(1, 5)]
     assert access_line([written, asked, *closed]) == (
-        "access: C20 opens it at b:2 (needs review): GET / as anna; R12 opens it at a:5 (fixed by upgrade); "
-        "C17 closes it at c:1 (fixed by upgrade); C17 closes it at c:2 (fixed by upgrade); "
-        "C17 closes it at c:3 (fixed by upgrade); 1 more finding closes it"
+        "access: C20 opens it at b:2 (needs review): GET / as anna; R12 opens it at a:5 "
+        "(changed by upgrade); "
+        "C17 closes it at c:1 (changed by upgrade); C17 closes it at c:2 (changed by upgrade); "
+        "C17 closes it at c:3 (changed by upgrade); 1 more finding closes it"
     )
     assert access_line([]) == "access: no finding opens or closes it"
 

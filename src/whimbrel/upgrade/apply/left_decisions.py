@@ -1,7 +1,7 @@
 """What an upgrade leaves to a person, as its journal keeps it: a check of the new text may not find it again.
 
-A decision is open until the new text shows one: a comment that exempts the line from the rule, or another line
-in the place of one of those that it is about.
+A decision is open until the new text shows one: a comment that exempts the line from the rule, or another
+line in the place of one of those that it is about.
 """
 
 from __future__ import annotations
@@ -197,8 +197,8 @@ def _in_section(lines: list[bytes], numbers: list[int], section: str) -> list[in
 
 
 def _beside(lines: list[bytes], number: int, numbers: Container[int], section: str) -> Iterator[int]:
-    """Yield the lines of the section of line *number*, and those of *numbers* before and after it that nothing
-    but comments and empty lines parts from it.
+    """Yield the lines of the section of line *number*, and those of *numbers* before and after it that
+    nothing but comments and empty lines parts from it.
 
     The section is the one with the first line *section* if the line is in that.
     """

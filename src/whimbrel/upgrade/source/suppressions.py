@@ -8,14 +8,12 @@ from collections.abc import Iterable, Iterator
 from typing import Final
 
 from whimbrel.base.errors import SourceLocation
-from whimbrel.upgrade.model import DIFFERENCE, Finding, Risk
+from whimbrel.upgrade.model import ACCESS_RULES, DIFFERENCE, Finding, Risk
 from whimbrel.upgrade.source.config_tree import ConfigTree, SourceFile
 from whimbrel.upgrade.source.section_ranges import at_each_line
 
 OF_COMMENT: Final = "2.4 answers otherwise"
 """The message of a finding that a comment alone makes."""
-_OF_LOSSES: Final = frozenset(("C16", "C17", "C18", "C19", "C20", "C21", "C22", "C23"))
-"""Rules whose question is about lines that `upgrade` wrote: a check of these lines finds nothing."""
 _MARK: Final = re.compile(rb"\bwhimbrel:[ \t]*ignore(?:\[([\w ,]*)\])?")
 
 
@@ -42,8 +40,9 @@ def reviewed_lines(tree: ConfigTree, findings: Iterable[Finding] = ()) -> Iterat
     wanted: ``# whimbrel: ignore[DIFF]``, or the number of a rule about access control.
 
     The question of such a rule is about lines that an upgrade wrote, and its journal is found by the path of
-    the tree: in a copy the comment alone shows the decision. It is one that clients lose access. *findings*
-    are those about the text: what one of them reports, a comment with its rule decides as it says.
+    the tree: in a copy the comment alone shows the decision, as no check finds such lines. It is one that
+    clients lose access. *findings* are those about the text: what one of them reports, a comment with its
+    rule decides as it says.
     """
     known = {(one.rule, one.place.path, one.place.line) for one in findings}
     for path, file in tree.files.items():
@@ -51,7 +50,7 @@ def reviewed_lines(tree: ConfigTree, findings: Iterable[Finding] = ()) -> Iterat
             place = SourceLocation(path, line)
             if DIFFERENCE in names:
                 yield Finding(DIFFERENCE, place, OF_COMMENT)
-            for rule in sorted(names & _OF_LOSSES):
+            for rule in sorted(names & ACCESS_RULES):
                 if (rule, path, line) not in known:
                     lines = [text.strip() for text in file.document.bytes.split(b"\n")]
                     yield from at_each_line(Finding(rule, place, OF_COMMENT, risk=Risk.CLOSES), lines)
