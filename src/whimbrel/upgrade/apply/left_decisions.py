@@ -94,7 +94,8 @@ def left_decisions(
             continue
         old = split(file.document.bytes)
         new = split(texts.get(path, file.document.bytes))
-        own = old[finding.place.line - 1 : finding.place.line] if finding.place.line else []
+        places = dict.fromkeys((finding.place.line, finding.access_line))
+        own = [old[number - 1] for number in places if 0 < number <= len(old)]
         adjacent = (
             [text for text in own if text in new]
             or [

@@ -9,8 +9,8 @@ from typing import Final
 
 from whimbrel.base.errors import SourceLocation
 from whimbrel.upgrade.model import ACCESS_RULES, DIFFERENCE, Finding, Risk
-from whimbrel.upgrade.source.config_tree import ConfigTree, SourceFile
-from whimbrel.upgrade.source.section_ranges import at_each_line
+from whimbrel.upgrade.source.config_tree import ConfigTree, Role, SourceFile
+from whimbrel.upgrade.source.section_ranges import access_lines_of, at_each_line
 
 OF_COMMENT: Final = "2.4 answers otherwise"
 """The message of a finding that a comment alone makes."""
@@ -61,7 +61,17 @@ def _names_at(finding: Finding, tree: ConfigTree) -> frozenset[str] | None:
     file = tree.files.get(finding.place.path)
     if finding.is_proven or file is None:
         return None
-    return _suppressions_of(file).get(finding.place.line)
+    comments = _suppressions_of(file)
+    names = comments.get(finding.place.line)
+    if names is None and comments and finding.rule in ACCESS_RULES and file.role is Role.HTACCESS:
+        found = [comments[at] for at in access_lines_in(file, finding.place.line) if at in comments]
+        return next((one for one in found if not one or finding.rule in one), None)
+    return names
+
+
+def access_lines_in(file: SourceFile, line: int) -> list[int]:
+    """Return the lines about access in *file* from *line* on, as `access_lines_of` does."""
+    return list(access_lines_of([text.strip() for text in file.document.bytes.split(b"\n")], line))
 
 
 def _suppressions_of(file: SourceFile) -> dict[int, frozenset[str]]:
