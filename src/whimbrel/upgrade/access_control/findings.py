@@ -623,7 +623,14 @@ def _mixed(tree: ConfigTree, analysis: AccessAnalysis, section: AccessSection) -
     ]
     words = [line.args.lower() for line in remaining if line.name == "order"]
     if around and words == ["deny,allow"] and not {"allow", "deny"} & {line.name for line in remaining}:
-        return f"`Order deny,allow` admits all: the Order lines of {_places(tree, around)} do not decide here"
+        chains = (analysis.obstacles[unit][0] for unit in around if unit in analysis.obstacles)
+        with_these = dict.fromkeys(unit for chain in chains for unit in chain.sections if unit not in around)
+        others = [unit for unit in with_these if unit.place != section.place]
+        found = f": no Require decides alike together with {_places(tree, others)}" if others else ""
+        return (
+            f"the Order lines of {_places(tree, around)} stay with mod_access_compat{found}; 2.4 asks them "
+            "beside Require, and `Order deny,allow`, which admits all, leaves the decision here to Require"
+        )
     names = _remaining_names(analysis.plans[section].control)
     return f"{names} mod_access_compat: {_reason_for_compat(tree, analysis, section)}"
 
