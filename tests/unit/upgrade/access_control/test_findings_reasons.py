@@ -172,3 +172,15 @@ def test_a_directive_that_2_4_has_is_not_called_gone(tmp_path: Path) -> None:
     (found,) = [one for one in result.findings if one.rule == "C16" and "AuthBasic" in one.message]
     assert found.message.startswith("2.4 has AuthBasicAuthoritative, but no mod_authn_default")
     assert " gone" not in found.message
+
+
+def test_a_reason_without_room_is_not_cut(tmp_path: Path) -> None:
+    """A part of a sentence may say the contrary of it: the heading has the title of the rule then."""
+    files = " ".join(f"file{number}" for number in range(30))
+    text = (
+        f"{MODULES}Listen 80\nDocumentRoot /srv/a\n<Directory /srv/a>\nOrder deny,allow\nAllow from {files}\n"
+    )
+    result = upgrade(config_tree(tmp_path, {"conf/httpd.conf": f"{text}</Directory>\n"}))
+    assert any("had no effect here in 2.2" in one.remark for one in result.findings)
+    heads = [line for line in diffs(result, "")[f"{tmp_path}/conf/httpd.conf"].decode().splitlines()]
+    assert not [line for line in heads if line.startswith("@@") and ("..." in line or "had no" in line)]
