@@ -182,5 +182,5 @@ def test_a_reason_without_room_is_not_cut(tmp_path: Path) -> None:
     )
     result = upgrade(config_tree(tmp_path, {"conf/httpd.conf": f"{text}</Directory>\n"}))
     assert any("had no effect here in 2.2" in one.remark for one in result.findings)
-    heads = [line for line in diffs(result, "")[f"{tmp_path}/conf/httpd.conf"].decode().splitlines()]
+    heads = diffs(result, "")[f"{tmp_path}/conf/httpd.conf"].decode().splitlines()
     assert not [line for line in heads if line.startswith("@@") and ("..." in line or "had no" in line)]
