@@ -23,6 +23,8 @@ PART: Final = "; the server of what was read is not known, whose sections decide
 MAY_ASK_MORE: Final = "upgrade compares answers and may ask more"
 """What the counts of a check leave open."""
 _NUMBERS: Final = ("fixed", "to_decide", "unread", "waiting", "notes")
+MAX_ACCESS_LINE: Final = 160
+"""Characters of the line about access; of a longer one each finding has a line."""
 MAX_ACCESS: Final = 3
 """Findings that the line about access names for each of its risks."""
 
@@ -121,12 +123,20 @@ def access_line(entries: Sequence[ReportEntry], exempted: Sequence[ReportEntry] 
     `MAX_ACCESS` of each risk with what is left to do, and for whom; *exempted* are those that a comment
     exempts. *stop*: which version does not start, "" where 2.4 starts.
     """
+    begin, *texts = _access_parts(entries, exempted, stop)
+    return f"{begin} {'; '.join(texts)}"
+
+
+def _access_parts(
+    entries: Sequence[ReportEntry], exempted: Sequence[ReportEntry], stop: str
+) -> tuple[str, ...]:
+    """Return the begin of the line about access, and what it says of each finding."""
     texts = _access_texts(entries)
     left_out = [f"left out by a comment: {text}" for text in _access_texts(exempted)]
     if not texts:
         texts = ["no other finding opens or closes it" if left_out else "no finding opens or closes it"]
-    begin = f"{stop} with this text; beside that, " if stop else ""
-    return f"access: {begin}{'; '.join((*texts, *left_out))}"
+    begin = f"access: {stop} with this text; beside that," if stop else "access:"
+    return begin, *texts, *left_out
 
 
 def _access_texts(entries: Sequence[ReportEntry]) -> list[str]:
@@ -161,9 +171,30 @@ def not_started(report: Report) -> str:
 
 
 def answer_lines(report: Report) -> list[str]:
-    """Return the same as lines of text, with the questions below the number of them."""
+    """Return the same as lines of text, with the questions below the number of them, and a long line about
+    access with one finding in each line.
+    """
     first, *rest = answer(report) or [""]
-    return [first, *question_lines(open_question_texts(report.counted)), *rest] if first else []
+    if not first:
+        return []
+    if len(rest[-1]) > MAX_ACCESS_LINE:
+        begin, *texts = _access_parts(report.counted, report.exempted, not_started(report))
+        part = [f"  {PART.removeprefix('; ')}"] if report.is_part else []
+        rest[-1:] = [begin, *(f"  {text}" for text in texts), *part]
+    return [first, *question_lines(open_question_texts(report.counted)), *rest]
+
+
+def short_answer(report: Report) -> list[str]:
+    """Return the answer below the lines that name it: a long line about access has numbers alone."""
+    texts = answer(report)
+    if texts and len(texts[-1]) > MAX_ACCESS_LINE:
+        opens, closes = (
+            sum(entry.risk is risk for entry in report.counted) for risk in (Risk.OPENS, Risk.CLOSES)
+        )
+        texts[-1] = f"access: {opens:,} {word_for(opens, 'opens', 'open')} it, {closes:,} " + (
+            f"{word_for(closes, 'closes', 'close')} it: see above"
+        )
+    return texts
 
 
 def unread(entries: Iterable[ReportEntry]) -> list[ReportEntry]:

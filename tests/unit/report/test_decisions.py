@@ -14,7 +14,7 @@ import pytest
 from typer.testing import CliRunner
 
 from whimbrel.cli import check, replay, upgrade, verify
-from whimbrel.report.decisions import MAY_ASK_MORE, access_line, answer_lines, not_started
+from whimbrel.report.decisions import MAY_ASK_MORE, access_line, answer_lines, not_started, short_answer
 from whimbrel.report.model import Report, ReportEntry
 from whimbrel.report.page.check_page import access_tables
 from whimbrel.upgrade.model import Risk
@@ -308,3 +308,18 @@ def test_access_of_a_file_alone_is_as_its_server_has_it(tmp_path: Path) -> None:
     part = "; the server of what was read is not known, whose sections decide too"
     assert f"access: no finding opens or closes it{part}" in output.splitlines()
     assert "<FilesMatch> or <Location> of its server 2.4 may deny" in " ".join(output.split())
+
+
+def test_a_long_line_about_access_has_a_line_for_each_finding_and_stands_once() -> None:
+    found = [
+        ReportEntry("C20", f"conf/{'x' * 60}{at}.conf", 2, "m", "", risk, True)
+        for at, risk in enumerate((Risk.OPENS, Risk.CLOSES, Risk.CLOSES))
+    ]
+    report = Report(["a"], found)
+    assert [line[:26] for line in answer_lines(report)[-4:]] == [
+        "access:",
+        "  C20 opens it at conf/xxx",
+        "  C20 closes it at conf/xx",
+        "  C20 closes it at conf/xx",
+    ]
+    assert short_answer(report)[-1] == "access: 1 opens it, 2 close it: see above"

@@ -7,7 +7,7 @@ from typing import Final
 
 from whimbrel.base.counts import count_noun
 from whimbrel.base.terminal_text import padded, shown, wrapped, wrapped_alike
-from whimbrel.report.decisions import MAY_ASK_MORE, answer, answer_lines, counts_of, unread
+from whimbrel.report.decisions import MAY_ASK_MORE, answer_lines, counts_of, short_answer, unread
 from whimbrel.report.formats.frames import RISK_COLORS, FrameStyle, framed
 from whimbrel.report.knowledge import text_lines
 from whimbrel.report.model import (
@@ -64,7 +64,7 @@ def render(
 
 def _answer(report: Report, style: FrameStyle, *, has_questions: bool = True) -> Iterator[str]:
     """Yield what stops 2.4, what a person must decide, or the number of it, and who gains or loses access."""
-    texts = answer_lines(report) if has_questions else answer(report)
+    texts = answer_lines(report) if has_questions else short_answer(report)
     for text in filter(None, (report.stop, *texts)):
         color = RISK_COLORS[Risk.BREAKS] if text == report.stop else ""
         lines = wrapped_alike(shown(text, MAX_KNOWLEDGE), style.width)
