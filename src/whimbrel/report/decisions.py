@@ -162,7 +162,9 @@ def answer(report: Report) -> list[str]:
     if not report.findings and not report.exempted:
         return []
     access = access_line(entries, report.exempted, not_started(report)) + PART * report.is_part
-    return [to_decide(entries), *_not_read(entries), access]
+    asked = len(open_questions(entries))
+    alike = f", {count_noun(asked, 'question')}" if asked < sum(map(is_to_decide, entries)) else ""
+    return [to_decide(entries) + alike, *_not_read(entries), access]
 
 
 def not_started(report: Report) -> str:
