@@ -139,6 +139,13 @@ def _access_parts(
     return begin, *texts, *left_out
 
 
+def access_to_decide(entries: Sequence[ReportEntry]) -> str:
+    """Return the first finding that opens or closes access and that a person must decide about, with the
+    number of the others; "" for none."""
+    texts = _access_texts(list(filter(is_to_decide, entries)))
+    return f"{texts[0]}{and_more(len(texts) - 1)}" if texts else ""
+
+
 def _access_texts(entries: Sequence[ReportEntry]) -> list[str]:
     texts = []
     for risk, word in ((Risk.OPENS, "opens"), (Risk.CLOSES, "closes")):

@@ -29,7 +29,7 @@ MAX_FINDINGS: Final = 5000
 MAX_BYTES: Final = 16_000_000
 """Bytes that the texts of all findings of a page take at most, with their escapes."""
 MAX_ESCAPED: Final = 7
-"""Bytes of an escaped character: half of the tags for two backticks, ``&amp;``, or ``\\\\xff`` in the block of JSON."""
+"""Bytes of an escaped character: half of the tags for two backticks; others take five, as ``&amp;``."""
 MAX_FILES: Final = 5
 """Further files of a change."""
 MAX_LINES: Final = 40
