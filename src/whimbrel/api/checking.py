@@ -142,8 +142,8 @@ def _with_left(recorded: Collection[Finding], left: Collection[FoundDecision]) -
     """
     covered = [each for one in left for each in one.covered]
     known = {(one.rule, one.place.path) for one in covered}
-    told = (one for one in recorded if one.message != OF_COMMENT or (one.rule, one.place.path) not in known)
-    return *told, *covered
+    others = (one for one in recorded if one.message != OF_COMMENT or (one.rule, one.place.path) not in known)
+    return *others, *covered
 
 
 def _left(

@@ -20,7 +20,7 @@ MAX_EXAMPLE: Final = 200
 """Characters of the client and the request that gain or lose access."""
 PART: Final = "; the server of what was read is not known, whose sections decide too"
 """What limits a sentence about access where files were read alone."""
-MAY_ASK_MORE: Final = "upgrade compares answers and may ask more"
+MORE_QUESTIONS: Final = "upgrade compares answers and may ask more"
 """What the counts of a check leave open."""
 _NUMBERS: Final = ("fixed", "to_decide", "unread", "waiting", "notes")
 MAX_ACCESS_LINE: Final = 160
@@ -169,8 +169,12 @@ def answer(report: Report) -> list[str]:
     if not report.findings and not report.exempted:
         return []
     access = access_line(entries, report.exempted, not_started(report)) + PART * report.is_part
-    asked = len(open_questions(entries))
-    alike = f", {count_noun(asked, 'question')}" if asked < sum(map(is_to_decide, entries)) else ""
+    questions_in_all = len(open_questions(entries))
+    alike = (
+        f", {count_noun(questions_in_all, 'question')}"
+        if questions_in_all < sum(map(is_to_decide, entries))
+        else ""
+    )
     return [to_decide(entries) + alike, *_not_read(entries), access]
 
 

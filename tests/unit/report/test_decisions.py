@@ -14,7 +14,7 @@ import pytest
 from typer.testing import CliRunner
 
 from whimbrel.cli import check, replay, upgrade, verify
-from whimbrel.report.decisions import MAY_ASK_MORE, access_line, answer_lines, not_started, short_answer
+from whimbrel.report.decisions import MORE_QUESTIONS, access_line, answer_lines, not_started, short_answer
 from whimbrel.report.model import Report, ReportEntry
 from whimbrel.report.page.check_page import access_tables
 from whimbrel.upgrade.model import Risk
@@ -229,7 +229,7 @@ def test_each_finding_is_counted_once_in_text_json_and_page(site: Path) -> None:
     assert f"{numbers['findings']} findings {words}" in text
     assert "to decide: 3 findings at 3 places\n  C06" in text
     page = unescape(run(check.app, site, "--format", "html"))
-    assert f"; {four[0]} changed by upgrade; 3 to decide" in page and MAY_ASK_MORE in page
+    assert f"; {four[0]} changed by upgrade; 3 to decide" in page and MORE_QUESTIONS in page
 
 
 def test_a_comment_that_keeps_a_change_out_says_so(site: Path) -> None:

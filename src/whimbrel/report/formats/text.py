@@ -7,7 +7,7 @@ from typing import Final
 
 from whimbrel.base.counts import count_noun
 from whimbrel.base.terminal_text import padded, shown, wrapped, wrapped_alike
-from whimbrel.report.decisions import MAY_ASK_MORE, answer_lines, counts_of, short_answer, unread
+from whimbrel.report.decisions import MORE_QUESTIONS, answer_lines, counts_of, short_answer, unread
 from whimbrel.report.formats.frames import RISK_COLORS, FrameStyle, framed
 from whimbrel.report.knowledge import text_lines
 from whimbrel.report.model import (
@@ -134,7 +134,7 @@ def table(report: Report, style: FrameStyle = PLAIN) -> Iterator[str]:
 def _head(report: Report) -> str:
     """Return the counts of files, lines, findings and notes."""
     counted = counts_of(report.counted)
-    more = f"; {MAY_ASK_MORE}" if counted.is_compared and not report.is_part else ""
+    more = f"; {MORE_QUESTIONS}" if counted.is_compared and not report.is_part else ""
     what = f" ({', '.join(counted.parts)}{more})" if counted.findings else ""
     return (
         f"{count_noun(report.counted_files, 'file')}, {count_noun(report.lines, 'line')}: "

@@ -7,7 +7,7 @@ from typing import Final
 
 from whimbrel.base.counts import count_noun
 from whimbrel.report.decisions import (
-    MAY_ASK_MORE,
+    MORE_QUESTIONS,
     answer,
     counts_of,
     is_to_decide,
@@ -96,7 +96,7 @@ def _facts(report: Report) -> Iterable[str]:
     notes = sum(entry.is_note for entry in report.counted)
     yield f"{count_noun(report.lines, 'line')} read, {count_noun(notes, 'note')} with nothing to do"
     if counts_of(report.counted).is_compared and not report.is_part:
-        yield MAY_ASK_MORE
+        yield MORE_QUESTIONS
     changed = sum(entry.is_fixable and is_to_decide(entry) for entry in report.counted)
     if changed:
         yield f"whimbrel upgrade changes {number(changed)} of those to decide"

@@ -206,10 +206,10 @@ def _beside(lines: list[bytes], number: int, numbers: Container[int], section: s
     wanted = to_bytes(section)
     openings = (at for at in range(number, 0, -1) if section and lines[at - 1] == wanted)
     around = next((one for at in openings if number in (one := section_around(lines, at))), None)
-    near = around or section_around(lines, number)
-    yield from near
+    block = around or section_around(lines, number)
+    yield from block
     for step in (-1, 1):
-        at = (near[-1] if step > 0 else near[0]) + step
+        at = (block[-1] if step > 0 else block[0]) + step
         while 1 <= at <= len(lines) and (at in numbers or lines[at - 1][:1] in (b"", b"#")):
             yield at
             at += step
