@@ -58,6 +58,7 @@ from whimbrel.upgrade.edits.diff import display_path
 from whimbrel.upgrade.model import FileEdit, Finding, Risk, Safety, Style
 from whimbrel.upgrade.source.access_compat import access_compat, needs_access_compat
 from whimbrel.upgrade.source.config_tree import ConfigTree
+from whimbrel.upgrade.source.htaccess import accepts_directive
 from whimbrel.upgrade.source.walk import walk
 
 _NEW_LINE: Final = "\n"
@@ -325,7 +326,7 @@ def _failing_finding(
         section.place,
         f"{_message(tree, analysis, section)}; upgrade found no text of 2.4 that decides alike for every "
         "client, which does not show that there is none",
-        "check who is admitted where the sections apply together",
+        _way_out(tree, section),
         Risk.OPENS if admits_more else Risk.CLOSES,
         Safety.REVIEW if edits else Safety.MANUAL,
         edits,
@@ -333,6 +334,15 @@ def _failing_finding(
         decision=f"May 2.4 decide so: {evidence.partition(_NEW_LINE)[0]}?",
         answers=_ANSWERS if edits else (),
     )
+
+
+def _way_out(tree: ConfigTree, section: AccessSection) -> str:
+    """Return what to do about a section without a right text: of more texts one may be right."""
+    check = "check who is admitted where the sections apply together"
+    lines = section.lines if section.in_htaccess else ()
+    if not lines or accepts_directive(tree, lines[0], "authconfig"):
+        return check
+    return f"admit Require in this file, by AllowOverride AuthConfig, and upgrade again; else {check}"
 
 
 def _evidence_of_others(analysis: AccessAnalysis, section: AccessSection) -> str:
