@@ -326,7 +326,7 @@ def _failing_finding(
         section.place,
         f"{_message(tree, analysis, section)}; upgrade found no text of 2.4 that decides alike for every "
         "client, which does not show that there is none",
-        _way_out(tree, section),
+        _advice_where_failing(tree, section),
         Risk.OPENS if admits_more else Risk.CLOSES,
         Safety.REVIEW if edits else Safety.MANUAL,
         edits,
@@ -336,7 +336,7 @@ def _failing_finding(
     )
 
 
-def _way_out(tree: ConfigTree, section: AccessSection) -> str:
+def _advice_where_failing(tree: ConfigTree, section: AccessSection) -> str:
     """Return what to do about a section without a right text: of more texts one may be right."""
     check = "check who is admitted where the sections apply together"
     lines = section.lines if section.in_htaccess else ()
