@@ -36,6 +36,7 @@ WITHOUT: Final = "without a password"
 WRONG: Final = "with a wrong password"
 """Clients that no user is."""
 _EVERYBODY: Final = "everybody"
+_EVERYWHERE: Final = "from any address"
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,7 +79,11 @@ def _clients_text(space: Space, function: Function) -> str:
         addresses = _addresses_text(ranges)
         if not addresses:
             return ""
-        texts.append(": ".join(filter(None, (addresses, _people_text(people, holds)))))
+        of_people = _people_text(people, holds)
+        if addresses == _EVERYBODY and of_people:
+            texts.append(f"{_EVERYWHERE} {of_people}")
+        else:
+            texts.append(": ".join(filter(None, (addresses, of_people))))
     return "; ".join(texts)
 
 

@@ -43,6 +43,7 @@ from whimbrel.upgrade.model import LOAD_ERROR, NEWEST, READ_ERROR, Finding, Risk
 from whimbrel.upgrade.rules import all_rules, rule_names
 from whimbrel.upgrade.source.config_tree import ConfigTree, ReportProgress, no_progress
 from whimbrel.upgrade.source.reading import Progress, Sources, read_config_tree
+from whimbrel.upgrade.source.suppressions import OF_COMMENT
 from whimbrel.upgrade.source.text_faults import COPY_LINKS, LINK_TEXT
 from whimbrel.utilities.usage_error import UsageError
 
@@ -121,7 +122,7 @@ def check_parts(
         if result.files:
             left = _left(directory, result.files, result.findings, wanted, batch.options)
             result.findings += [one.finding for one in left if not one.is_exempt]
-            result.recorded = (*result.recorded, *(each for one in left for each in one.covered))
+            result.recorded = _with_left(result.recorded, left)
             exempt = (one.finding for one in left if one.is_exempt)
             result.exempted = (
                 *result.exempted,
@@ -132,6 +133,17 @@ def check_parts(
     if not report.files:
         raise UsageError("; ".join(f"{finding.place}: {finding.message}" for finding in unread) or "no files")
     return report
+
+
+def _with_left(recorded: Collection[Finding], left: Collection[FoundDecision]) -> tuple[Finding, ...]:
+    """Return *recorded* with what comments decide of *left*.
+
+    The journal knows what such a comment is about: in its file a comment with that rule says nothing alone.
+    """
+    covered = [each for one in left for each in one.covered]
+    known = {(one.rule, one.place.path) for one in covered}
+    others = (one for one in recorded if one.message != OF_COMMENT or (one.rule, one.place.path) not in known)
+    return *others, *covered
 
 
 def _left(

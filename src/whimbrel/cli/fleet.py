@@ -181,7 +181,7 @@ def run_fleet(
     following = _following(report, servers, choice.following)
     if pages is not None:
         pages.end(report, following)
-    _print(report, choice, following)
+    _print(report, choice, following, has_problem=pages is not None and pages.problem is not None)
     if pages is not None and pages.problem is not None:
         raise UsageError(file_problem(pages.problem))
     if report.is_interrupted:
@@ -207,13 +207,15 @@ def _no_page(_result: ServerResult) -> None:
     """Drop the page."""
 
 
-def _print(report: FleetReport, choice: FleetChoice, following: str) -> None:
+def _print(report: FleetReport, choice: FleetChoice, following: str, *, has_problem: bool) -> None:
+    """Print the report; *has_problem*: not all pages were written."""
     if choice.shape == FleetFormat.text:
         from whimbrel.fleet.formats.text import render as render_text
         from whimbrel.report.formats.frames import FrameStyle
 
         style = FrameStyle(terminal_width(), is_colored(choice.color), report.names)
-        text = render_text(report, style, following)
+        index = from_system(str(choice.pages / "index.html")) if choice.pages is not None else ""
+        text = render_text(report, style, following, index="" if has_problem else index)
         write_text(text, may_page=choice.may_page and not report.is_interrupted)
         return
     render: Callable[[FleetReport, str], str]

@@ -477,8 +477,13 @@ def _correction(stop: Finding, result: UpgradeResult, directory: str, *, is_new:
     entry = entry_of(stop, directory)
     place = shown((WrittenLines(result).entry(entry, stop, directory) if is_new else entry).place)
     is_assumed = bool(stop.accepted) and not stop.is_proven
-    until_then = "whether 2.4 starts is not known" if is_assumed else "2.4 does not start, or answers 500,"
-    return f"{stop.rule} {place}: {until_then} until then"
+    if is_assumed:
+        return f"{stop.rule} {place}: whether 2.4 starts is not known until then"
+    unless = f" unless {stop.unless}" if stop.unless else ""
+    what = "2.4 does not start"
+    if stop.is_per_request:
+        what = f"2.4 answers requests{' below its directory' * stop.in_htaccess} with 500"
+    return f"{stop.rule} {place}: {what}{unless}, until then"
 
 
 def _stops(result: UpgradeResult) -> Finding | None:

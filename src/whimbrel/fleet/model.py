@@ -53,6 +53,7 @@ class ServerResult:
         changed: the number of files that an upgrade changes.
         fault: why there is no result, "" for nothing.
         note: what limits the result, "" for nothing.
+        access: who gains or loses access after the upgrade, with an example, "" for nobody.
         seconds: the time that it took.
         same_as: the name of the equal server whose result this is, "" for none.
         page: the HTML page of the server, "" for none; `has_page`: it was written.
@@ -75,6 +76,7 @@ class ServerResult:
     review: int = 0
     per_request: int = 0
     note: str = ""
+    access: str = ""
 
     def work(self) -> tuple[int, ...]:
         """Return the place of a server among others: unreadable ones, then those with the most to decide, not

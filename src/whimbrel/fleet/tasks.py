@@ -19,7 +19,7 @@ from whimbrel.config.server_paths import server_in
 from whimbrel.config.servers import main_file_names, why_no_server
 from whimbrel.fleet.model import NO_START, NOT_DECIDED, NOT_READ, NOT_STARTED, ServerResult, rule_counts
 from whimbrel.fleet.servers import NO_NEW, FleetServer
-from whimbrel.report.decisions import counts_of
+from whimbrel.report.decisions import access_of_comparison, access_to_decide, counts_of
 from whimbrel.report.entries import entry_of
 from whimbrel.report.start_failures import reason_of
 from whimbrel.upgrade.apply.journal import WriteError
@@ -113,12 +113,18 @@ class CheckTask:
             review=counts_of(report.counted).to_decide,
             per_request=sum(entry.effect_class.is_per_request for entry in report.counted),
             note=report.stop[:MAX_FAULT],
+            access=access_to_decide(report.counted)[:MAX_FAULT],
         )
         return result if fault is None else _not_started(result, report.stop)
 
     def rule_names(self) -> dict[str, str]:
         """Return the short names of the rules."""
         return {**rule_names(), READ_ERROR: "what could not be read"}
+
+
+def _access_of(result: UpgradeResult) -> str:
+    """Return the requests that gain or lose access by an upgrade; "" for none."""
+    return access_of_comparison(result.access).removeprefix("access: ") if result.access else ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -178,6 +184,7 @@ class UpgradeTask:
             page=self._page(result, directory, facts) if self.has_pages else "",
             review=counts_of(entries).to_decide,
             per_request=sum(entry.effect_class.is_per_request for entry in entries),
+            access=_access_of(result)[:MAX_FAULT],
         )
         return counted if fault is None else _not_started(counted, _no_start(fault, directory))
 

@@ -20,18 +20,27 @@ MAX_EXAMPLE: Final = 200
 """Characters of the client and the request that gain or lose access."""
 PART: Final = "; the server of what was read is not known, whose sections decide too"
 """What limits a sentence about access where files were read alone."""
+MORE_QUESTIONS: Final = "upgrade compares answers and may ask more"
+"""What the counts of a check leave open."""
+_NUMBERS: Final = ("fixed", "to_decide", "unread", "waiting", "notes")
+MAX_ACCESS_LINE: Final = 160
+"""Characters of the line about access; of a longer one each finding has a line."""
 MAX_ACCESS: Final = 3
 """Findings that the line about access names for each of its risks."""
 
 
 class FindingCounts(NamedTuple):
-    """The findings of some entries, each in one of four numbers, and the notes beside them."""
+    """The findings of some entries, each in one of four numbers, and the notes beside them.
+
+    *is_compared*: `upgrade` compares answers that depend on its changes, and may ask about them.
+    """
 
     fixed: int
     to_decide: int
     unread: int
     waiting: int
     notes: int
+    is_compared: bool = False
 
     @property
     def findings(self) -> int:
@@ -41,8 +50,9 @@ class FindingCounts(NamedTuple):
     @property
     def parts(self) -> list[str]:
         """What the findings are, in words, without zero counts."""
+        fixed = "changed by upgrade" if self.is_compared else "fixed by upgrade"
         return [
-            *([f"{self.fixed:,} fixed by upgrade"] if self.fixed else []),
+            *([f"{self.fixed:,} {fixed}"] if self.fixed else []),
             *([f"{self.to_decide:,} to decide"] if self.to_decide else []),
             *([f"{self.unread:,} not read"] if self.unread else []),
             *([f"{self.waiting:,} {word_for(self.waiting, 'waits', 'wait')}"] if self.waiting else []),
@@ -51,10 +61,13 @@ class FindingCounts(NamedTuple):
 
 def counts_of(entries: Iterable[ReportEntry]) -> FindingCounts:
     """Return the counts of *entries*."""
-    numbers = dict.fromkeys(FindingCounts._fields, 0)
+    numbers = dict.fromkeys(_NUMBERS, 0)
+    is_compared = False
     for entry in entries:
-        numbers[_count_of(entry)] += 1
-    return FindingCounts(**numbers)
+        count = _count_of(entry)
+        numbers[count] += 1
+        is_compared |= count == "fixed" and entry.is_to_compare
+    return FindingCounts(**numbers, is_compared=is_compared)
 
 
 def counts_as_json(entries: Iterable[ReportEntry]) -> dict[str, int]:
@@ -62,7 +75,8 @@ def counts_as_json(entries: Iterable[ReportEntry]) -> dict[str, int]:
     found = list(entries)
     counted = counts_of(found)
     places = len({entry.place for entry in found if is_to_decide(entry)})
-    return {"findings": counted.findings, **counted._asdict(), "places_to_decide": places}
+    numbers = {name: getattr(counted, name) for name in _NUMBERS}
+    return {"findings": counted.findings, **numbers, "places_to_decide": places}
 
 
 def _count_of(entry: ReportEntry) -> str:
@@ -109,12 +123,27 @@ def access_line(entries: Sequence[ReportEntry], exempted: Sequence[ReportEntry] 
     `MAX_ACCESS` of each risk with what is left to do, and for whom; *exempted* are those that a comment
     exempts. *stop*: which version does not start, "" where 2.4 starts.
     """
+    begin, *texts = _access_parts(entries, exempted, stop)
+    return f"{begin} {'; '.join(texts)}"
+
+
+def _access_parts(
+    entries: Sequence[ReportEntry], exempted: Sequence[ReportEntry], stop: str
+) -> tuple[str, ...]:
+    """Return the begin of the line about access, and what it says of each finding."""
     texts = _access_texts(entries)
     left_out = [f"left out by a comment: {text}" for text in _access_texts(exempted)]
     if not texts:
         texts = ["no other finding opens or closes it" if left_out else "no finding opens or closes it"]
-    begin = f"{stop} with this text; beside that, " if stop else ""
-    return f"access: {begin}{'; '.join((*texts, *left_out))}"
+    begin = f"access: {stop} with this text; beside that," if stop else "access:"
+    return begin, *texts, *left_out
+
+
+def access_to_decide(entries: Sequence[ReportEntry]) -> str:
+    """Return the first finding that opens or closes access and that a person must decide about, with the
+    number of the others; "" for none."""
+    texts = _access_texts(list(filter(is_to_decide, entries)))
+    return f"{texts[0]}{and_more(len(texts) - 1)}" if texts else ""
 
 
 def _access_texts(entries: Sequence[ReportEntry]) -> list[str]:
@@ -140,7 +169,13 @@ def answer(report: Report) -> list[str]:
     if not report.findings and not report.exempted:
         return []
     access = access_line(entries, report.exempted, not_started(report)) + PART * report.is_part
-    return [to_decide(entries), *_not_read(entries), access]
+    questions_in_all = len(open_questions(entries))
+    alike = (
+        f", {count_noun(questions_in_all, 'question')}"
+        if questions_in_all < sum(map(is_to_decide, entries))
+        else ""
+    )
+    return [to_decide(entries) + alike, *_not_read(entries), access]
 
 
 def not_started(report: Report) -> str:
@@ -149,9 +184,30 @@ def not_started(report: Report) -> str:
 
 
 def answer_lines(report: Report) -> list[str]:
-    """Return the same as lines of text, with the questions below the number of them."""
+    """Return the same as lines of text, with the questions below the number of them, and a long line about
+    access with one finding in each line.
+    """
     first, *rest = answer(report) or [""]
-    return [first, *question_lines(open_question_texts(report.counted)), *rest] if first else []
+    if not first:
+        return []
+    if len(rest[-1]) > MAX_ACCESS_LINE:
+        begin, *texts = _access_parts(report.counted, report.exempted, not_started(report))
+        part = [f"  {PART.removeprefix('; ')}"] if report.is_part else []
+        rest[-1:] = [begin, *(f"  {text}" for text in texts), *part]
+    return [first, *question_lines(open_question_texts(report.counted)), *rest]
+
+
+def short_answer(report: Report) -> list[str]:
+    """Return the answer below the lines that name it: a long line about access has numbers alone."""
+    texts = answer(report)
+    if texts and len(texts[-1]) > MAX_ACCESS_LINE:
+        opens, closes = (
+            sum(entry.risk is risk for entry in report.counted) for risk in (Risk.OPENS, Risk.CLOSES)
+        )
+        texts[-1] = f"access: {opens:,} {word_for(opens, 'opens', 'open')} it, {closes:,} " + (
+            f"{word_for(closes, 'closes', 'close')} it: see above"
+        )
+    return texts
 
 
 def unread(entries: Iterable[ReportEntry]) -> list[ReportEntry]:

@@ -57,11 +57,12 @@ def entry_of(
 
 
 def _line_of(finding: Finding, texts: SourceTexts) -> int:
-    """Return the line that a report names: of a finding about a whole .htaccess file the first that goes."""
+    """Return the line that a report names: of a finding about a whole .htaccess file the first that goes, or
+    the first one about access."""
     line = finding.place.line
     is_section = texts.get((finding.place.path, line), "").lstrip().startswith("<")
     if not finding.in_htaccess or is_section or not finding.old:
-        return line
+        return finding.access_line or line
     return max(line, finding.old[0][0])
 
 

@@ -11,7 +11,7 @@ from whimbrel.base.lazy_dataclasses import dataclass, field
 from whimbrel.upgrade.check.start_faults import StartFault
 from whimbrel.upgrade.edits.frame_lines import FrameLine
 from whimbrel.upgrade.knowledge.scope import KnowledgeScope
-from whimbrel.upgrade.model import READ_ERROR, Finding, OtherLines, Risk, TextFix
+from whimbrel.upgrade.model import ACCESS_RULES, READ_ERROR, Finding, OtherLines, Risk, TextFix
 
 OLD_TEXT: Final = " (2.2 text)"
 """Mark behind the number of a line that the text at the path lacks: an upgrade has replaced it."""
@@ -140,6 +140,13 @@ class ReportEntry:
         return self.risk is Risk.COSMETIC or (self.risk is Risk.CLOSES and not self.needs_review)
 
     @property
+    def is_to_compare(self) -> bool:
+        """Return True if answers depend on the change that `upgrade` makes: it asks a person where its
+        comparison of both texts finds others than those of 2.2."""
+        is_of_answers = self.rule in ACCESS_RULES or self.risk in (Risk.OPENS, Risk.CLOSES, Risk.CHANGES)
+        return self.is_fixable and not self.needs_review and is_of_answers
+
+    @property
     def sort_key(self) -> tuple[str, int, str]:
         return self.path, self.line, self.rule
 
@@ -147,7 +154,9 @@ class ReportEntry:
     def mark(self) -> str:
         """Return what is left to do: one phrase for an applied change and a required review."""
         if self.is_fixable:
-            return "changed by upgrade, needs review" if self.needs_review else "fixed by upgrade"
+            if self.needs_review:
+                return "changed by upgrade, needs review"
+            return "changed by upgrade" if self.is_to_compare else "fixed by upgrade"
         if self.waits_for:
             return f"waits for the correction of {self.waits_for}"
         return "needs review" if self.needs_review else ""

@@ -21,13 +21,12 @@ from whimbrel.studio.sides import EditKey, Edits
 from whimbrel.upgrade.check.check import Selection, judge
 from whimbrel.upgrade.check.fixpoint import DecideCallback, RuleError, UpgradeResult, upgrade
 from whimbrel.upgrade.edits.diff import display_path
-from whimbrel.upgrade.model import Finding, UpgradeOptions
+from whimbrel.upgrade.model import ACCESS_RULES, Finding, UpgradeOptions
 from whimbrel.upgrade.rules import rule_names
 from whimbrel.upgrade.source.config_tree import ConfigTree
 from whimbrel.upgrade.source.line_map import LineMap
 from whimbrel.upgrade.source.reading import Sources, read_config_tree
 from whimbrel.verify.loading import load_sides
-from whimbrel.verify.upgraded import ACCESS_RULES
 from whimbrel.verify.verify import verify
 
 MAX_ENTRIES: Final = 2000

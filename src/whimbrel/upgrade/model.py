@@ -122,6 +122,8 @@ class Finding:
         accepted: what a comment that exempts the line takes for a fact that no file shows; "" for nothing.
         stays: the effect that a comparison has found with the edits; None for none that is known.
         was_error: its example is a request that 2.2 answers with an error too, such as 404 -> 403.
+        access_line: of a finding about the lines of a whole .htaccess file the first one about access, which
+            reports show where none goes; 0 for none.
     """
 
     rule: str
@@ -148,6 +150,7 @@ class Finding:
     elsewhere: tuple[OtherLines, ...] = ()
     stays: Risk | None = None
     was_error: bool = False
+    access_line: int = 0
 
     @property
     def is_per_request(self) -> bool:
@@ -222,6 +225,10 @@ def _words(access: int, answer: int) -> str:
     if access != 200:
         return str(access)
     return "granted" if answer == 200 else f"granted ({answer})"
+
+
+ACCESS_RULES: Final = frozenset(("C16", "C17", "C18", "C19", "C20", "C21", "C22", "C23"))
+"""Rules about access control: sections are merged with each other, so their changes belong together."""
 
 
 class Style(Enum):

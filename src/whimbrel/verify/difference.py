@@ -38,10 +38,11 @@ _IGNORED: Final = frozenset(
 NEW_VARIABLES: Final = frozenset(
     (
         *("CONTEXT_DOCUMENT_ROOT", "CONTEXT_PREFIX", "REQUEST_SCHEME", "SSL_SESSION_RESUMED"),
+        "DOCUMENT_ARGS",
         *("cache-hit", "cache-invalidate", "cache-miss", "cache-revalidate", "cache-status"),
     )
 )
-"""Variables that 2.2 never sets: of programs, and those of mod_cache for logs."""
+"""Variables that 2.2 never sets: of programs, of mod_include for pages, and those of mod_cache for logs."""
 _OF_PAGES: Final = frozenset(("content-type", "content-encoding"))
 _BOUNDARY: Final = re.compile(r"(?i)boundary=\"?[0-9a-z]+\"?")
 _OF_DIGEST: Final = frozenset(

@@ -3,7 +3,8 @@ DIFF.
 
 A comment without rules, or with other rules, decides nothing here: a comparison must not pass over what its
 author may not have meant. Each line that causes the difference needs such a comment. DIFF, which says that
-other answers are wanted, decides about no client who gains access.
+other answers are wanted, decides about no client who gains access. A comment with a rule about access that
+finds nothing at its line decides about clients who lose access, and about nothing else.
 """
 
 from __future__ import annotations
@@ -13,6 +14,7 @@ from collections.abc import Iterable, Sequence
 from whimbrel.base.lazy_dataclasses import replace
 from whimbrel.upgrade.knowledge.scope import KnowledgeScope, UnknownKind
 from whimbrel.upgrade.model import DIFFERENCE, Finding, Risk
+from whimbrel.upgrade.source.suppressions import OF_COMMENT
 from whimbrel.verify.answer import DECIDES, DecidingLine
 from whimbrel.verify.verification import DifferenceGroup, VerifyResult, is_of_access, rule_of_reason
 
@@ -82,7 +84,8 @@ def _reporting(reason: str, wanted: Sequence[Risk], findings: list[Finding]) -> 
     reviewed = [] if Risk.OPENS in wanted else [one for one in findings if one.rule == DIFFERENCE]
     named = rule_of_reason(reason)
     if reviewed or not wanted:
-        return reviewed or [one for one in findings if named in ("", one.rule)]
+        found = (one for one in findings if one.message != OF_COMMENT)
+        return reviewed or [one for one in found if named in ("", one.rule)]
     if named:
         return [one for one in findings if one.rule == named]
     by_risk = [[one for one in findings if one.risk is risk] for risk in wanted]

@@ -20,7 +20,7 @@ from whimbrel.upgrade.apply.left_decisions import AS_BEFORE
 from whimbrel.upgrade.check.fixpoint import UpgradeResult
 from whimbrel.upgrade.check.unverified import not_verified
 from whimbrel.upgrade.knowledge.scope import UnknownItem, UnknownKind
-from whimbrel.upgrade.model import DIFFERENCE, Finding, Risk, Safety, TargetBuild
+from whimbrel.upgrade.model import ACCESS_RULES, DIFFERENCE, Finding, Risk, Safety, TargetBuild
 from whimbrel.upgrade.source.binary import sources_of
 from whimbrel.upgrade.source.built_in_modules import as_its_build
 from whimbrel.upgrade.source.config_tree import ReportProgress, no_progress
@@ -51,8 +51,6 @@ _REMOVALS: Final = RemovalBudget(requests=2000, loaded=20_000)
 """What is asked of the configuration without one of its lines, and loaded for that."""
 Scopes = dict[tuple[str, int], LineScope]
 _OF_ACCESS: Final = (Risk.OPENS, Risk.CLOSES)
-ACCESS_RULES: Final = frozenset(("C16", "C17", "C18", "C19", "C20", "C21", "C22", "C23"))
-"""Rules about access control: sections are merged with each other, so their changes belong together."""
 
 
 def verify_upgrade(

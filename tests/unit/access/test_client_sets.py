@@ -60,11 +60,11 @@ def test_users() -> None:
     office, robin = space.variable(networks("10.1")), space.variable(UserIn(frozenset(("robin",))))
     staff = space.variable(STAFF)
     assert clients_text(space, office & ~user(space)) == "10.1.0.0/16: without a valid password"
-    assert clients_text(space, user(space)) == "everybody: as any user"
+    assert clients_text(space, user(space)) == "from any address as any user"
     assert clients_text(space, ~office & user(space) & robin) == "everybody but 10.1.0.0/16: as robin"
-    assert clients_text(space, user(space) & ~robin) == "everybody: as another user"
-    assert clients_text(space, user(space) & staff) == "everybody: as any user in staff"
-    assert clients_text(space, user(space) & ~staff) == "everybody: as any user outside of staff"
+    assert clients_text(space, user(space) & ~robin) == "from any address as another user"
+    assert clients_text(space, user(space) & staff) == "from any address as any user in staff"
+    assert clients_text(space, user(space) & ~staff) == "from any address as any user outside of staff"
     both = office & ~user(space) | ~office & user(space)
     assert sorted(clients_text(space, both).split("; ")) == [
         "10.1.0.0/16: without a valid password",

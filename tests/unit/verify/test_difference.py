@@ -96,6 +96,8 @@ def test_variables_that_2_2_never_sets_are_not_compared() -> None:
     old = Answer(200, dialect="2.2")
     new = Answer(200, environment=(("CONTEXT_PREFIX", "/cgi-bin/"), ("REQUEST_SCHEME", "http")))
     assert compare(old, new) is None
+    args = Answer(200, environment=(("DOCUMENT_ARGS", "a=1"),))  # of mod_include of 2.4, for SSI pages
+    assert compare(old, args) is None
     behind = Answer(200, environment=(("REDIRECT_SSL_SESSION_RESUMED", "Initial"),))
     assert compare(old, behind) is None
     other = compare(Answer(200), new)

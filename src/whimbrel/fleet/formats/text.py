@@ -37,13 +37,18 @@ _LESS_WANTED: Final = ("cosmetic", TIME, "unread", "500s", "opens", "changes", "
 """Columns that a narrow terminal does without, in this order."""
 
 
-def render(report: FleetReport, style: FrameStyle = PLAIN, following: str = "") -> str:
-    """Return the table of servers, the rules, the counts, what to do first, and the command *following*."""
+def render(report: FleetReport, style: FrameStyle = PLAIN, following: str = "", *, index: str = "") -> str:
+    """Return the table of servers, the rules, the counts, what to do first, and the command *following*.
+
+    *index*: the path of the page of the fleet, "" for none.
+    """
     lines = [*_table(report, style)]
     rules = report.rule_totals()
     if rules:
         lines += ["", "rules that matter most", *_rules(rules, style)]
     lines += ["", *(line for text in summary(report) for line in wrapped(text, style.width))]
+    if index:
+        lines.append(f"pages: {shown(index, MAX_FAULT)}, which leads to that of each server")
     first = report.first()
     if first:
         lines += wrapped(f"First: {shown(first, MAX_FAULT)}", style.width)
@@ -107,6 +112,9 @@ def _table(report: FleetReport, style: FrameStyle) -> Iterator[str]:
         if not has_counts:
             yield f"{begin}  {pieces.pop(0)}"
         yield from (f"{' ' * used}{piece}" for piece in pieces if piece)
+        if server.access and not server.same_as:
+            access = wrapped(f"access: {shown(server.access, MAX_FAULT)}", max(style.width - 4, MIN_FAULT))
+            yield from (f"    {piece}" for piece in access)
 
 
 def _heads(report: FleetReport, width: int) -> list[str]:

@@ -7,7 +7,7 @@ from typing import Final
 
 from whimbrel.base.counts import count_noun
 from whimbrel.base.terminal_text import padded, shown, wrapped, wrapped_alike
-from whimbrel.report.decisions import answer, answer_lines, counts_of, unread
+from whimbrel.report.decisions import MORE_QUESTIONS, answer_lines, counts_of, short_answer, unread
 from whimbrel.report.formats.frames import RISK_COLORS, FrameStyle, framed
 from whimbrel.report.knowledge import text_lines
 from whimbrel.report.model import (
@@ -64,7 +64,7 @@ def render(
 
 def _answer(report: Report, style: FrameStyle, *, has_questions: bool = True) -> Iterator[str]:
     """Yield what stops 2.4, what a person must decide, or the number of it, and who gains or loses access."""
-    texts = answer_lines(report) if has_questions else answer(report)
+    texts = answer_lines(report) if has_questions else short_answer(report)
     for text in filter(None, (report.stop, *texts)):
         color = RISK_COLORS[Risk.BREAKS] if text == report.stop else ""
         lines = wrapped_alike(shown(text, MAX_KNOWLEDGE), style.width)
@@ -134,7 +134,8 @@ def table(report: Report, style: FrameStyle = PLAIN) -> Iterator[str]:
 def _head(report: Report) -> str:
     """Return the counts of files, lines, findings and notes."""
     counted = counts_of(report.counted)
-    what = f" ({', '.join(counted.parts)})" if counted.findings else ""
+    more = f"; {MORE_QUESTIONS}" if counted.is_compared and not report.is_part else ""
+    what = f" ({', '.join(counted.parts)}{more})" if counted.findings else ""
     return (
         f"{count_noun(report.counted_files, 'file')}, {count_noun(report.lines, 'line')}: "
         f"{count_noun(counted.findings, 'finding')}{what}, {count_noun(counted.notes, 'note')}"
@@ -146,7 +147,7 @@ def _left_to_do(entries: list[ReportEntry]) -> str:
     counted = counts_of(entries)
     parts = counted.parts
     if counted.fixed == len(entries) > 1:
-        parts = ["all fixed by upgrade"]
+        parts = ["all changed by upgrade" if counted.is_compared else "all fixed by upgrade"]
     waiting = next((entry.waits_for for entry in entries if entry.waits_for), "")
     if counted.waiting:
         parts[-1] += f" for the correction of {shown(waiting)}"

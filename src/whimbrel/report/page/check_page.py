@@ -6,7 +6,14 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import Final
 
 from whimbrel.base.counts import count_noun
-from whimbrel.report.decisions import answer, counts_of, is_to_decide, not_started, open_question_texts
+from whimbrel.report.decisions import (
+    MORE_QUESTIONS,
+    answer,
+    counts_of,
+    is_to_decide,
+    not_started,
+    open_question_texts,
+)
 from whimbrel.report.formats.text import first_step
 from whimbrel.report.model import EFFECT_CLASSES, Report, ReportEntry
 from whimbrel.report.page.items import groups, key_of, left_out, word_of, worst
@@ -65,7 +72,8 @@ def _badge(report: Report) -> Badge:
     if to_review:
         return Badge("Needs review", KEYS[worst(to_review)])
     if findings and report.scope.is_complete:
-        return Badge("Fixed by upgrade", KEYS[Risk.COSMETIC])
+        is_compared = counts_of(report.counted).is_compared
+        return Badge("Changed by upgrade" if is_compared else "Fixed by upgrade", KEYS[Risk.COSMETIC])
     if not report.scope.is_complete:
         return Badge("Not decided", UNDECIDED)
     return Badge("Nothing to do", SAME)
@@ -87,6 +95,8 @@ def sentence(report: Report) -> str:
 def _facts(report: Report) -> Iterable[str]:
     notes = sum(entry.is_note for entry in report.counted)
     yield f"{count_noun(report.lines, 'line')} read, {count_noun(notes, 'note')} with nothing to do"
+    if counts_of(report.counted).is_compared and not report.is_part:
+        yield MORE_QUESTIONS
     changed = sum(entry.is_fixable and is_to_decide(entry) for entry in report.counted)
     if changed:
         yield f"whimbrel upgrade changes {number(changed)} of those to decide"

@@ -28,8 +28,8 @@ MAX_FINDINGS: Final = 5000
 """Findings of a page: the worst ones; JSON has all."""
 MAX_BYTES: Final = 16_000_000
 """Bytes that the texts of all findings of a page take at most, with their escapes."""
-MAX_ESCAPED: Final = 5
-"""Bytes of an escaped character: ``&amp;``, or ``\\\\xff`` in the block of JSON."""
+MAX_ESCAPED: Final = 7
+"""Bytes of an escaped character: half of the tags for two backticks; others take five, as ``&amp;``."""
 MAX_FILES: Final = 5
 """Further files of a change."""
 MAX_LINES: Final = 40
@@ -37,7 +37,7 @@ MAX_LINES: Final = 40
 MAX_EVIDENCE: Final = 12
 OLD_SIDE: Final = "2.2, as it is"
 NEW_SIDE: Final = "2.4, as upgrade writes it"
-_NOT_PLAIN: Final = re.compile(r"[^ !#-%(-;=?-\[\]-~]")
+_NOT_PLAIN: Final = re.compile(r"[^ !#-%(-;=?-\[\]-_a-~]")
 _WORD: Final = re.compile(r"\S+")
 
 NewNumbers = Mapping[str, Mapping[str, list[int]]]
@@ -93,14 +93,16 @@ def groups(
     numbers: NewNumbers | None = None,
     hunks: Mapping[str, tuple[tuple[Hunk, ...], str]] | None = None,
 ) -> Grouped:
-    """Return the entries by file, in the order of the lines. *hunks* are the differences of whole files."""
+    """Return the entries by file, in the order of the lines; files that end the start come first. *hunks* are
+    the differences of whole files.
+    """
     places: dict[ReportEntry, str] = {}
     hunks = hunks or {}
     by_path: dict[str, list[ReportEntry]] = {path: [] for path in hunks}
     for entry in entries:
         by_path.setdefault(entry.path, []).append(entry)
     found = []
-    for path in sorted(by_path):
+    for path in sorted(by_path, key=lambda path: (not any(map(_ends_start, by_path[path])), path)):
         of_file = sorted(by_path[path], key=lambda entry: entry.sort_key)
         title = page_text(path, MAX_CODE) or "no file"
         anchor = anchors.new(f"file {path}")
@@ -109,6 +111,10 @@ def groups(
         parts, changed = hunks.get(path, ((), ""))
         found.append(FindingGroup(anchor, title, items, parts, changed))
     return Grouped(tuple(found), places)
+
+
+def _ends_start(entry: ReportEntry) -> bool:
+    return entry.risk is Risk.BREAKS and not entry.effect_class.is_per_request
 
 
 def item(

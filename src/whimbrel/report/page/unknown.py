@@ -13,6 +13,8 @@ from whimbrel.upgrade.knowledge.start_stops import StartStops
 from whimbrel.upgrade.model import Risk
 
 ANCHOR: Final = "not-known"
+_COLUMNS: Final = ("Why", "Place", "What", "Consequence")
+"""The columns; one without any text is left out."""
 MAX_ROWS: Final = 1000
 """Rows of items that matter, and as many of the others."""
 
@@ -54,14 +56,15 @@ def unknown_tables(
     note = f"{', '.join(counts)}: the verdict does not cover {them}."
     if not rows:
         note = "Nothing that may matter."
+    filled = [at for at in range(len(_COLUMNS)) if any(row[at].text for row in (*rows, *others))]
     return (
         ReportTable(
             "Not known",
-            ("Why", "Place", "What", "Consequence"),
-            tuple(rows[:MAX_ROWS]),
+            tuple(_COLUMNS[at] for at in filled),
+            tuple(tuple(row[at] for at in filled) for row in rows[:MAX_ROWS]),
             ANCHOR,
             note + (f" JSON has {number(more)} more." if more else ""),
-            tuple(others[:MAX_ROWS]),
+            tuple(tuple(row[at] for at in filled) for row in others[:MAX_ROWS]),
             of_no_answer(items),
         ),
     )

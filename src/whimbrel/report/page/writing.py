@@ -18,9 +18,11 @@ from whimbrel.report.page.texts import number
 
 if TYPE_CHECKING:
     from jinja2 import Environment
+    from markupsafe import Markup
 
 STYLES: Final = ("base.css", "page.css")
 SCRIPTS: Final = ("page.js",)
+_QUOTED: Final = re.compile("`([^`]+)`")
 _STATE: Final = re.compile("<(?=[/!sS])")
 MAX_EAGER: Final = 300
 """Findings that are whole in the document."""
@@ -83,6 +85,13 @@ def _asset(name: str) -> str:
     return (files("whimbrel.report.page") / name).read_text("utf-8")
 
 
+def prose(text: str) -> Markup:
+    """Return *text* with its markup escaped, and what stands between backticks as code."""
+    from markupsafe import Markup, escape
+
+    return Markup(_QUOTED.sub(r"<code>\1</code>", str(escape(text))))
+
+
 @cache
 def _environment() -> Environment:
     """Return the environment of the templates: everything is escaped, and a misspelt name is an error."""
@@ -97,4 +106,5 @@ def _environment() -> Environment:
         lstrip_blocks=True,
     )
     environment.filters["number"] = number
+    environment.filters["prose"] = prose
     return environment

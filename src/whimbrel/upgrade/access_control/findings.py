@@ -58,6 +58,7 @@ from whimbrel.upgrade.edits.diff import display_path
 from whimbrel.upgrade.model import FileEdit, Finding, Risk, Safety, Style
 from whimbrel.upgrade.source.access_compat import access_compat, needs_access_compat
 from whimbrel.upgrade.source.config_tree import ConfigTree
+from whimbrel.upgrade.source.htaccess import accepts_directive
 from whimbrel.upgrade.source.walk import walk
 
 _NEW_LINE: Final = "\n"
@@ -325,7 +326,7 @@ def _failing_finding(
         section.place,
         f"{_message(tree, analysis, section)}; upgrade found no text of 2.4 that decides alike for every "
         "client, which does not show that there is none",
-        "check who is admitted where the sections apply together",
+        _advice_where_failing(tree, section),
         Risk.OPENS if admits_more else Risk.CLOSES,
         Safety.REVIEW if edits else Safety.MANUAL,
         edits,
@@ -333,6 +334,15 @@ def _failing_finding(
         decision=f"May 2.4 decide so: {evidence.partition(_NEW_LINE)[0]}?",
         answers=_ANSWERS if edits else (),
     )
+
+
+def _advice_where_failing(tree: ConfigTree, section: AccessSection) -> str:
+    """Return what to do about a section without a right text: of more texts one may be right."""
+    check = "check who is admitted where the sections apply together"
+    lines = section.lines if section.in_htaccess else ()
+    if not lines or accepts_directive(tree, lines[0], "authconfig"):
+        return check
+    return f"admit Require in this file, by AllowOverride AuthConfig, and upgrade again; else {check}"
 
 
 def _evidence_of_others(analysis: AccessAnalysis, section: AccessSection) -> str:
@@ -623,7 +633,14 @@ def _mixed(tree: ConfigTree, analysis: AccessAnalysis, section: AccessSection) -
     ]
     words = [line.args.lower() for line in remaining if line.name == "order"]
     if around and words == ["deny,allow"] and not {"allow", "deny"} & {line.name for line in remaining}:
-        return f"`Order deny,allow` admits all: the Order lines of {_places(tree, around)} do not decide here"
+        chains = (analysis.obstacles[unit][0] for unit in around if unit in analysis.obstacles)
+        with_these = dict.fromkeys(unit for chain in chains for unit in chain.sections if unit not in around)
+        others = [unit for unit in with_these if unit.place != section.place]
+        found = f": no Require decides alike together with {_places(tree, others)}" if others else ""
+        return (
+            f"the Order lines of {_places(tree, around)} stay with mod_access_compat{found}; 2.4 asks them "
+            "beside Require, and `Order deny,allow`, which admits all, leaves the decision here to Require"
+        )
     names = _remaining_names(analysis.plans[section].control)
     return f"{names} mod_access_compat: {_reason_for_compat(tree, analysis, section)}"
 

@@ -12,11 +12,14 @@ from itertools import product
 from whimbrel.access.atoms import Atom, MethodIs
 from whimbrel.access.clients import ExampleClient, find_client
 from whimbrel.access.decision import AccessDecision, AccessVerdict
+from whimbrel.access.layers import AccessLine
 from whimbrel.base.dialect import V24
+from whimbrel.base.errors import SourceLocation
 from whimbrel.config.model import LOCATION_KINDS
 from whimbrel.upgrade.access_control.analysis import AccessAnalysis, analyze_access
 from whimbrel.upgrade.access_control.effective import (
     DECIDING,
+    LIMITS,
     OTHER_METHODS,
     flatten_directives,
     has_directive,
@@ -46,7 +49,7 @@ def limited(tree: ConfigTree) -> Iterator[Finding]:
         elif has_limit and not section.is_upgraded:
             yield Finding(
                 "X20",
-                section.place,
+                _place_of_limit(section),
                 (
                     "lines in <Limit> or <LimitExcept> apply to these methods alone; the other lines "
                     "decide about the others"
@@ -57,9 +60,20 @@ def limited(tree: ConfigTree) -> Iterator[Finding]:
 
 
 def _has_limit(lines: Lines) -> bool:
-    return any(
-        line.name in ("limit", "limitexcept") and has_directive(line.children, DECIDING) for line in lines
-    )
+    return any(map(_is_limit, lines))
+
+
+def _is_limit(line: AccessLine) -> bool:
+    return line.name in LIMITS and has_directive(line.children, DECIDING)
+
+
+def _place_of_limit(section: AccessSection) -> SourceLocation:
+    """Return the place of the section, of a whole .htaccess file that of its container of methods."""
+    found = section.place
+    if section.statement is None:
+        places = (line.place for line in section.access_lines if _is_limit(line))
+        found = next((place for place in places if place is not None and place.path == found.path), found)
+    return found
 
 
 def _reevaluation(section: AccessSection, example: tuple[Chain, ExampleClient] | None) -> Finding:

@@ -31,8 +31,11 @@ _KNOWN_REQUIRES: Final = frozenset({"user", "valid-user", "group", "file-owner",
 
 
 def remark_on(tree: ConfigTree, analysis: AccessAnalysis, section: AccessSection) -> str:
-    """Return the line that had no effect in 2.2 and that the new text leaves out, "" for none; with the outer
-    section that its section replaced, if that admits fewer clients."""
+    """Return the line that had no effect in 2.2 and that the new text leaves out, "" for none.
+
+    It has the line of its section that admitted the clients, or the outer section that its section replaced
+    and that admits fewer clients; and the container of methods that goes with it.
+    """
     lines = analysis.decisions.lines[section]
     control = analysis.plans[section].control
     before = list(flatten_directives(lines))
@@ -53,18 +56,63 @@ def remark_on(tree: ConfigTree, analysis: AccessAnalysis, section: AccessSection
         if unknown:
             return f"no module of httpd 2.2 knows `Require {unknown[0].strip()}`"
     candidates = void or [*_void_requires(before, requires), *_void_limits(before, lines, control)]
-    text = next(
-        (_as_text(one) for one in candidates[:MAX_PROVED] if is_void(analysis, section, one)),
-        "",
-    )
-    if not text:
+    proved = next((one for one in candidates[:MAX_PROVED] if is_void(analysis, section, one)), None)
+    if proved is None:
         return ""
-    remark = f"`{text}` had no effect here in 2.2"
-    replaced = analysis.replaced(section) if void else None
+    remark = f"`{_as_text(proved)}` had no effect here in 2.2"
+    if not void:
+        return remark
+    admits = _admitting(analysis, section, proved, before) if proved.name in RECORD else None
+    if admits is not None:
+        limits = (tag for tag, line in idle_limits(lines, control) if _holds(line, proved))
+        tag = next(limits, "")
+        gone = f"; `{tag}` goes: who means it corrects the new text" if tag else ""
+        return f"{remark}: `{_as_text(admits)}` beside it admits its clients{gone}"
+    replaced = analysis.replaced(section)
     if replaced is None:
         return remark
     where = f"{replaced.place.path.removeprefix(tree.root + '/')}:{replaced.place.line}"
     return f"{remark}: its section replaced that of {where}, which admits fewer clients"
+
+
+def _admitting(
+    analysis: AccessAnalysis, section: AccessSection, line: Candidate, lines: Iterable[EffectiveDirective]
+) -> EffectiveDirective | None:
+    """Return the Allow line among *lines* of *section* without which *line* has an effect, None for none."""
+    others = [one for one in lines if one.name == "allow" and normalized(one.args) != normalized(line.args)]
+    return next((one for one in others[:MAX_PROVED] if _matters_without(analysis, section, line, one)), None)
+
+
+def _matters_without(
+    analysis: AccessAnalysis, section: AccessSection, line: Candidate, other: Candidate
+) -> bool:
+    """Return True if 2.2 would decide otherwise about *line* if *section* had no *other* line."""
+    decisions = analysis.decisions
+    first = analysis.equivalents.get(section, (section,))[0]
+    own = set(analysis.variants.of[first].values())
+    for chain in decisions.chains:
+        if own.isdisjoint(chain.sections):
+            continue
+        found = []
+        for left_out in ((other,), (other, line)):
+            layers = []
+            for unit in chain.sections:
+                left = decisions.lines[unit]
+                for one in left_out if unit in own else ():
+                    left = _without(left, one)
+                layers.append(decisions.layer_of(unit, left))
+            found.append(decisions.cache.decision(V22.name, layers))
+        before, after = found
+        if before is not None and after is not None and decisions.cache.difference(before, after) is not None:
+            return True
+    return False
+
+
+def _holds(container: AccessLine, line: Candidate) -> bool:
+    """Return True if *line* is in *container*."""
+    return any(
+        _holds(one, line) or (one.name, one.args) == (line.name, line.args) for one in container.children
+    )
 
 
 def is_void(analysis: AccessAnalysis, section: AccessSection, line: Candidate) -> bool:

@@ -1,12 +1,12 @@
 """What an upgrade leaves to a person, as its journal keeps it: a check of the new text may not find it again.
 
-A decision is open until the new text shows one: a comment that exempts the line from the rule, or other lines
-in the place of those that it is about.
+A decision is open until the new text shows one: a comment that exempts the line from the rule, or another
+line in the place of one of those that it is about.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Container, Iterable, Iterator, Mapping, Sequence
 from functools import cache
 from typing import TYPE_CHECKING, Final, NamedTuple
 
@@ -38,7 +38,7 @@ class LeftDecision(NamedTuple):
 
     Attributes:
         path: the real path of the file. `line`: the number in the text of 2.2.
-        about: the lines of the new text that it is about: it is decided where none of them is there.
+        about: the lines of the new text that it is about: it is decided where one of them is not there.
         adjacent: further lines at which a comment records the decision.
         is_written: the upgrade has changed the text; else it left the lines alone.
         section: the first line of the section around the line, in the text of 2.2; "" outside of sections.
@@ -94,7 +94,8 @@ def left_decisions(
             continue
         old = split(file.document.bytes)
         new = split(texts.get(path, file.document.bytes))
-        own = old[finding.place.line - 1 : finding.place.line] if finding.place.line else []
+        places = dict.fromkeys((finding.place.line, finding.access_line))
+        own = [old[number - 1] for number in places if 0 < number <= len(old)]
         adjacent = (
             [text for text in own if text in new]
             or [
@@ -153,7 +154,7 @@ def findings_left(
     file.
 
     A comment with the rule decides about the lines that the upgrade wrote in the section in which it stands,
-    and one above a section about the lines of that.
+    or beside it, and about the line for which it wrote them; one above a section about the lines of that.
     """
     places = {real_path(path): path for path in files} if left else {}
     read = cache(text_of)
@@ -164,9 +165,9 @@ def findings_left(
             continue
         data = read(places[one.path])
         lines = split(data)
-        about = _in_section(lines, _numbers(lines, one.about), one.section)
-        if one.about and not about:
+        if not set(map(to_bytes, one.about)) <= set(lines):
             continue
+        about = _in_section(lines, _numbers(lines, one.about), one.section)
         comments = comments_of(data)
         numbers = dict.fromkeys((*about, *_in_section(lines, _numbers(lines, one.adjacent), one.section)))
         found = [number for number in numbers if number in comments]
@@ -176,8 +177,8 @@ def findings_left(
         if not recorded:
             yield FoundDecision(finding, any(not comments[number] for number in found))
             continue
-        beside = {other for number in recorded for other in section_around(lines, number)}
-        covered = dict.fromkeys((place, *recorded, *(number for number in about if number in beside)))
+        beside = {other for number in recorded for other in _beside(lines, number, numbers, one.section)}
+        covered = dict.fromkeys((place, *recorded, *(number for number in numbers if number in beside)))
         at_lines = [_finding(one, SourceLocation(places[one.path], number)) for number in covered]
         yield FoundDecision(
             finding,
@@ -194,6 +195,24 @@ def _in_section(lines: list[bytes], numbers: list[int], section: str) -> list[in
     sections = [section_around(lines, number) for number in openings]
     inside = [number for number in numbers if any(number in one for one in sections)]
     return inside or numbers
+
+
+def _beside(lines: list[bytes], number: int, numbers: Container[int], section: str) -> Iterator[int]:
+    """Yield the lines of the section of line *number*, and those of *numbers* before and after it that
+    nothing but comments and empty lines parts from it.
+
+    The section is the one with the first line *section* if the line is in that.
+    """
+    wanted = to_bytes(section)
+    openings = (at for at in range(number, 0, -1) if section and lines[at - 1] == wanted)
+    around = next((one for at in openings if number in (one := section_around(lines, at))), None)
+    block = around or section_around(lines, number)
+    yield from block
+    for step in (-1, 1):
+        at = (block[-1] if step > 0 else block[0]) + step
+        while 1 <= at <= len(lines) and (at in numbers or lines[at - 1][:1] in (b"", b"#")):
+            yield at
+            at += step
 
 
 def _finding(one: LeftDecision, place: SourceLocation) -> Finding:

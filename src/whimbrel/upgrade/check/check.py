@@ -176,6 +176,7 @@ def source_lines(tree: ConfigTree, findings: Iterable[Finding]) -> dict[tuple[st
         numbers = wanted.setdefault(finding.place.path, set())
         numbers.add(finding.place.line)
         numbers.update(lines_needed(finding))
+        numbers.add(finding.access_line)
     found = {}
     for path, numbers in wanted.items():
         file = tree.files.get(path)

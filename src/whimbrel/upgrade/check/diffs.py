@@ -17,10 +17,8 @@ from whimbrel.upgrade.source.line_map import LineMap
 
 MAX_HEADING: Final = 90
 """Characters of a heading; what is longer has the numbers of its rules alone."""
-MAX_WITH_REASONS: Final = 100
+MAX_WITH_REASONS: Final = 105
 """Characters of a heading with the reasons for startling edits; the summary has them whole."""
-MIN_REASON: Final = 40
-"""Characters of a reason that is cut; a shorter rest is counted."""
 _REPEATED: Final = compile(r"^upgrade repeats `[^`]*`")
 RuleLines = list[tuple[int, int, str, tuple[str, ...]]]  # first and last line of the old file, rule, reasons
 
@@ -100,8 +98,9 @@ def _heading(ranges: RuleLines, words: Iterable[Mapping[str, str]]) -> Heading:
         own = [one for one in ranges if one[0] <= last and one[1] >= first]
         rules = list(dict.fromkeys(rule for _, _, rule, _ in own))
         reasons = list(dict.fromkeys(reason for *_, found in own for reason in found))
-        if reasons:
-            return _with_reasons(", ".join(rules), reasons)
+        explained = _with_reasons(", ".join(rules), reasons)
+        if explained:
+            return explained
         forms = ("; ".join(f"{rule} {one.get(rule, '')}".strip() for rule in rules) for one in words)
         return next((text for text in forms if len(text) <= MAX_HEADING), ", ".join(rules))
 
@@ -109,12 +108,13 @@ def _heading(ranges: RuleLines, words: Iterable[Mapping[str, str]]) -> Heading:
 
 
 def _with_reasons(rules: str, reasons: Sequence[str]) -> str:
-    """Return *rules* with the first of *reasons*, and the number of those for which there is no room."""
-    text = f"{rules}:"
-    for at, reason in enumerate(reasons):
-        sign = ";" if at else ""
-        room = MAX_WITH_REASONS - len(text) - len(sign) - 1
-        if len(shown(reason)) > room and (at or room < MIN_REASON):
-            return f"{text}{sign} {count_noun(len(reasons) - at, 'more reason' if at else 'reason')}"
-        text += f"{sign} {shown(reason, room)}"
-    return text
+    """Return *rules* with those of *reasons* for which there is room, whole, and the number of the others; ""
+    if there is room for none: a part of a sentence may say the contrary of it.
+    """
+    named: list[str] = []
+    for reason in map(shown, reasons):
+        if len(f"{rules}: {'; '.join((*named, reason))}") <= MAX_WITH_REASONS:
+            named.append(reason)
+    left = len(reasons) - len(named)
+    more = [count_noun(left, "more reason")] if left else []
+    return f"{rules}: {'; '.join((*named, *more))}" if named else ""

@@ -29,6 +29,7 @@ from whimbrel.upgrade.edits.diff import changed_lines, line_starts
 from whimbrel.upgrade.edits.text_fixes import OriginalPositions
 from whimbrel.upgrade.knowledge.scope import KnowledgeScope, UnknownItem, UnknownKind
 from whimbrel.upgrade.model import (
+    ACCESS_RULES,
     NO_FIXPOINT,
     READ_ERROR,
     AccessDifference,
@@ -43,7 +44,7 @@ from whimbrel.upgrade.rule import Rule
 from whimbrel.upgrade.rules import all_rules
 from whimbrel.upgrade.source.config_tree import ConfigTree, Role
 from whimbrel.upgrade.source.line_map import LineEdits, LineMap
-from whimbrel.upgrade.source.suppressions import is_recorded, is_suppressed, reviewed_lines
+from whimbrel.upgrade.source.suppressions import access_lines_in, is_recorded, is_suppressed, reviewed_lines
 
 if TYPE_CHECKING:
     from whimbrel.config.configuration import Configuration
@@ -225,7 +226,7 @@ class _Fixpoint:
         self.result.scope = self.original.scope().with_items(self.accepted.values())
         self.result.exempted = tuple(self._sorted([one for found in self.exempted.values() for one in found]))
         recorded = [one for found in self.recorded.values() for one in found]
-        self.result.recorded = tuple(self._sorted([*recorded, *reviewed_lines(self.original)]))
+        self.result.recorded = tuple(self._sorted([*recorded, *reviewed_lines(self.original, recorded)]))
         return self.result
 
     def _run_order(self, rules: list[Rule]) -> tuple[list[Finding], bool]:
@@ -408,6 +409,10 @@ class _Fixpoint:
             else replace(found, in_htaccess=not found.in_htaccess)
             for found in findings
         ]
+        findings = [
+            replace(found, access_line=line) if (line := self._access_line(found)) else found
+            for found in findings
+        ]
         unique = {
             (f.rule, f.place.path, f.place.line, f.message, bool(f.edits)): f for f in reversed(findings)
         }
@@ -415,6 +420,13 @@ class _Fixpoint:
         return sorted(
             unique.values(), key=lambda f: (order.get(f.place.path, len(order)), f.place.line, f.rule)
         )
+
+    def _access_line(self, finding: Finding) -> int:
+        """Return `Finding.access_line` of *finding*."""
+        file = self.original.files.get(finding.place.path)
+        if file is None or not finding.in_htaccess or finding.rule not in ACCESS_RULES:
+            return 0
+        return next(iter(access_lines_in(file, finding.place.line)), 0)
 
     def _is_htaccess(self, path: str) -> bool:
         file = self.original.files.get(path)

@@ -35,6 +35,10 @@ _KINDS: Final = (
     (re.compile(r"_[./0-9A-Za-z]{19}"), HashKind.CRYPT),
     (re.compile(r"[./0-9A-Za-z]{13}"), HashKind.DES),
 )
+_DN: Final = re.compile(r"/?[A-Za-z][A-Za-z0-9.]*=")
+"""The begin of a distinguished name, as 2.2 (/C=...) and 2.4 (CN=...) write it."""
+_OF_MANUAL: Final = "xxj31ZMTZzkVA"
+"""The hash of ``password`` that the manual of mod_ssl gives for FakeBasicAuth."""
 _DIGEST: Final = re.compile(r"[^:]*:[0-9a-fA-F]{32}")
 
 
@@ -46,12 +50,14 @@ def hash_kind(rest: str) -> HashKind:
     return next((kind for pattern, kind in _KINDS if pattern.fullmatch(word)), HashKind.UNKNOWN)
 
 
-def examine(text: str, path: str) -> Iterator[Finding]:
+def examine(text: str, path: str, *, has_certificates: bool = False) -> Iterator[Finding]:
     """Yield a finding for each entry that no password matches, and one for all entries of the old crypt.
 
-    *text* has one character per byte.
+    *text* has one character per byte. *has_certificates*: the server has SSLOptions +FakeBasicAuth, which
+    takes the name in a certificate for the user, always with the password ``password``.
     """
     weak: list[int] = []
+    fixed: list[int] = []
     seen: set[str] = set()
     for number, line in enumerate(text.split("\n"), 1):
         entry = line.rstrip(" \t\r")
@@ -76,7 +82,18 @@ def examine(text: str, path: str) -> Iterator[Finding]:
                 "set it again with htpasswd -B",
             )
         elif kind_found is HashKind.DES:
-            weak.append(number)
+            is_of_dn = _DN.match(user) is not None
+            is_fixed = is_of_dn and (has_certificates or rest.partition(":")[0] == _OF_MANUAL)
+            (fixed if is_fixed else weak).append(number)
+    if fixed:
+        many = f"{len(fixed)} entries are" if len(fixed) > 1 else "one entry is"
+        yield _finding(
+            path,
+            fixed[0],
+            f"{many} of the name in a certificate: SSLOptions +FakeBasicAuth sends the password `password` "
+            "for it, which must stay",
+            "do nothing: the certificate is what protects, and the hash may be of any kind",
+        )
     if weak:
         many = f"{len(weak)} entries are" if len(weak) > 1 else "one entry is"
         yield _finding(

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from typing import Final
 
 from whimbrel.base.errors import SourceLocation
 from whimbrel.base.lazy_dataclasses import replace
 from whimbrel.upgrade.model import Finding, Risk
 
+_ACCESS_LINE: Final = re.compile(rb"(?i)(order|allow|deny|satisfy|require)[ \t]|<(limit|limitexcept)[ \t]")
 _ACCESS_SECTION: Final = re.compile(rb"(?i)<(directory|files|location|proxy)(match)?[ \t>]")
 
 
@@ -29,6 +30,25 @@ def section_around(lines: Sequence[bytes], number: int) -> range:
         if not depth:
             return range(opened[-1], last + 1)
     return range(number, number + 1)
+
+
+def access_lines_of(lines: Sequence[bytes], number: int) -> Iterator[int]:
+    """Yield the numbers of the lines about access from line *number* on that stand in the same file or
+    section, and in no section below; nothing if a section begins there.
+
+    A finding about the lines of a whole .htaccess file has the place of the first of them, which may be one
+    of the password. *lines* are without blanks at both ends.
+    """
+    first = lines[number - 1] if 1 <= number <= len(lines) else b"<"
+    if first.startswith(b"<") and not _ACCESS_LINE.match(first):
+        return
+    depth = 0
+    for at, line in enumerate(lines[number - 1 :], number):
+        if not depth and _ACCESS_LINE.match(line):
+            yield at
+        depth += _opens(line) - _closes(line)
+        if depth < 0:
+            return
 
 
 def at_each_line(finding: Finding, lines: Sequence[bytes]) -> list[Finding]:

@@ -4,13 +4,16 @@ line or above it."""
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from typing import Final
 
 from whimbrel.base.errors import SourceLocation
-from whimbrel.upgrade.model import DIFFERENCE, Finding
-from whimbrel.upgrade.source.config_tree import ConfigTree, SourceFile
+from whimbrel.upgrade.model import ACCESS_RULES, DIFFERENCE, Finding, Risk
+from whimbrel.upgrade.source.config_tree import ConfigTree, Role, SourceFile
+from whimbrel.upgrade.source.section_ranges import access_lines_of, at_each_line
 
+OF_COMMENT: Final = "2.4 answers otherwise"
+"""The message of a finding that a comment alone makes."""
 _MARK: Final = re.compile(rb"\bwhimbrel:[ \t]*ignore(?:\[([\w ,]*)\])?")
 
 
@@ -32,14 +35,25 @@ def is_recorded(finding: Finding, tree: ConfigTree) -> bool:
     return finding.rule in (_names_at(finding, tree) or ())
 
 
-def reviewed_lines(tree: ConfigTree) -> Iterator[Finding]:
+def reviewed_lines(tree: ConfigTree, findings: Iterable[Finding] = ()) -> Iterator[Finding]:
     """Yield a finding for each line with a comment that other answers than those of 2.2, which it causes, are
-    wanted: ``# whimbrel: ignore[DIFF]``.
+    wanted: ``# whimbrel: ignore[DIFF]``, or the number of a rule about access control.
+
+    The question of such a rule is about lines that an upgrade wrote, and its journal is found by the path of
+    the tree: in a copy the comment alone shows the decision, as no check finds such lines. It is one that
+    clients lose access. *findings* are those about the text: what one of them reports, a comment with its
+    rule decides as it says.
     """
+    known = {(one.rule, one.place.path, one.place.line) for one in findings}
     for path, file in tree.files.items():
         for line, names in _suppressions_of(file).items():
+            place = SourceLocation(path, line)
             if DIFFERENCE in names:
-                yield Finding(DIFFERENCE, SourceLocation(path, line), "2.4 answers otherwise", "")
+                yield Finding(DIFFERENCE, place, OF_COMMENT)
+            for rule in sorted(names & ACCESS_RULES):
+                if (rule, path, line) not in known:
+                    lines = [text.strip() for text in file.document.bytes.split(b"\n")]
+                    yield from at_each_line(Finding(rule, place, OF_COMMENT, risk=Risk.CLOSES), lines)
 
 
 def _names_at(finding: Finding, tree: ConfigTree) -> frozenset[str] | None:
@@ -47,7 +61,17 @@ def _names_at(finding: Finding, tree: ConfigTree) -> frozenset[str] | None:
     file = tree.files.get(finding.place.path)
     if finding.is_proven or file is None:
         return None
-    return _suppressions_of(file).get(finding.place.line)
+    comments = _suppressions_of(file)
+    names = comments.get(finding.place.line)
+    if names is None and comments and finding.rule in ACCESS_RULES and file.role is Role.HTACCESS:
+        found = [comments[at] for at in access_lines_in(file, finding.place.line) if at in comments]
+        return next((one for one in found if not one or finding.rule in one), None)
+    return names
+
+
+def access_lines_in(file: SourceFile, line: int) -> list[int]:
+    """Return the lines about access in *file* from *line* on, as `access_lines_of` does."""
+    return list(access_lines_of([text.strip() for text in file.document.bytes.split(b"\n")], line))
 
 
 def _suppressions_of(file: SourceFile) -> dict[int, frozenset[str]]:

@@ -116,3 +116,13 @@ def test_colors() -> None:
 )
 def test_durations(seconds: float, text: str) -> None:
     assert duration(seconds) == text
+
+
+def test_who_gains_or_loses_access_and_the_pages_are_named() -> None:
+    report = fleet_report()
+    report.servers[:2] = [replace(one, access="C20 closes it at a:2") for one in report.servers[:2]]
+    lines = render(report, following="whimbrel verify x", index="pages/index.html").splitlines()
+    assert lines.count("    access: C20 closes it at a:2") == 1  # beta is equal to alpha
+    assert lines[-1] == "Next: whimbrel verify x"
+    assert "pages: pages/index.html, which leads to that of each server" in lines
+    assert not [line for line in render(fleet_report()).splitlines() if line.startswith("pages:")]

@@ -31,7 +31,7 @@ NAMES = {"C17": "order-allow-deny"}
 
 def test_the_section_its_old_lines_and_the_new_text() -> None:
     assert list(frame([SECTION], FrameStyle(names=NAMES))) == [
-        "conf/httpd.conf:74  C17 order-allow-deny  breaks start-up · fixed by upgrade",
+        "conf/httpd.conf:74  C17 order-allow-deny  breaks start-up · changed by upgrade",
         "   74  | <Directory />",
         "   77 -| Order deny,allow",
         "       | ^^^^^ 2.4 has no Order or Deny without mod_access_compat",

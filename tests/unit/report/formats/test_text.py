@@ -61,10 +61,10 @@ def test_colors_only_on_request() -> None:
 def test_equal_findings_stand_once_with_further_places() -> None:
     entries = [entry(1), entry(5), entry(2, path="b.conf"), entry(9, new=("Require all denied",))]
     lines = render(Report(["a.conf", "b.conf"], entries)).splitlines()
-    assert lines[0] == "a.conf:1  C17  breaks start-up · fixed by upgrade  in 3 places"
+    assert lines[0] == "a.conf:1  C17  breaks start-up · changed by upgrade  in 3 places"
     assert lines[4] == "       = also a.conf:5  b.conf:2"
-    assert lines[6] == "a.conf:9  C17  breaks start-up · fixed by upgrade"
-    assert "  breaks start-up   4   all fixed by upgrade" in lines
+    assert lines[6] == "a.conf:9  C17  breaks start-up · changed by upgrade"
+    assert "  breaks start-up   4   all changed by upgrade" in lines
 
 
 def test_the_worst_comes_first() -> None:
@@ -94,7 +94,7 @@ def test_decisions_have_their_places_and_the_next_command_is_one_line() -> None:
     text = render(Report(["a.conf"], decided), FrameStyle(width=60), next_command=command)
     table = " ".join(text.split())
     question = (
-        "to decide: 6 findings at 6 places C17 order-allow-deny a.conf:1 and 5 more Is it so? yes: upgrade"
+        "to decide: 6 findings at 6 places, 1 question C17 order-allow-deny a.conf:1 and 5 more Is it so?"
     )
     assert question in table
     assert text.splitlines()[-1] == f"Next: {command}"
@@ -123,8 +123,9 @@ def test_files_that_no_include_reads_have_a_section_and_counts_of_their_own() ->
     title = lines.index("Files that no Include reads: no answer of the server depends on them")
     assert [at for at, line in enumerate(lines) if line.startswith("a.conf:1")][0] < title
     assert lines[title + 2].startswith("lone.conf:2") and lines[title + 2].endswith("in 2 places")
-    assert "1 file, 7 lines: 1 finding (1 fixed by upgrade), 0 notes" in lines
-    assert "  breaks start-up   1   1 fixed by upgrade" in lines
+    counted = "1 finding (1 changed by upgrade; upgrade compares answers and may ask more)"
+    assert f"1 file, 7 lines: {counted}, 0 notes" in lines
+    assert "  breaks start-up   1   1 changed by upgrade" in lines
     assert (
         "files that no Include reads, not counted above: 1 file, 5 lines: 2 findings "
         "(2 fixed by upgrade, 0 to review), 0 notes"

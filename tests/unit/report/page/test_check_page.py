@@ -20,7 +20,7 @@ REVIEWED = ReportEntry("C17", "a", 2, "m", needs_review=True, risk=Risk.OPENS, e
     [
         ([], KnowledgeScope(), ("Nothing to do", "same")),
         ([], UNKNOWN, ("Not decided", "undecided")),
-        ([FIXED], KnowledgeScope(), ("Fixed by upgrade", "cosmetic")),
+        ([FIXED], KnowledgeScope(), ("Changed by upgrade", "cosmetic")),
         ([FIXED], UNKNOWN, ("Not decided", "undecided")),
         ([FIXED, REVIEWED], UNKNOWN, ("Needs review", "opens")),
     ],

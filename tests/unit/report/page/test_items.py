@@ -84,3 +84,10 @@ def test_long_texts_are_cut_and_counted() -> None:
     one = item(entry, Anchors(), {}, {})
     assert [side.lines[-1].pieces[0][0] for side in one.sides] == ["and 60 more lines"] * 2
     assert one.notes[-1] == ("", "and 38 more lines (JSON has all)")
+
+
+def test_files_that_end_the_start_come_first() -> None:
+    """A .htaccess file, which 2.4 answers with 500, is read after the start."""
+    of_requests = ReportEntry("C17", "/srv/.htaccess", 1, "m", "", Risk.BREAKS, in_htaccess=True)
+    found = [of_requests, ReportEntry("C15", "apache2.conf", 3, "m", "", Risk.BREAKS)]
+    assert [one.title for one in groups(found, Anchors(), {}).groups] == ["apache2.conf", "/srv/.htaccess"]

@@ -37,3 +37,10 @@ def test_rows_are_bounded() -> None:
     items = tuple(UnknownItem(UnknownKind.NOT_READ, None, f"file {at}") for at in range(MAX_ROWS + 7))
     [table] = unknown_tables(KnowledgeScope(items=items))
     assert len(table.rows) == MAX_ROWS and table.note.endswith("JSON has 7 more.")
+
+
+def test_a_column_without_any_text_is_left_out() -> None:
+    [table] = unknown_tables(KnowledgeScope(items=(UnknownItem(UnknownKind.MISSING, None, "a directory"),)))
+    assert "Place" not in table.columns and {len(row) for row in table.rows} == {len(table.columns)}
+    [full] = unknown_tables(KnowledgeScope(items=(LOG, FILE)), "/srv")
+    assert full.columns == ("Why", "Place", "What", "Consequence")

@@ -17,7 +17,7 @@ from tests.unit.report.reports import report
 from whimbrel.report.page.check_page import check_page
 from whimbrel.report.page.model import Badge, ReportPage
 from whimbrel.report.page.texts import RESERVED, Anchors
-from whimbrel.report.page.writing import _environment, json_block, write
+from whimbrel.report.page.writing import _environment, json_block, prose, write
 
 NOON = 1_764_331_200.0  # 2025-11-28 12:00 UTC
 
@@ -77,6 +77,12 @@ def test_every_text_is_escaped() -> None:
     # the title has two of them; a label, a heading and an attribute repeat some
     assert shown.text.count(MARKUP) >= texts_of(page) - len(page.groups) - 2 * items
     assert "49" not in re.findall(r"\{\{.*?\}\}|\b49\b", shown.text)
+
+
+def test_quoted_lines_are_code_and_stay_escaped() -> None:
+    assert prose("see `<Limit>` & `a` and ` alone") == (
+        "see <code>&lt;Limit&gt;</code> &amp; <code>a</code> and ` alone"
+    )
 
 
 def test_late_findings_stand_in_json_that_ends_nothing() -> None:

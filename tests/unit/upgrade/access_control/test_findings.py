@@ -17,7 +17,6 @@ from whimbrel.upgrade.rules import rules_of
 WITHOUT_EFFECT = [
     ("Order allow,deny\nAllow from 10.0.0.1\nDeny from all\n", "Allow from 10.0.0.1"),
     ("Order deny,allow\nAllow from 10.0.0.1\n", "Allow from 10.0.0.1"),
-    ("Order deny,allow\nDeny from 10.0.0.1\nAllow from all\n", "Deny from 10.0.0.1"),
     (f"Order allow,deny\nAllow from all\nSatisfy any\n{USER}Require valid-user\n", "Require valid-user"),
     (
         "Order deny,allow\nAllow from all\n<Limit PUT DELETE>\nOrder deny,allow\nDeny from all\n</Limit>\n",
@@ -50,6 +49,33 @@ def remarks(root: Path, lines: str) -> list[str]:
 @pytest.mark.parametrize(("lines", "line"), WITHOUT_EFFECT)
 def test_a_line_without_effect(tmp_path: Path, lines: str, line: str) -> None:
     assert remarks(tmp_path, lines) == [f"`{line}` had no effect here in 2.2"]
+
+
+@pytest.mark.parametrize(
+    ("lines", "reason"),
+    [
+        (
+            "Order deny,allow\nDeny from 10.0.0.1\nAllow from all\n",
+            "`Deny from 10.0.0.1` had no effect here in 2.2: `Allow from all` beside it admits its clients",
+        ),
+        (
+            "Order allow,deny\nAllow from all\n<Limit POST>\nOrder deny,allow\nDeny from all\n"
+            "Allow from 10.0.0.1\n</Limit>\n",
+            "`Allow from 10.0.0.1` had no effect here in 2.2: `Allow from all` beside it admits its clients; "
+            "`<Limit POST>` goes: who means it corrects the new text",
+        ),
+    ],
+)
+@pytest.mark.parametrize("outer", ["", "Order deny,allow\nDeny from all\n"])
+def test_the_line_that_admits_the_clients_is_named(
+    tmp_path: Path, lines: str, reason: str, outer: str
+) -> None:
+    """A line outside of <Limit> holds for its methods, too: mod_authz_host of 2.2 appends to one list."""
+    section = f"<Directory />\n{outer}</Directory>\n"
+    inner = f"<Directory ROOT/htdocs>\nAllowOverride None\n{lines}</Directory>\n"
+    text = f"{MODULES}DocumentRoot ROOT/htdocs\n{section}{inner}"
+    result = upgrade(config_tree(tmp_path, {"conf/httpd.conf": text, "htdocs/x": ""}), rules_of("access"))
+    assert [finding.remark for finding in result.findings if finding.remark] == [reason]
 
 
 @pytest.mark.parametrize("lines", WITH_EFFECT)

@@ -172,3 +172,42 @@ def test_a_directive_that_2_4_has_is_not_called_gone(tmp_path: Path) -> None:
     (found,) = [one for one in result.findings if one.rule == "C16" and "AuthBasic" in one.message]
     assert found.message.startswith("2.4 has AuthBasicAuthoritative, but no mod_authn_default")
     assert " gone" not in found.message
+
+
+def test_a_reason_without_room_is_not_cut(tmp_path: Path) -> None:
+    """A part of a sentence may say the contrary of it: the heading has the title of the rule then."""
+    files = " ".join(f"file{number}" for number in range(30))
+    text = (
+        f"{MODULES}Listen 80\nDocumentRoot /srv/a\n<Directory /srv/a>\nOrder deny,allow\nAllow from {files}\n"
+    )
+    result = upgrade(config_tree(tmp_path, {"conf/httpd.conf": f"{text}</Directory>\n"}))
+    assert any("had no effect here in 2.2" in one.remark for one in result.findings)
+    heads = diffs(result, "")[f"{tmp_path}/conf/httpd.conf"].decode().splitlines()
+    assert not [line for line in heads if line.startswith("@@") and ("..." in line or "had no" in line)]
+
+
+def test_a_file_in_which_require_is_refused_names_the_class_that_admits_it(tmp_path: Path) -> None:
+    """2.2 takes the lists of the last section that has some, the <Files> section: it admits everybody there.
+    2.4 reads Require in a .htaccess file under AllowOverride AuthConfig alone; with it there is a right text.
+    """
+    conf = (
+        f"{MODULES}SetEnvIf User-Agent x bot\nDocumentRoot ROOT/h\n"
+        '<FilesMatch "\\.tpl$">\nOrder allow,deny\nDeny from all\n</FilesMatch>\n'
+        "<Directory ROOT/h>\nAllowOverride None\nOrder allow,deny\nAllow from all\nDeny from env=bot\n"
+        "</Directory>\n"
+        "<Directory ROOT/h/a>\nAllowOverride Limit\n</Directory>\n"
+        "<Directory ROOT/h/b>\nAuthType Basic\nAuthName b\nAuthUserFile u\nRequire valid-user\n"
+        "Order deny,allow\nDeny from all\nAllow from 10.2\nSatisfy any\n</Directory>\n"
+    )
+    found = []
+    for number, allowed in enumerate(("Limit", "Limit AuthConfig")):
+        files: dict[str, str | bytes] = {
+            "conf/httpd.conf": conf.replace("AllowOverride Limit", f"AllowOverride {allowed}"),
+            "h/a/.htaccess": '<Files "index.tpl">\nOrder allow,deny\nAllow from all\n</Files>\n',
+            "h/a/index.tpl": "",
+            "h/b/x.tpl": "",
+        }
+        result = upgrade(config_tree(tmp_path / str(number), files))
+        found.append([one for one in result.needs_review if one.place.path.endswith(".htaccess")])
+    assert not found[1]
+    assert "AllowOverride AuthConfig, and upgrade again" in found[0][0].advice

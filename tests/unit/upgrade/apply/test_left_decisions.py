@@ -145,6 +145,31 @@ def test_comments_in_htaccess_files_of_a_copy_are_read(root: Path, tmp_path: Pat
     assert asked not in output and "decided in the text: R01 at " in output, output
 
 
+@pytest.mark.parametrize(
+    ("old", "new", "is_decided"),
+    [
+        ("Order deny,allow\nAllow from all\n", "Require all denied\n", True),
+        ("Order deny,allow\nDeny from all\n", "Require all granted\n", False),
+    ],
+)
+def test_a_comment_in_a_copy_decides_that_clients_lose_access(
+    root: Path, tmp_path: Path, old: str, new: str, is_decided: bool
+) -> None:
+    """No journal is found at the path of a copy. That a client gains access, no comment alone decides."""
+    main = root / "conf/httpd.conf"
+    text = main.read_text().replace("DefaultType none\n", "")
+    section = f'<Directory "{root}/htdocs">\n{{}}</Directory>\n'
+    main.write_text(text + section.format(old))
+    copy = tmp_path / "copy"
+    shutil.copytree(root, copy)
+    loads = "LoadModule authz_core_module modules/mod_authz_core.so\n"
+    new_text = f"{loads}{text}{section.format(f'# whimbrel: ignore[C17]{chr(10)}{new}')}"
+    (copy / "conf/httpd.conf").write_text(new_text.replace(str(root), str(copy)))
+    output = run(verify.app, root, copy, "--limit", "200")[1]
+    assert "access control: " in output, output
+    assert ("decided in the text: C17 at " in output) is is_decided, output
+
+
 def left(line: int, section: str, about: tuple[str, ...], risk: Risk = Risk.CLOSES) -> LeftDecision:
     return LeftDecision(
         "C17", MAIN, line, "m", "a", risk.value, "May it?", (), about, (), is_written=True, section=section
@@ -198,3 +223,25 @@ def test_lines_that_upgrade_wrote_stop_no_start(is_written: bool) -> None:
     """
     one = left(1, "<Files .ht>", ("Require all denied",), Risk.BREAKS)._replace(is_written=is_written)
     assert (found(TEXT, one).finding.risk is Risk.BREAKS) is not is_written
+
+
+def test_a_written_line_that_a_person_replaced_is_decided() -> None:
+    """Of the lines that `upgrade` wrote one is left alike: the question is about none of the others."""
+    one = left(4, "<Directory /a>", ("Order deny,allow", "Require all denied"))
+    assert list(findings_left([one], [MAIN], lambda _path: TEXT.encode()))
+    text = TEXT.replace("Order deny,allow", "Require ip 192.0.2.1")
+    assert not list(findings_left([one], [MAIN], lambda _path: text.encode()))
+
+
+@pytest.mark.parametrize("section", ["", "<IfModule mod_mime.c>"])
+def test_a_comment_above_written_lines_decides_about_the_line_beside_them(section: str) -> None:
+    about = "<Directory />", "SSILegacyExprParser On", "</Directory>"
+    filter_line = "AddOutputFilter INCLUDES .shtml"
+    one = left(2, section, about)._replace(adjacent=(filter_line,))
+    lines = [filter_line, "", COMMENT, *about, "AddType text/html .shtml", filter_line]
+    if section:
+        lines = [section, *lines[:-1], "</IfModule>", filter_line]
+    result = found("\n".join(lines), one)
+    assert decided(result.covered, 1 + bool(section))
+    assert not decided(result.covered, 7 + bool(section))
+    assert not decided(result.covered, 8 + 2 * bool(section))

@@ -47,3 +47,18 @@ def test_each_bad_entry_is_told_and_all_old_ones_once() -> None:
 def test_one_user_may_have_several_realms() -> None:
     line = "a:one:d41d8cd98f00b204e9800998ecf8427e\n"
     assert not list(examine(line + line.replace("one", "two"), "f"))
+
+
+def test_the_password_of_a_certificate_stays() -> None:
+    """mod_ssl of both versions: FakeBasicAuth takes the name in the certificate, and one password."""
+    text = "/C=DE/O=Verlag/CN=kunde:xxj31ZMTZzkVA\nemil:xxj31ZMTZzkVA\n"
+    for has_certificates in (True, False):
+        fake, weak = examine(text, "/users", has_certificates=has_certificates)
+        assert (fake.place.line, weak.place.line) == (1, 2)
+        assert "must stay" in fake.message and "do nothing" in fake.advice
+        assert "set new passwords" in weak.advice
+    own = "/C=DE/CN=kunde:abj31ZMTZzkVA\n"
+    (other,) = examine(own, "/users")
+    assert "set new passwords" in other.advice
+    (of_server,) = examine(own, "/users", has_certificates=True)
+    assert "must stay" in of_server.message

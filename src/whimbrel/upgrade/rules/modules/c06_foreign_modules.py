@@ -32,6 +32,8 @@ FPM: Final = '"proxy:unix:/run/php/php-fpm.sock|fcgi://localhost"'
 """The handler that hands files to PHP-FPM."""
 FPM_MODULES: Final = "proxy_module and proxy_fcgi_module"
 PHP_LIBRARIES: Final = frozenset(("libphp", "libphp5", "libphp7"))
+_RENAMED: Final = frozenset(("php4_module", "php5_module"))
+"""Names that no library for PHP 7 and 8 has: httpd ends its start at a LoadModule line with them."""
 MAX_LINES: Final = 3
 """Lines that an advice names."""
 
@@ -104,8 +106,9 @@ def _finding(
     known = product_of(name)
     removal = _removal(tree, path)
     what = f"; {known.name}: {known.successor}" if known is not None and removal == REMOVED else ""
-    build = "install a build for 2.4 (API 20120211), or remove the line"
-    advice = f"install a build for 2.4 (API 20120211), {removal}{what}"
+    renamed = "; of PHP 8: LoadModule php_module" if name in _RENAMED else ""
+    build = f"install a build for 2.4 (API 20120211{renamed}), or remove the line"
+    advice = f"install a build for 2.4 (API 20120211{renamed}), {removal}{what}"
     short = advice if advice == build else f"{build}; the advice of `whimbrel check` has what goes with that"
     is_open = module_file is None or not module_file.api
     return Finding(

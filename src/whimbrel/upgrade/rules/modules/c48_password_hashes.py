@@ -16,6 +16,8 @@ from whimbrel.upgrade.source.config_tree import ConfigTree
 def check(tree: ConfigTree) -> Iterator[Finding]:
     """Yield the findings of every existing file of an AuthUserFile."""
     seen: set[str] = set()
+    options = (word.lower().lstrip("+") for line in tree.named("ssloptions") for word in line.words())
+    has_certificates = "fakebasicauth" in options
     for line in tree.named("authuserfile"):
         path = tree.disk.openable(root_relative(tree.text_root or "/", "".join(line.words()[:1])))
         if path in seen:
@@ -25,7 +27,7 @@ def check(tree: ConfigTree) -> Iterator[Finding]:
             source = to_text(read_regular(to_bytes(path)))
         except OSError:
             continue
-        yield from examine(source, path)
+        yield from examine(source, path, has_certificates=has_certificates)
 
 
 RULE = Rule("C48", "password-hashes", "htpasswd makes MD5 by default", check)

@@ -72,7 +72,14 @@ def _finding(section: Statement, lines: list[Statement], missing: list[str]) -> 
         Safety.SAFE if protecting is None else Safety.REVIEW,
         () if any(map(_is_old, lines)) else (_copies(section, missing),),  # a copy would not be read either
         decision="" if protecting is None else f"Does `{text}` hold for PHP 7 and 8 too?",
+        answers=() if protecting is None else _answers(missing, is_written=not any(map(_is_old, lines))),
     )
+
+
+def _answers(missing: list[str], *, is_written: bool) -> tuple[str, ...]:
+    written = " and ".join(f"`<IfModule {name}>`" for name in missing)
+    yes = f"upgrade writes {written}" if is_written else f"write {written}"
+    return f"yes: {yes}", "no: # whimbrel: ignore[R13] above the line keeps it as it is"
 
 
 def _is_protecting(line: Statement) -> bool:

@@ -9,8 +9,12 @@ import re
 from collections.abc import Iterator
 from typing import Final
 
+from whimbrel.base.file_reading import read_regular
+from whimbrel.base.latin1 import to_bytes, to_text
 from whimbrel.base.lazy_dataclasses import dataclass
+from whimbrel.config.execute import root_relative
 from whimbrel.modules.mappers.mod_rewrite.args import split_flags
+from whimbrel.modules.mappers.mod_rewrite.maps import parse_text
 from whimbrel.upgrade.edits.helpers import change_args, replace_guarded
 from whimbrel.upgrade.model import FileEdit, Finding, Risk, Safety
 from whimbrel.upgrade.rule import Rule
@@ -54,6 +58,10 @@ class RequiredFlags:
         return any(flag.startswith("Unsafe") for flag in self.flags)
 
 
+_OF_REQUEST: Final = "a question mark (%3f) enters the new path"
+_ESCAPED: Final = frozenset(("int:escape",))
+_OF_CASE: Final = frozenset(("int:toupper", "int:tolower"))
+"""Maps whose values have the characters of their keys."""
 SINCE_UNSAFE: Final = 60
 """The N of 2.4.N that refuses question marks and other directories, and has the flags that allow them."""
 SINCE_BLANKS: Final = 56
@@ -157,10 +165,37 @@ def _edits(tree: ConfigTree, rule: RewriteLine, flags: list[str], variable: str)
 
 
 # what the pieces of a substitution may hold ------------------------------------------------------
-def _maps(tree: ConfigTree) -> dict[str, str]:
-    """Return the types of the maps by name: ``txt``, ``int:escape``."""
+class _Map:
+    """A map of a RewriteMap line.
+
+    Attributes:
+        kind: ``txt``, ``rnd``, ``prg``, ``int:escape``, ... `path`: what is behind the kind.
+    """
+
+    def __init__(self, tree: ConfigTree, source: str) -> None:
+        self.kind = _type(source.lower())
+        self.path = source.partition(":")[2]
+        self._tree = tree
+
+    def may_have_mark(self) -> bool | None:
+        """Return True if a value has a question mark; None if the values are not known here."""
+        if self.kind not in ("txt", "rnd"):
+            return None
+        path = self._tree.disk.openable(root_relative(self._tree.text_root or "/", self.path))
+        try:
+            text = to_text(read_regular(to_bytes(path)))
+        except OSError:
+            return None
+        return any(MARK in value for value in parse_text(text).values())
+
+
+_Maps = dict[str, _Map]
+
+
+def _maps(tree: ConfigTree) -> _Maps:
+    """Return the maps by name."""
     words = (line.words() for line in tree.named("rewritemap"))
-    return {args[0]: _type(args[1].lower()) for args in words if len(args) > 1}
+    return {args[0]: _Map(tree, args[1]) for args in words if len(args) > 1}
 
 
 def _type(source: str) -> str:
@@ -171,41 +206,59 @@ def _type(source: str) -> str:
     return "txt"
 
 
-def _may(rule: RewriteLine, piece: SubstitutionPiece, char: str, maps: dict[str, str]) -> bool:
+def _may_have_blank(rule: RewriteLine, piece: SubstitutionPiece, maps: _Maps) -> bool:
     if piece.kind in REFERENCES and rule.has("b"):
         return False
-    return _map_may(rule, piece, char, maps) if piece.kind == "${" else rule.may_hold(piece, char)
-
-
-def _map_may(rule: RewriteLine, piece: SubstitutionPiece, char: str, maps: dict[str, str]) -> bool:
-    """Return True if the value of a map may contain it: values of text maps have no blanks, case conversion
-    keeps letters."""
+    if piece.kind != "${":
+        return rule.may_hold(piece, BLANK)
     name, key, default = map_parts(piece)
-    kind = maps.get(name, "")
-    if kind == "int:escape":
+    kind = maps[name].kind if name in maps else ""
+    if kind in _ESCAPED:
         return False
-    if kind in ("int:toupper", "int:tolower"):
-        return any(_may(rule, one, char, maps) for one in pieces(key))
-    values = bool(kind) and (char == MARK or kind not in ("txt", "rnd"))
-    return values or any(_may(rule, one, char, maps) for one in pieces(default))
+    if kind in _OF_CASE:
+        return any(_may_have_blank(rule, one, maps) for one in pieces(key))
+    values = kind not in ("", "txt", "rnd")  # values of text maps have no blanks
+    return values or any(_may_have_blank(rule, one, maps) for one in pieces(default))
+
+
+def _mark_of(rule: RewriteLine, piece: SubstitutionPiece, maps: _Maps) -> str:
+    """Return how a question mark may enter the new path by *piece*, "" if it cannot."""
+    if piece.kind in REFERENCES and rule.has("b"):
+        return ""
+    if piece.kind != "${":
+        return _OF_REQUEST if rule.may_hold(piece, MARK) else ""
+    name, key, default = map_parts(piece)
+    known = maps.get(name)
+    if known is not None and known.kind in _ESCAPED:
+        return ""
+    if known is not None and known.kind in _OF_CASE:
+        return _mark_of_any(rule, key, maps)
+    if known is not None and known.kind.startswith("int:"):
+        return _OF_REQUEST
+    has_mark = known.may_have_mark() if known is not None else False
+    if has_mark or has_mark is None:
+        unread = "" if has_mark else ", which was not read,"
+        return f"a question mark enters the new path by a value of the map {name}{unread}".rstrip(",")
+    return _mark_of_any(rule, default, maps)
+
+
+def _mark_of_any(rule: RewriteLine, text: str, maps: _Maps) -> str:
+    return next(filter(None, (_mark_of(rule, one, maps) for one in pieces(text))), "")
 
 
 # what it needs -----------------------------------------------------------------------------------
-def _question_mark(rule: RewriteLine, maps: dict[str, str]) -> RequiredFlags | None:
+def _question_mark(rule: RewriteLine, maps: _Maps) -> RequiredFlags | None:
     """Detect a query that begins at a question mark outside of the rule's text (AH10508)."""
     if rule.has("unsafeallow3f"):
         return None
     for piece in rule.pieces:
-        if _may(rule, piece, MARK, maps):
-            return (
-                None
-                if piece.kind == "text"
-                else RequiredFlags("a question mark (%3f) enters the new path", ("UnsafeAllow3F",))
-            )
+        mark = _mark_of(rule, piece, maps)
+        if mark:
+            return None if piece.kind == "text" else RequiredFlags(mark, ("UnsafeAllow3F",))
     return None
 
 
-def _blank(rule: RewriteLine, maps: dict[str, str]) -> RequiredFlags | None:
+def _blank(rule: RewriteLine, maps: _Maps) -> RequiredFlags | None:
     """Detect blanks or control characters in a query (AH10410, AH10411); redirects escape them unless flags
     disable that."""
     plain = rule.has("ne", "noescape")
@@ -217,7 +270,9 @@ def _blank(rule: RewriteLine, maps: dict[str, str]) -> RequiredFlags | None:
         if (piece.kind == "text" and MARK in piece.text) or piece.text == REQUEST
     )
     at = next(starts, len(rule.pieces))
-    blanks = [piece for piece in rule.pieces[at:] if piece.kind != "text" and _may(rule, piece, BLANK, maps)]
+    blanks = [
+        piece for piece in rule.pieces[at:] if piece.kind != "text" and _may_have_blank(rule, piece, maps)
+    ]
     return _escaped(rule, blanks, rule.pieces[:at], maps, same=not plain) if blanks else None
 
 
@@ -225,14 +280,14 @@ def _escaped(
     rule: RewriteLine,
     blanks: list[SubstitutionPiece],
     path: list[SubstitutionPiece],
-    maps: dict[str, str],
+    maps: _Maps,
     *,
     same: bool,
 ) -> RequiredFlags:
     """Return the flags that escape *blanks* and nothing in *path*."""
     why = "a blank or control character enters the query"
     references = [piece for piece in path if piece.kind in REFERENCES or piece.kind == "${"]
-    if any(_may(rule, piece, BLANK, maps) for piece in references):
+    if any(_may_have_blank(rule, piece, maps) for piece in references):
         return RequiredFlags(why, is_equivalent=False)
     if all(piece.kind in REFERENCES for piece in blanks):
         return RequiredFlags(why, ("BCTLS", "BNP"), same)

@@ -54,3 +54,18 @@ def test_the_source_file_of_a_foreign_module_is_a_name(tmp_path: Path) -> None:
     for name, count in (("mod_php5.c", 0), ("mod_php7.c", 0), ("mod_rewrite", 1)):
         tree = fragments(tmp_path, {"a.conf": f"<IfModule {name}>\nphp_flag engine off\n</IfModule>\n"})
         assert sum(found.rule == "X11" for found in upgrade(tree).findings) == count, name
+
+
+def test_the_name_of_the_module_of_php_8_is_told(tmp_path: Path) -> None:
+    """php_module is the symbol of libphp of PHP 8: httpd looks for the symbol that LoadModule names."""
+    (found,) = RULE.check(config_tree(tmp_path, {"conf/httpd.conf": "LoadModule php5_module modules/x.so\n"}))
+    assert "of PHP 8: LoadModule php_module" in found.advice and "php_module" in found.answers[1]
+
+
+def test_both_new_branches_of_php_are_in_the_answer(tmp_path: Path) -> None:
+    text = "<IfModule mod_php5.c>\n<Files x>\nRequire all denied\n</Files>\n</IfModule>\n"
+    result = upgrade(fragments(tmp_path, {"a.conf": text}))
+    (found,) = [one for one in result.findings if one.rule == "R13"]
+    written = b"".join(result.files.values()).decode()
+    for name in ("<IfModule mod_php7.c>", "<IfModule mod_php.c>"):
+        assert name in written and name in found.answers[0]
