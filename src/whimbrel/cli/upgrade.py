@@ -678,7 +678,8 @@ def _print_result(result: UpgradeResult, directory: str, output: _Output) -> int
     upgrade_output.write_to(stream, summary)
     if result.files and not is_written:
         return EXIT_FINDINGS
-    return EXIT_REVIEW if result.has_open_findings else result.scope.exit_code(EXIT_OK)
+    is_open = result.has_open_findings or result.version_causes > 0
+    return EXIT_REVIEW if is_open else result.scope.exit_code(EXIT_OK)
 
 
 def _undo(directory: str) -> int:

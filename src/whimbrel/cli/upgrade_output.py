@@ -100,7 +100,7 @@ def summary_text(
         pairs = zip(entries, shown_findings, strict=True)
         entries = [written.entry(entry, finding, directory) for entry, finding in pairs]
     frames = list(framed(groups(entries), style, is_applied=True))
-    ready = readiness(entries, len(result.scope.deciding), uncompared)
+    ready = readiness(entries, len(result.scope.deciding), uncompared, result.version_causes)
     question_part = list(question_lines(open_question_texts(entries)))
     start = _start_line(result, directory, is_written=is_written and copy is None)
     answer = [ready, start, *question_part, *_access(result, verified), verified]
@@ -241,7 +241,7 @@ def _notes(result: UpgradeResult) -> str:
 def ready_line(result: UpgradeResult, directory: str, uncompared: str) -> str:
     """Return the sentence about going live; *uncompared*: see `readiness`."""
     entries = [entry_of(finding, directory) for finding in _left_to_do(result)]
-    return readiness(entries, len(result.scope.deciding), uncompared)
+    return readiness(entries, len(result.scope.deciding), uncompared, result.version_causes)
 
 
 def _start_line(result: UpgradeResult, directory: str, *, is_written: bool) -> str:

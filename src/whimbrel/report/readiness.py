@@ -28,11 +28,11 @@ NOT_COMPARED: Final = "a check compares no answers"
 """The reason why nothing but a comparison decides a text without findings."""
 
 
-def readiness(entries: Sequence[ReportEntry], unknown: int, uncompared: str) -> str:
+def readiness(entries: Sequence[ReportEntry], unknown: int, uncompared: str, version_causes: int = 0) -> str:
     """Return ``ready for 2.4: `` with yes, no, not yet or not decided, and the reason.
 
     *unknown* counts the facts that are not known and may matter. *uncompared* is the reason why the answers
-    of both versions were not compared, "" where they were.
+    of both versions were not compared, "" where they were. *version_causes*: see `UpgradeResult`.
     """
     open_work = [to_decide(entries)] if any(map(is_to_decide, entries)) else []
     unread = [entry for entry in entries if entry.needs_review and not is_to_decide(entry)]
@@ -48,6 +48,13 @@ def readiness(entries: Sequence[ReportEntry], unknown: int, uncompared: str) -> 
         )
         reasons += [_unknown(unknown)] if unknown and not unread else []
         reasons += [uncompared] if uncompared else []
+    elif version_causes:
+        verdict = "not yet"
+        lie = word_for(version_causes, "lies", "lie")
+        causes = f"{count_noun(version_causes, 'cause')} of other answers {lie} in the versions alone"
+        reasons = [
+            f"{causes} (`whimbrel verify` shows what records {word_for(version_causes, 'it', 'them')})"
+        ]
     return f"ready for 2.4: {verdict}: {', '.join(reasons)}"
 
 

@@ -5,20 +5,26 @@ A comment without rules, or with other rules, decides nothing here: a comparison
 author may not have meant. Each line that causes the difference needs such a comment. DIFF, which says that
 other answers are wanted, decides about no client who gains access. A comment with a rule about access that
 finds nothing at its line decides about clients who lose access, and about nothing else.
+
+Where the versions differ whatever the text is, no line causes that, and a comment anywhere in the text that
+names the rule decides.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from typing import Final
 
 from whimbrel.base.lazy_dataclasses import replace
 from whimbrel.upgrade.knowledge.scope import KnowledgeScope, UnknownKind
-from whimbrel.upgrade.model import DIFFERENCE, Finding, Risk
+from whimbrel.upgrade.model import ACCESS_RULES, DIFFERENCE, Finding, Risk
 from whimbrel.upgrade.source.suppressions import OF_COMMENT
 from whimbrel.verify.answer import DECIDES, DecidingLine
 from whimbrel.verify.verification import DifferenceGroup, VerifyResult, is_of_access, rule_of_reason
 
 Recorded = dict[tuple[str, int], list[Finding]]
+_OF_LINES: Final = ACCESS_RULES | {DIFFERENCE}
+"""What a comment alone decides about its line."""
 
 
 def by_place(recorded: Iterable[Finding]) -> Recorded:
@@ -33,10 +39,15 @@ def mark_decided(result: VerifyResult, recorded: Iterable[Finding], *, side: int
     """Note in the differences of *result* which comments decide them; *recorded* are the findings about the
     text of *side* (1: the new one) that a comment with their rule exempts.
     """
-    places = by_place(recorded)
+    found = list(recorded)
+    places = by_place(one for one in found if one.message != OF_COMMENT or one.rule in _OF_LINES)
     result.scope = _decided_items(result.scope, places)
-    for group in result.groups if places else ():
+    for group in result.groups if found else ():
         if not group.rule and group.kind != "httpd":
+            if is_without_lines(group, side):
+                named = rule_of_reason(group.reason)
+                group.decided = tuple(_at(one) for one in found if one.rule == named)[:1]
+                continue
             lines = [(line.path, line.line) for line in _lines(group, side)]
             wanted = [Risk.OPENS] * group.opens + [Risk.CLOSES] * group.closes
             if is_of_access(group) and not wanted:
@@ -68,8 +79,16 @@ def decisions(
     found = [_reporting(reason, wanted, recorded.get(line, [])) for line in lines]
     if not all(found):
         return ()
-    rules = {one.rule: f"{one.rule} at {one.place.path}:{one.place.line}" for row in found for one in row}
-    return tuple(rules.values())
+    return tuple({one.rule: _at(one) for row in found for one in row}.values())
+
+
+def is_without_lines(group: DifferenceGroup, side: int = 1) -> bool:
+    """Return True if no line of *side* causes a difference that a rule knows, and it is not about access."""
+    return not (_lines(group, side) or is_of_access(group)) and bool(rule_of_reason(group.reason))
+
+
+def _at(finding: Finding) -> str:
+    return f"{finding.rule} at {finding.place.path}:{finding.place.line}"
 
 
 def _lines(group: DifferenceGroup, side: int) -> tuple[DecidingLine, ...]:

@@ -90,6 +90,7 @@ def verify_upgrade(
     lowered = lower_unconfirmed(result.findings, unconfirmed)
     changed = [b for a, b in zip(result.findings, lowered, strict=True) if a is not b]
     of_versions = _of_versions(groups, places, changed, frozenset(one.rule for one in lowered))
+    result.version_causes = of_versions
     lowered = _with_examples(lowered, groups)
     result.findings = [*lowered, *_other_differences(groups, places, [*lowered, *result.exempted])]
     counted = [group for group in verification.groups if not group.rule]  # with those that are decided

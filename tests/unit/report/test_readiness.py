@@ -44,6 +44,17 @@ def test_the_sentence(entries: list[ReportEntry], unknown: int, uncompared: str,
     assert readiness(entries, unknown, uncompared) == f"ready for 2.4: {sentence}"
 
 
+@pytest.mark.parametrize(
+    ("count", "reason"),
+    [
+        (1, "1 cause of other answers lies in the versions alone (`whimbrel verify` shows what records it)"),
+        (2, "2 causes of other answers lie in the versions alone (`whimbrel verify` shows what records them)"),
+    ],
+)
+def test_what_verify_finds_in_the_versions_alone_is_to_review(count: int, reason: str) -> None:
+    assert readiness([], 0, "", count) == f"ready for 2.4: not yet: {reason}"
+
+
 def test_text_that_was_not_read_decides_nothing() -> None:
     unread = ReportEntry("READ", "a", 3, "m", needs_review=True, risk=Risk.CHANGES)
     assert readiness([unread], 1, "") == "ready for 2.4: not decided: 1 place could not be read: a:3"

@@ -5,8 +5,10 @@ from __future__ import annotations
 import pytest
 
 from whimbrel.base.errors import SourceLocation
+from whimbrel.base.lazy_dataclasses import replace
 from whimbrel.report.readiness import readiness_of_comparison
 from whimbrel.upgrade.model import Finding, Risk
+from whimbrel.upgrade.source.suppressions import OF_COMMENT
 from whimbrel.verify.answer import Answer, DecidingLine
 from whimbrel.verify.causes import Cause
 from whimbrel.verify.difference import Difference, FieldDifference
@@ -44,6 +46,13 @@ def compared(
         # the reason names the rule that reports it
         (compared((7,), (301, 403), R01), [finding("R01", 7)], True),
         (compared((7,), (301, 403), R01), [finding("R02", 7)], False),
+        # the versions differ whatever the text is: a comment anywhere that names the rule
+        (compared((), (200, 404), "no type (C13)"), [finding("C13", 7)], True),
+        (compared((), (200, 404), "no type (C13)"), [finding("C30", 7)], False),
+        (compared((), (200, 404), "no type (C13)"), [replace(finding("C13", 7), message=OF_COMMENT)], True),
+        (compared((), (200, 404), "no type (C13)"), [finding("DIFF", 7)], False),
+        (compared((), (403, 200), "no type (C13)"), [finding("C13", 7)], False),
+        (compared((7,), (200, 404)), [replace(finding("C13", 7), message=OF_COMMENT)], False),
         # of access, the rule must report this direction
         (compared((7,), (403, 200), kind="access"), [finding("X22", 7, Risk.OPENS)], True),
         (compared((7,), (403, 200), kind="access"), [finding("X22", 7, Risk.CLOSES)], False),

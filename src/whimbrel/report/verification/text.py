@@ -23,6 +23,7 @@ from whimbrel.report.verification.entries import (
 )
 from whimbrel.upgrade.model import DIFFERENCE, Risk
 from whimbrel.verify.coverage.coverage import NUMBER_ENDED, TIME_ENDED, UNREACHED
+from whimbrel.verify.recorded_decisions import is_without_lines
 from whimbrel.verify.verification import (
     DifferenceGroup,
     NotDecided,
@@ -30,6 +31,7 @@ from whimbrel.verify.verification import (
     VerifyResult,
     access_differences,
     access_sentence,
+    rule_of_reason,
 )
 
 if TYPE_CHECKING:
@@ -81,6 +83,11 @@ def render(verification: VerifyResult, *, colored: bool = False) -> str:
         _print_group(console, number, group, verification.names)
     if any(group.joint_cause.new and not group.opens for group in verification.causes_to_review):
         console.print(f"answers of {verification.names[1]} that are wanted: {_RECORD}")
+    of_versions = {
+        rule_of_reason(one.reason) for one in verification.causes_to_review if is_without_lines(one)
+    }
+    for rule in sorted(of_versions):
+        console.print(f"{rule} lies in the versions alone: # whimbrel: ignore[{rule}] in the text records it")
     for line in access_lines(list(access_differences(verification.groups))):
         console.print(line)
     for title, lines in _undecided(verification.not_decided):

@@ -104,6 +104,7 @@ class UpgradeResult:
         upgraded: the configuration tree after the last edits, None where nothing was edited.
         exempted: the findings about access whose lines a comment exempts.
         recorded: the findings whose lines a comment exempts that names their rule, and `reviewed_lines`.
+        version_causes: causes of other answers that lie in the versions alone, if the answers were compared.
     """
 
     tree: ConfigTree
@@ -118,6 +119,7 @@ class UpgradeResult:
     upgraded: ConfigTree | None = None
     exempted: tuple[Finding, ...] = ()
     recorded: tuple[Finding, ...] = ()
+    version_causes: int = 0
 
     def new_document(self, path: str) -> Document:
         """Return the syntax tree of the new text of a file that was read."""

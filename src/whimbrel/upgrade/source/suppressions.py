@@ -8,7 +8,7 @@ from collections.abc import Iterable, Iterator
 from typing import Final
 
 from whimbrel.base.errors import SourceLocation
-from whimbrel.upgrade.model import ACCESS_RULES, DIFFERENCE, Finding, Risk
+from whimbrel.upgrade.model import ACCESS_RULES, Finding, Risk
 from whimbrel.upgrade.source.config_tree import ConfigTree, Role, SourceFile
 from whimbrel.upgrade.source.section_ranges import access_lines_of, at_each_line
 
@@ -37,23 +37,25 @@ def is_recorded(finding: Finding, tree: ConfigTree) -> bool:
 
 def reviewed_lines(tree: ConfigTree, findings: Iterable[Finding] = ()) -> Iterator[Finding]:
     """Yield a finding for each line with a comment that other answers than those of 2.2, which it causes, are
-    wanted: ``# whimbrel: ignore[DIFF]``, or the number of a rule about access control.
+    wanted: ``# whimbrel: ignore[DIFF]``, or the number of a rule.
 
-    The question of such a rule is about lines that an upgrade wrote, and its journal is found by the path of
-    the tree: in a copy the comment alone shows the decision, as no check finds such lines. It is one that
-    clients lose access. *findings* are those about the text: what one of them reports, a comment with its
-    rule decides as it says.
+    The question of a rule about access control is about lines that an upgrade wrote, and its journal is found
+    by the path of the tree: in a copy the comment alone shows the decision, as no check finds such lines. It
+    is one that clients lose access. *findings* are those about the text: what one of them reports, a comment
+    with its rule decides as it says.
     """
     known = {(one.rule, one.place.path, one.place.line) for one in findings}
     for path, file in tree.files.items():
         for line, names in _suppressions_of(file).items():
             place = SourceLocation(path, line)
-            if DIFFERENCE in names:
-                yield Finding(DIFFERENCE, place, OF_COMMENT)
-            for rule in sorted(names & ACCESS_RULES):
-                if (rule, path, line) not in known:
-                    lines = [text.strip() for text in file.document.bytes.split(b"\n")]
-                    yield from at_each_line(Finding(rule, place, OF_COMMENT, risk=Risk.CLOSES), lines)
+            for rule in sorted(names):
+                if (rule, path, line) in known:
+                    continue
+                if rule not in ACCESS_RULES:
+                    yield Finding(rule, place, OF_COMMENT)
+                    continue
+                lines = [text.strip() for text in file.document.bytes.split(b"\n")]
+                yield from at_each_line(Finding(rule, place, OF_COMMENT, risk=Risk.CLOSES), lines)
 
 
 def _names_at(finding: Finding, tree: ConfigTree) -> frozenset[str] | None:
