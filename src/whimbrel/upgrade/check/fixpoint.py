@@ -77,6 +77,10 @@ NOT_VERIFIED: Final = "not verified: "
 
 
 NOT_SHOWN: Final = "the comment says so, and no file here shows it"
+SHOWN_BY: Final = (
+    "put the file of the module where the text names it, or load it with httpd 2.4: whimbrel ctl configtest"
+)
+"""What shows that a module is built for 2.4."""
 
 
 _MISSING: Final = ("not found", "No such file", "leads nowhere")
@@ -271,7 +275,11 @@ class _Fixpoint:
             if finding.accepted:
                 place = self._original(finding).place
                 self.accepted[place] = UnknownItem(
-                    UnknownKind.ASSUMED, place, f"ignore[{finding.rule}]: {finding.accepted}", NOT_SHOWN
+                    UnknownKind.ASSUMED,
+                    place,
+                    f"ignore[{finding.rule}]: {finding.accepted}",
+                    NOT_SHOWN,
+                    SHOWN_BY,
                 )
         self.exempted[rules[0].number] = exempted
         self.recorded[rules[0].number] = recorded
