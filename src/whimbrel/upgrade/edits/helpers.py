@@ -11,7 +11,7 @@ from whimbrel.syntax.words import getword, quoted
 from whimbrel.upgrade.model import FileEdit
 from whimbrel.upgrade.source.config_tree import ConfigTree, Statement
 from whimbrel.upgrade.source.queries import is_branch, main_statements
-from whimbrel.upgrade.source.suppressions import mark_in
+from whimbrel.upgrade.source.suppressions import marks_in
 
 GUARD_24: Final = "<IfModule mod_authz_core.c>"
 GUARD_22: Final = "<IfModule !mod_authz_core.c>"
@@ -69,7 +69,7 @@ def insert_above_comment(statement: Statement, lines: list[str]) -> FileEdit:
         line = data.rfind(b"\n", 0, start - 1) + 1
         if not data[line:start].lstrip(b" \t").startswith(b"#"):
             break
-        if mark_in(data[line:start]):
+        if marks_in(data[line:start]):
             marked = line
         start = line
     at = start or marked

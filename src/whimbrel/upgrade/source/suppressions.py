@@ -11,14 +11,26 @@ from whimbrel.base.errors import SourceLocation
 from whimbrel.upgrade.model import DIFFERENCE, Finding
 from whimbrel.upgrade.source.config_tree import ConfigTree, SourceFile
 
-_MARK: Final = re.compile(rb"\bwhimbrel:[ \t]*ignore(?:\[([\w ,]*)\])?")
+_MARK: Final = re.compile(rb"\bwhimbrel:[ \t]*ignore(?![\w-])")
+_RULES: Final = re.compile(rb"[ \t]*\[([ \t,]*\w+(?:[ \t,]+\w+)*[ \t,]*)\]")
+# a list that is not closed or empty, or a rule outside of brackets: its author did not mean all rules
+_FAULTY: Final = re.compile(rb"[ \t]*[\[({:=]|[ \t]+[A-Za-z]\d\d\b")
 
 
-def mark_in(line: bytes) -> re.Match[bytes] | None:
-    """Return the mark in the comment of *line* that exempts a line, with the rules that it names as a
-    group."""
+def marks_in(line: bytes) -> list[frozenset[str]]:
+    """Return the rules that each mark in the comment of *line* names; an empty set means all.
+
+    A mark with a faulty list of rules is none: it exempts nothing.
+    """
     _text, sign, comment = line.partition(b"#")
-    return _MARK.search(comment) if sign else None
+    found = []
+    for mark in _MARK.finditer(comment) if sign else ():
+        rules = _RULES.match(comment, mark.end())
+        if rules is not None:
+            found.append(frozenset(rules[1].decode("latin-1").upper().replace(",", " ").split()))
+        elif _FAULTY.match(comment, mark.end()) is None:
+            found.append(frozenset())
+    return found
 
 
 def is_suppressed(finding: Finding, tree: ConfigTree) -> bool:
@@ -57,16 +69,18 @@ def _suppressions_of(file: SourceFile) -> dict[int, frozenset[str]]:
 
 
 def suppressions(data: bytes) -> dict[int, frozenset[str]]:
-    """Return for each exempted line the rules that its comment names; an empty set means all."""
+    """Return for each exempted line the rules that its comments name; an empty set means all.
+
+    The rules of several comments add up; beside them, one without rules exempts from no others.
+    """
     suppressed: dict[int, frozenset[str]] = {}
     if b"whimbrel:" not in data:
         return suppressed
     lines = data.split(b"\n")
     for number, line in enumerate(lines, 1):
-        match = mark_in(line)
-        if match:
-            names = frozenset((match[1] or b"").decode().upper().replace(",", " ").split())
-            suppressed[_suppressed_line(lines, number)] = names
+        for names in marks_in(line) if b"whimbrel:" in line else ():
+            exempted = _suppressed_line(lines, number)
+            suppressed[exempted] = suppressed.get(exempted, frozenset()) | names
     return suppressed
 
 
