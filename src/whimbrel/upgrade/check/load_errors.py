@@ -16,7 +16,7 @@ from whimbrel.base.lazy_dataclasses import replace
 from whimbrel.catalogue import catalogue
 from whimbrel.catalogue.load import directive_names
 from whimbrel.config.configuration import Configuration
-from whimbrel.config.options import LoadOptions
+from whimbrel.config.options import LoadOptions, with_real_paths
 from whimbrel.upgrade.check.fixpoint import UpgradeResult
 from whimbrel.upgrade.check.loading import (
     MAX_LINES,
@@ -138,7 +138,7 @@ def load_new_texts(result: UpgradeResult, options: LoadOptions) -> Configuration
     """Return the server of the new texts as 2.4 loads it, None if it is refused."""
     if result.loaded is None:
         options = as_its_build(options, result.tree.built_in)
-        result.loaded = load(replace(options, overlay={**options.overlay, **result.files}), V24)[0]
+        result.loaded = load(replace(options, overlay={**options.overlay, **with_real_paths(result.files)}), V24)[0]
     return result.loaded
 
 

@@ -46,6 +46,7 @@ class SourceFile:
         path: the path as httpd opens it, one character per byte.
         role: the use of the file.
         directory: the directory that a .htaccess file applies to, "" for other files.
+        linked: further directories that it applies to, because links lead to its directory.
         template_lines: the lines with template marks.
         foreign: the file is no configuration and has no statements.
         faults: the faults of the whole text: a file with one of them is not edited.
@@ -57,6 +58,7 @@ class SourceFile:
     document: Document = field(repr=False)
     role: Role = Role.MAIN
     directory: str = ""
+    linked: tuple[str, ...] = ()
     template_lines: tuple[int, ...] = ()
     foreign: bool = False
     faults: tuple[TextFault, ...] = ()
