@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 
+from whimbrel.base.dialect import V22, V24
 from whimbrel.upgrade.model import DIFFERENCE, Finding, Risk
 from whimbrel.verify.answer import DECIDES, DecidingLine
 from whimbrel.verify.verification import DifferenceGroup, VerifyResult, is_of_access, rule_of_reason
@@ -25,17 +26,31 @@ def by_place(recorded: Iterable[Finding]) -> Recorded:
     return found
 
 
+def has_recordable_decisions(result: VerifyResult) -> bool:
+    """Return True if a comment DIFF can decide about a difference of *result*: comments do so in an upgraded
+    text.
+    """
+    return result.dialects == (V22.name, V24.name) and any(
+        group.joint_cause.new and not group.opens and _can_be_decided(group)
+        for group in result.causes_to_review
+    )
+
+
+def _can_be_decided(group: DifferenceGroup) -> bool:
+    """Return True unless no comment decides: about a real server, and about access of unknown effect."""
+    is_known = bool(group.opens or group.closes) or not is_of_access(group)
+    return is_known and not group.rule and group.kind != "httpd"
+
+
 def mark_decided(result: VerifyResult, recorded: Iterable[Finding], *, side: int = 1) -> None:
     """Note in the differences of *result* which comments decide them; *recorded* are the findings about the
     text of *side* (1: the new one) that a comment with their rule exempts.
     """
     places = by_place(recorded)
     for group in result.groups if places else ():
-        if not group.rule and group.kind != "httpd":
+        if _can_be_decided(group):
             lines = [(line.path, line.line) for line in _lines(group, side)]
             wanted = [Risk.OPENS] * group.opens + [Risk.CLOSES] * group.closes
-            if is_of_access(group) and not wanted:
-                continue
             group.decided = decisions(lines, group.reason, wanted, places)
 
 

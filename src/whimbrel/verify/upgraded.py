@@ -104,7 +104,9 @@ def both_texts(result: UpgradeResult, options: LoadOptions) -> tuple[LoadOptions
     options = as_its_build(options, result.tree.built_in)
     options = replace(options, compiled_in=sources_of(result.tree.built_in))
     build = DEBIAN if result.tree.options.target_build is TargetBuild.DEBIAN else options.build
-    return options, replace(options, overlay={**options.overlay, **with_real_paths(result.files)}, build=build)
+    return options, replace(
+        options, overlay={**options.overlay, **with_real_paths(result.files)}, build=build
+    )
 
 
 def _is_ended(comparison: Comparison, report_progress: ReportProgress) -> bool:

@@ -23,6 +23,7 @@ from whimbrel.report.verification.entries import (
 )
 from whimbrel.upgrade.model import DIFFERENCE, Risk
 from whimbrel.verify.coverage.coverage import NUMBER_ENDED, TIME_ENDED, UNREACHED
+from whimbrel.verify.recorded_decisions import has_recordable_decisions
 from whimbrel.verify.verification import (
     DifferenceGroup,
     NotDecided,
@@ -79,7 +80,7 @@ def render(verification: VerifyResult, *, colored: bool = False) -> str:
             console.print(_indented(error.text.splitlines()))
     for number, group in enumerate(verification.groups, 1):
         _print_group(console, number, group, verification.names)
-    if any(group.joint_cause.new and not group.opens for group in verification.causes_to_review):
+    if has_recordable_decisions(verification):
         console.print(f"answers of {verification.names[1]} that are wanted: {_RECORD}")
     for line in access_lines(list(access_differences(verification.groups))):
         console.print(line)

@@ -138,7 +138,9 @@ def load_new_texts(result: UpgradeResult, options: LoadOptions) -> Configuration
     """Return the server of the new texts as 2.4 loads it, None if it is refused."""
     if result.loaded is None:
         options = as_its_build(options, result.tree.built_in)
-        result.loaded = load(replace(options, overlay={**options.overlay, **with_real_paths(result.files)}), V24)[0]
+        result.loaded = load(
+            replace(options, overlay={**options.overlay, **with_real_paths(result.files)}), V24
+        )[0]
     return result.loaded
 
 

@@ -330,7 +330,7 @@ class _Links:
                     yield f"{local}/{name}", directory
 
     def add(self, link: str, target: str, directory: str, root: ServedRoot) -> None:
-        """Add a *link* to the directory *target* that *root* leads to; *directory* is its path in the text."""
+        """Add a *link* below *root* to the directory *target*; *directory* is its path in the text."""
         self._links.append((link, target, directory, root))
 
     def further_files(self) -> Iterator[tuple[str, str]]:

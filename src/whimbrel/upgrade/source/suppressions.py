@@ -3,34 +3,12 @@ line or above it."""
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator
-from typing import Final
 
 from whimbrel.base.errors import SourceLocation
 from whimbrel.upgrade.model import DIFFERENCE, Finding
 from whimbrel.upgrade.source.config_tree import ConfigTree, SourceFile
-
-_MARK: Final = re.compile(rb"\bwhimbrel:[ \t]*ignore(?![\w-])")
-_RULES: Final = re.compile(rb"[ \t]*\[([ \t,]*\w+(?:[ \t,]+\w+)*[ \t,]*)\]")
-# a list that is not closed or empty, or a rule outside of brackets: its author did not mean all rules
-_FAULTY: Final = re.compile(rb"[ \t]*[\[({:=]|[ \t]+[A-Za-z]\d\d\b")
-
-
-def marks_in(line: bytes) -> list[frozenset[str]]:
-    """Return the rules that each mark in the comment of *line* names; an empty set means all.
-
-    A mark with a faulty list of rules is none: it exempts nothing.
-    """
-    _text, sign, comment = line.partition(b"#")
-    found = []
-    for mark in _MARK.finditer(comment) if sign else ():
-        rules = _RULES.match(comment, mark.end())
-        if rules is not None:
-            found.append(frozenset(rules[1].decode("latin-1").upper().replace(",", " ").split()))
-        elif _FAULTY.match(comment, mark.end()) is None:
-            found.append(frozenset())
-    return found
+from whimbrel.upgrade.source.marks import marks_in
 
 
 def is_suppressed(finding: Finding, tree: ConfigTree) -> bool:

@@ -265,7 +265,8 @@ def test_no_case_by_the_directory_of_one_host_for_a_section_of_all(tmp_path: Pat
     # 2.2 answers 401 for one.test/n/in/x.html: its <Files> section asks for a user, and the <Location> has
     # no lists for GET. apache2 2.4 answers 200 if an <If> for the directory of the other host precedes that.
     conf = (
-        'NameVirtualHost *\n<Location ~ "/in/">\n<Limit POST>\nOrder allow,deny\nAllow from env=ok\n</Limit>\n'
+        "NameVirtualHost *\n"
+        '<Location ~ "/in/">\n<Limit POST>\nOrder allow,deny\nAllow from env=ok\n</Limit>\n'
         f"</Location>\n<VirtualHost *>\nServerName one.test\nDocumentRoot ROOT/htdocs\n<Files ~ html>\n{USER}"
         "Require valid-user\nOrder allow,deny\nDeny from all\n</Files>\n</VirtualHost>\n"
         "<VirtualHost *>\nServerName two.test\nDocumentRoot ROOT/htdocs\n<Directory ROOT/htdocs/n>\n"

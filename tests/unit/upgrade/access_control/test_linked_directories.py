@@ -1,4 +1,4 @@
-"""A .htaccess file that requests meet in several directories has one text, which is right in each or marked."""
+"""A .htaccess file that requests meet in several directories has one text: it is right in each, or marked."""
 
 from __future__ import annotations
 
@@ -26,8 +26,8 @@ FILES: dict[str, str | bytes] = {
 
 @pytest.mark.parametrize(("link", "target"), [("zlink", "real"), ("other/.htaccess", "../real/.htaccess")])
 def test_no_directory_of_a_file_is_opened(tmp_path: Path, link: str, target: str) -> None:
-    # 2.2 (mod_authz_host.c) answers 401 for /zlink/p.html and /other/p.html without a password: Satisfy merges
-    # with the lists of htdocs. apache2 2.4 answers 200 with `Require all granted` in the file, which is right
+    # 2.2 (mod_authz_host.c) answers 401 for /zlink/p.html and /other/p.html without a password: Satisfy
+    # merges with the lists of htdocs. apache2 2.4 answers 200 with `Require all granted` in the file, which is right
     # for /real/p.html, and 401 with the lines that the upgrade writes.
     (tmp_path / "htdocs/other").mkdir(parents=True)
     (tmp_path / "htdocs" / link).symlink_to(target)

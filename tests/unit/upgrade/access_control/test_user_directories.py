@@ -15,7 +15,8 @@ from whimbrel.upgrade.rules import rules_of
 SITE = (
     "DocumentRoot ROOT/htdocs\nUserDir ROOT/homes/*/web\n"
     "<Directory ROOT/htdocs/closed>\nOrder allow,deny\nDeny from all\n</Directory>\n"
-    f"<Directory ROOT/homes/*/web>\n{USER}Require user alice\nOrder allow,deny\nAllow from all\n</Directory>\n"
+    f"<Directory ROOT/homes/*/web>\n{USER}Require user alice\n"
+    "Order allow,deny\nAllow from all\n</Directory>\n"
     '<Files ~ "html">\nOrder deny,allow\nDeny from 127.0.0.9\n</Files>\n'
 )
 
