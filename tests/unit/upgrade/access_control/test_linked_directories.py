@@ -27,8 +27,8 @@ FILES: dict[str, str | bytes] = {
 @pytest.mark.parametrize(("link", "target"), [("zlink", "real"), ("other/.htaccess", "../real/.htaccess")])
 def test_no_directory_of_a_file_is_opened(tmp_path: Path, link: str, target: str) -> None:
     # 2.2 (mod_authz_host.c) answers 401 for /zlink/p.html and /other/p.html without a password: Satisfy
-    # merges with the lists of htdocs. apache2 2.4 answers 200 with `Require all granted` in the file, which is right
-    # for /real/p.html, and 401 with the lines that the upgrade writes.
+    # merges with the lists of htdocs. apache2 2.4 answers 200 with `Require all granted` in the file,
+    # which is right for /real/p.html, and 401 with the lines that the upgrade writes.
     (tmp_path / "htdocs/other").mkdir(parents=True)
     (tmp_path / "htdocs" / link).symlink_to(target)
     result = upgrade(config_tree(tmp_path, {"conf/httpd.conf": MODULES + SITE, **FILES}), rules_of("access"))

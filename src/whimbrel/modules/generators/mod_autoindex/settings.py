@@ -312,7 +312,9 @@ def add_description(_cmd: Command, conf: AutoindexDirConfig, words: list[str]) -
     text, to = words
     is_path = "/" in to
     wild = is_path or any(c in to for c in "*?[")
-    conf.descriptions = [*conf.descriptions, Description(f"*/{to}" if is_path else to, is_path, wild, text)]
+    # more may stand on both sides of a pattern: l* is *l**, which f.html matches
+    pattern = f"{'*/' if is_path else '*'}{to}*" if wild else to
+    conf.descriptions = [*conf.descriptions, Description(pattern, is_path, wild, text)]
 
 
 def add_ignored(cmd: Command, conf: AutoindexDirConfig, words: list[str]) -> None:
