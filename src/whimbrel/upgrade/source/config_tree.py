@@ -149,8 +149,8 @@ class Statement:
 
     def remove(self) -> FileEdit:
         """Remove the line, or the section with its contents, and the comments that exempt it from rules."""
-        start, kept = without_marks_above(self.file.document.bytes, self.node.start)
-        return FileEdit(self.file.path, Edit(start, self.node.end, kept))
+        start, comments = without_marks_above(self.file.document.bytes, self.node.start)
+        return FileEdit(self.file.path, Edit(start, self.node.end, comments))
 
     def replace(self, lines: Iterable[str]) -> FileEdit:
         """Replace the statement with *lines* (without line ends), with the same indentation."""

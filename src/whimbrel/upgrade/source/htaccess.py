@@ -283,12 +283,12 @@ def htaccess_files(
                 break  # those above it are known, too
             above[outer] = to_local(outer)
         if local_root and searched.kind_of_root(local_root) == "directory":
-            again: list[tuple[str, str]] = []
-            for path_found in _walk(local_root, seen, tree, root, progress, searched, again):
+            repeated: list[tuple[str, str]] = []
+            for path_found in _walk(local_root, seen, tree, root, progress, searched, repeated):
                 directory = path.rstrip("/") + path_found[len(local_root) :]
                 if root.pattern is None or _is_below_match(root.pattern, directory):
                     yield from links.files_in(path_found, directory)
-            for link, target in again:
+            for link, target in repeated:
                 links.add(link, target, path.rstrip("/") + link[len(local_root) :], root)
     for directory, local in above.items():
         if local:
@@ -371,7 +371,7 @@ def _missing_root(path: str, root: ServedRoot, what: str) -> UnknownItem:
         root.line.place,
         f"{path} {what}: .htaccess files may be in it",
         "no rule has checked them; mod_access_compat is loaded for them",
-        "run again where the directory is, or pass its .htaccess files",
+        "run repeated where the directory is, or pass its .htaccess files",
     )
 
 
@@ -420,11 +420,11 @@ def _walk(
     root: ServedRoot,
     progress: Callable[[str], None],
     searched: SearchedDirectories,
-    again: list[tuple[str, str]],
+    repeated: list[tuple[str, str]],
 ) -> Iterator[str]:
     """Yield *top* and the directories below it once each, following symbolic links to directories.
 
-    *again* gets the other paths of those that were seen before, with the first one.
+    *repeated* gets the other paths of those that were seen before, with the first one.
     """
     pending = [(top, False)]
     count = 0
@@ -436,7 +436,7 @@ def _walk(
             identity = searched.identity(directory)
             if identity in seen:
                 if seen[identity] != directory:
-                    again.append((directory, seen[identity]))
+                    repeated.append((directory, seen[identity]))
                 continue
             seen[identity] = directory
             below = searched.directories_in(directory)

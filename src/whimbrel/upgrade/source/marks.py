@@ -53,5 +53,5 @@ def without_marks_above(data: bytes, start: int) -> tuple[int, bytes]:
     marked = [at for at, end in above if marks_in(data[at:end])]
     if not marked:
         return start, b""
-    kept = [data[at:end] for at, end in reversed(above) if at >= marked[-1] and at not in marked]
-    return marked[-1], b"".join(kept)
+    others = [data[at:end] for at, end in reversed(above) if at >= marked[-1] and at not in marked]
+    return marked[-1], b"".join(others)
