@@ -371,7 +371,7 @@ def _missing_root(path: str, root: ServedRoot, what: str) -> UnknownItem:
         root.line.place,
         f"{path} {what}: .htaccess files may be in it",
         "no rule has checked them; mod_access_compat is loaded for them",
-        "run repeated where the directory is, or pass its .htaccess files",
+        "run again where the directory is, or pass its .htaccess files",
     )
 
 
