@@ -119,7 +119,9 @@ class _SectionGroups(Generic[S]):
             for u in sections
             if u.kind in (SectionKind.DIRECTORY, SectionKind.DIRECTORY_MATCH) and u.regex is not None
         ]
-        self.htaccess = {u.directory: u for u in sections if u.kind is SectionKind.HTACCESS}
+        files = [u for u in sections if u.kind is SectionKind.HTACCESS]
+        self.htaccess = {directory: u for u in files for directory in u.linked}
+        self.htaccess |= {u.directory: u for u in files}
         self.files = [u for u in sections if u.kind in _FILES]
         self.nested_files: dict[RequestSection, list[S]] = {}
         for u in self.files:
@@ -191,7 +193,8 @@ class _DirectoryWalks(Generic[S]):
         override = above.override
         for section in added:
             override = section.merge_override(override)
-        if file is not None and not is_htaccess_ignored(override):
+        # behind a link to a directory above itself, what a file sets is set already
+        if file is not None and file not in above.sections and not is_htaccess_ignored(override):
             sections.append(file)
             overrides = [*overrides, (file, override)]
         return _Walk(sections, overrides, override)

@@ -32,6 +32,7 @@ class RequestSection:
         regex: the compiled pattern of a Match section.
         fnmatch: the pattern has wildcards.
         directory: the directory of a .htaccess file, with a slash at its end.
+        linked: further directories of it, which links lead to, likewise.
         outer: the section or .htaccess file that a <Files> section stands in.
         server: the virtual host that holds the section, None for the main server.
         is_proxy: the section is a <Proxy> or <ProxyMatch>.
@@ -43,6 +44,7 @@ class RequestSection:
     regex: Regex | None = None
     fnmatch: bool = False
     directory: str = ""
+    linked: tuple[str, ...] = ()
     outer: RequestSection | None = None
     server: object = None
     is_proxy: bool = False

@@ -161,6 +161,9 @@ class Dialect:
     request_fields_set_type: bool = switch(
         "unlisted", "RequestHeader changes the Content-Type of the response too"
     )
+    subrequests_share_fields: bool = switch(
+        "unlisted", "RequestHeader in a sub-request changes the fields of the request too"
+    )
     all_types_select_handlers: bool = switch(
         "unlisted", "a Content-Type of Header early, mod_cern_meta or a script selects the handler"
     )
@@ -253,6 +256,7 @@ V22 = Dialect(
     auth_merging=False,
     satisfy_any_logs=False,
     request_fields_set_type=True,
+    subrequests_share_fields=True,
     all_types_select_handlers=True,
     header_edits_type=False,
     language_case=True,
@@ -327,6 +331,7 @@ V24 = Dialect(
     auth_merging=True,
     satisfy_any_logs=True,
     request_fields_set_type=False,
+    subrequests_share_fields=False,
     all_types_select_handlers=False,
     header_edits_type=True,
     language_case=False,

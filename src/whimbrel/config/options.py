@@ -100,3 +100,12 @@ def overlaid(overlay: Mapping[str, bytes], path: str) -> bytes | None:
 
     found = overlay.get(path)
     return overlay.get(real_path(path)) if found is None else found
+
+
+def with_real_paths(texts: Mapping[str, bytes]) -> dict[str, bytes]:
+    """Return the content of files by path, as named and without links: a request may reach a file by another
+    link than the one that was read."""
+    from whimbrel.base.real_paths import RealPaths  # few commands have an overlay
+
+    paths = RealPaths()
+    return {**{paths.of(path): data for path, data in texts.items()}, **texts}

@@ -63,7 +63,8 @@ def _line_of(finding: Finding, texts: SourceTexts) -> int:
     is_section = texts.get((finding.place.path, line), "").lstrip().startswith("<")
     if not finding.in_htaccess or is_section or not finding.old:
         return finding.access_line or line
-    return max(line, finding.old[0][0])
+    directives = (number for number, text in finding.old if not text.lstrip().startswith("#"))
+    return max(line, next(directives, line))
 
 
 def as_report(result: CheckResult, directory: str) -> Report:

@@ -15,6 +15,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from typing import Final
 
+from whimbrel.base.dialect import V22, V24
 from whimbrel.base.lazy_dataclasses import replace
 from whimbrel.upgrade.knowledge.scope import KnowledgeScope, UnknownKind
 from whimbrel.upgrade.model import ACCESS_RULES, DIFFERENCE, Finding, Risk
@@ -35,6 +36,22 @@ def by_place(recorded: Iterable[Finding]) -> Recorded:
     return found
 
 
+def has_recordable_decisions(result: VerifyResult) -> bool:
+    """Return True if a comment DIFF can decide about a difference of *result*: comments do so in an upgraded
+    text.
+    """
+    return result.dialects == (V22.name, V24.name) and any(
+        group.joint_cause.new and not group.opens and _can_be_decided(group)
+        for group in result.causes_to_review
+    )
+
+
+def _can_be_decided(group: DifferenceGroup) -> bool:
+    """Return True unless no comment decides: about a real server, and about access of unknown effect."""
+    is_known = bool(group.opens or group.closes) or not is_of_access(group)
+    return is_known and not group.rule and group.kind != "httpd"
+
+
 def mark_decided(result: VerifyResult, recorded: Iterable[Finding], *, side: int = 1) -> None:
     """Note in the differences of *result* which comments decide them; *recorded* are the findings about the
     text of *side* (1: the new one) that a comment with their rule exempts.
@@ -42,17 +59,14 @@ def mark_decided(result: VerifyResult, recorded: Iterable[Finding], *, side: int
     found = list(recorded)
     places = by_place(one for one in found if one.message != OF_COMMENT or one.rule in _OF_LINES)
     result.scope = _decided_items(result.scope, places)
-    for group in result.groups if found else ():
-        if not group.rule and group.kind != "httpd":
-            if is_without_lines(group, side):
-                named = rule_of_reason(group.reason)
-                group.decided = tuple(_at(one) for one in found if one.rule == named)[:1]
-                continue
-            lines = [(line.path, line.line) for line in _lines(group, side)]
-            wanted = [Risk.OPENS] * group.opens + [Risk.CLOSES] * group.closes
-            if is_of_access(group) and not wanted:
-                continue
-            group.decided = decisions(lines, group.reason, wanted, places)
+    for group in filter(_can_be_decided, result.groups if found else ()):
+        if is_without_lines(group, side):
+            named = rule_of_reason(group.reason)
+            group.decided = tuple(_at(one) for one in found if one.rule == named)[:1]
+            continue
+        lines = [(line.path, line.line) for line in _lines(group, side)]
+        wanted = [Risk.OPENS] * group.opens + [Risk.CLOSES] * group.closes
+        group.decided = decisions(lines, group.reason, wanted, places)
 
 
 def _decided_items(scope: KnowledgeScope, places: Recorded) -> KnowledgeScope:

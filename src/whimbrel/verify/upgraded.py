@@ -15,7 +15,7 @@ from whimbrel.base.dialect import V22, V24
 from whimbrel.base.errors import SourceLocation
 from whimbrel.base.layouts import DEBIAN
 from whimbrel.base.lazy_dataclasses import replace
-from whimbrel.config.options import LoadOptions
+from whimbrel.config.options import LoadOptions, with_real_paths
 from whimbrel.upgrade.apply.left_decisions import AS_BEFORE
 from whimbrel.upgrade.check.fixpoint import UpgradeResult
 from whimbrel.upgrade.check.unverified import not_verified
@@ -103,7 +103,9 @@ def both_texts(result: UpgradeResult, options: LoadOptions) -> tuple[LoadOptions
     options = as_its_build(options, result.tree.built_in)
     options = replace(options, compiled_in=sources_of(result.tree.built_in))
     build = DEBIAN if result.tree.options.target_build is TargetBuild.DEBIAN else options.build
-    return options, replace(options, overlay={**options.overlay, **result.files}, build=build)
+    return options, replace(
+        options, overlay={**options.overlay, **with_real_paths(result.files)}, build=build
+    )
 
 
 def _is_ended(comparison: Comparison, report_progress: ReportProgress) -> bool:

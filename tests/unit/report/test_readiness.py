@@ -48,7 +48,10 @@ def test_the_sentence(entries: list[ReportEntry], unknown: int, uncompared: str,
     ("count", "reason"),
     [
         (1, "1 cause of other answers lies in the versions alone (`whimbrel verify` shows what records it)"),
-        (2, "2 causes of other answers lie in the versions alone (`whimbrel verify` shows what records them)"),
+        (
+            2,
+            "2 causes of other answers lie in the versions alone (`whimbrel verify` shows what records them)",
+        ),
     ],
 )
 def test_what_verify_finds_in_the_versions_alone_is_to_review(count: int, reason: str) -> None:

@@ -13,7 +13,7 @@ from whimbrel.verify.answer import Answer, DecidingLine
 from whimbrel.verify.causes import Cause
 from whimbrel.verify.difference import Difference, FieldDifference
 from whimbrel.verify.probe import Probe
-from whimbrel.verify.recorded_decisions import mark_decided
+from whimbrel.verify.recorded_decisions import has_recordable_decisions, mark_decided
 from whimbrel.verify.verification import DifferenceGroup, Example, Verdict, VerifyResult, access_differences
 
 R01 = "mod_rewrite answers 403 (R01)"
@@ -104,3 +104,21 @@ def test_a_decided_loss_of_access_names_its_comment() -> None:
     assert (first.place, second.place) == (SourceLocation("/new.conf", 9), SourceLocation("/new.conf", 7))
     assert "decided" not in first.client
     assert second.client.endswith(" (decided in the text: C20 at /new.conf:7)")
+
+
+def test_a_comment_is_offered_where_it_decides() -> None:
+    def is_offered(result: VerifyResult) -> bool:
+        """Return what a report offers, which is what the comment decides."""
+        offered = has_recordable_decisions(result)
+        mark_decided(result, [finding("DIFF", 7)])
+        assert offered == bool(result.groups[0].decided)
+        return offered
+
+    assert is_offered(compared((7,), (200, 404)))
+    assert is_offered(compared((7,), (200, 403), kind="access"))
+    assert not is_offered(compared((7,), (403, 200), kind="access"))
+    assert not is_offered(compared((7,), (403, 500), kind="access"))
+    assert not is_offered(compared((7,), (200, 404), kind="httpd"))
+    of_one_version = compared((7,), (200, 404))
+    of_one_version.dialects = ("2.4", "2.4")
+    assert not has_recordable_decisions(of_one_version)

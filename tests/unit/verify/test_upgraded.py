@@ -300,3 +300,16 @@ def test_access_that_is_gained_stays_open_whatever_a_comment_says(tmp_path: Path
     _, result = verified(tmp_path, text)
     (found,) = [finding for finding in result.findings if finding.rule == DIFFERENCE]
     assert found.risk is Risk.OPENS and found.answers[0] == "yes: nothing records it"
+
+
+def test_the_new_text_of_a_file_is_compared_behind_each_link(tmp_path: Path) -> None:
+    """The same file serves both directories: with its old text 2.4 would answer 500 for one of them."""
+    options_of(tmp_path, "")
+    (tmp_path / "htdocs/place").mkdir()
+    (tmp_path / "htdocs/place/.htaccess").write_text("Order deny,allow\nDeny from 192.0.2.9\n")
+    (tmp_path / "htdocs/place/a.txt").write_text("a\n")
+    (tmp_path / "htdocs/link").symlink_to("place")
+    sentence, result = verified(tmp_path, "")
+    assert f"{tmp_path}/htdocs/link/.htaccess" in result.files
+    assert not result.needs_review
+    assert "no answer contradicts a safe change" in sentence

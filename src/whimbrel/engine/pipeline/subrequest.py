@@ -4,6 +4,8 @@ request.c).
 
 from __future__ import annotations
 
+from typing import Final
+
 from whimbrel.engine.deps.files import is_directory
 from whimbrel.engine.env import UNIQUE_ID_NAME, LazyEnv, append
 from whimbrel.engine.lookahead import is_too_deep
@@ -14,12 +16,35 @@ from whimbrel.engine.pipeline.process import process
 from whimbrel.engine.pipeline.redirect import derive_request, set_target
 from whimbrel.engine.request import Request
 from whimbrel.engine.walk.merges import Merges, adopt
+from whimbrel.http.semantics.headers import Headers
 from whimbrel.http.syntax.url import escape_uri
 from whimbrel.registry.phases import DONE, OK, HookStatus
+
+_OF_BODIES: Final = (
+    *("Content-Encoding", "Content-Language", "Content-Length", "Content-Location", "Content-MD5"),
+    *("Content-Range", "Content-Type", "Expires", "Last-Modified", "Transfer-Encoding"),
+)
+"""Fields about the request's body, which a sub-request has not (strip_headers_request_body)."""
+
+
+def own_fields(r: Request) -> Headers:
+    """Return the fields of *r* to be changed: a sub-request of 2.4 has a copy of those of its request
+    (ap_set_sub_req_protocol), made on the first change.
+    """
+    main = r.main
+    if main is not None and r.headers_in is main.headers_in and not r.plan.dialect.subrequests_share_fields:
+        r.headers_in = r.headers_in.copy()
+    return r.headers_in
 
 
 def _subrequest(r: Request, method: str = "GET") -> Request:
     new = derive_request(r)
+    fields = r.headers_in.entries()
+    has_body = "content-length" in fields or "transfer-encoding" in fields
+    if has_body and not getattr(r.body_in, "kept_body", b""):  # mod_request keeps it for sub-requests
+        new.headers_in = r.headers_in.copy()
+        for name in _OF_BODIES:
+            new.headers_in.unset(name)
     new.main = r
     new.prev = None
     new.method_number = r.engine.methods.number(method)

@@ -23,7 +23,7 @@ from whimbrel.report.verification.entries import (
 )
 from whimbrel.upgrade.model import DIFFERENCE, Risk
 from whimbrel.verify.coverage.coverage import NUMBER_ENDED, TIME_ENDED, UNREACHED
-from whimbrel.verify.recorded_decisions import is_without_lines
+from whimbrel.verify.recorded_decisions import has_recordable_decisions, is_without_lines
 from whimbrel.verify.verification import (
     DifferenceGroup,
     NotDecided,
@@ -81,7 +81,7 @@ def render(verification: VerifyResult, *, colored: bool = False) -> str:
             console.print(_indented(error.text.splitlines()))
     for number, group in enumerate(verification.groups, 1):
         _print_group(console, number, group, verification.names)
-    if any(group.joint_cause.new and not group.opens for group in verification.causes_to_review):
+    if has_recordable_decisions(verification):
         console.print(f"answers of {verification.names[1]} that are wanted: {_RECORD}")
     of_versions = {
         rule_of_reason(one.reason) for one in verification.causes_to_review if is_without_lines(one)

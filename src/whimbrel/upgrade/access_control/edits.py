@@ -32,6 +32,7 @@ from whimbrel.upgrade.access_control.sections import (
 )
 from whimbrel.upgrade.model import FileEdit
 from whimbrel.upgrade.source.config_tree import Statement
+from whimbrel.upgrade.source.marks import marks_in
 from whimbrel.upgrade.source.walk import walk
 
 _NAMES: Final = {
@@ -223,8 +224,8 @@ def differences(
 
 
 def _removed(statement: Statement) -> FileEdit:
-    """Return the edit that removes a statement, without the comments that it holds."""
-    comments = _comments(statement)
+    """Return the edit that removes a statement, without the comments that it holds; its marks go with it."""
+    comments = [text for text in _comments(statement) if not marks_in(text.encode("latin-1"))]
     return statement.replace(comments) if comments else statement.remove()
 
 

@@ -205,8 +205,13 @@ class FileCases:
         return covers_outer(files)
 
     def _applies_throughout(self, holder: AccessSection, section: AccessSection) -> bool:
-        """Return True if *holder* applies to all requests of its directory to which *section* applies."""
-        return not holder.conditions and all(
+        """Return True if *holder* applies to all requests of its directory to which *section* applies.
+
+        A section of one virtual host does not where *section* applies in others too.
+        """
+        if holder.conditions or holder.server not in (None, section.server):
+            return False
+        return all(
             holder in chain.sections
             for _server, chain in self._placements.requests(holder)
             if section in chain.sections

@@ -23,7 +23,8 @@ def slashed(path: str) -> str:
 class HostDirectories:
     """The targets of all servers, and the .htaccess files below and above them.
 
-    A .htaccess file is *owned* by a host if no other server maps a URL to its directory, or to one below.
+    A .htaccess file is *owned* by a host if no other server maps a URL to its directory, or to one below, and
+    no link leads there.
     """
 
     def __init__(self, root: str, inventory: Inventory, bounds: Bounds) -> None:
@@ -39,15 +40,18 @@ class HostDirectories:
             for target in targets:
                 servers.setdefault(slashed(target), set()).add(server)
         by_file: dict[str, list[AccessSection]] = {}
+        linked: set[str] = set()
         for section in inventory.sections:
             if section.in_htaccess:
                 by_file.setdefault(slashed(section.file.directory), []).append(section)
+                if section.file.linked:
+                    linked.update(map(slashed, (section.file.directory, *section.file.linked)))
         self._owned: dict[Statement | None, list[AccessSection]] = {}
         self.shared: list[str] = []
         ordered = sorted(servers)
-        for directory in sorted(by_file):
+        for directory in sorted({*by_file, *linked}):
             users = _users(directory, servers, ordered)
-            if len(users) == 1 and None not in users:
+            if len(users) == 1 and None not in users and directory not in linked:
                 self._owned.setdefault(users.pop(), []).extend(by_file[directory])
             else:
                 self.shared.append(directory)

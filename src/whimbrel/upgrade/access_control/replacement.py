@@ -88,7 +88,7 @@ Applies = Callable[[AccessSection, Repetition], bool]
 def directory_of(section: AccessSection) -> str:
     """Return the directory that a section or file applies to, "" if it is not exactly one."""
     if section.kind is SectionKind.HTACCESS:
-        return section.directory
+        return "" if section.linked else section.directory
     return (
         section.pattern
         if section.kind is SectionKind.DIRECTORY and section.regex is None and not section.fnmatch

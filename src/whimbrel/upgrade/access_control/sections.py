@@ -362,7 +362,10 @@ def find_sections(tree: ConfigTree) -> Inventory:
     for file in tree.files.values():
         if file.role is Role.HTACCESS:
             section = AccessSection(
-                kind=SectionKind.HTACCESS, file=file, directory=file.directory.rstrip("/") + "/"
+                kind=SectionKind.HTACCESS,
+                file=file,
+                directory=file.directory.rstrip("/") + "/",
+                linked=tuple(directory.rstrip("/") + "/" for directory in file.linked),
             )
             inventory.sections.append(section)
             _walk(tree, inventory, file.statements, None, section)

@@ -108,7 +108,7 @@ def overrides_above(unit: AccessSection, areas: Iterable[AccessSection]) -> Iter
     file = unit if unit.outer is None else unit.outer
     if file.kind is SectionKind.HTACCESS:
         for area in areas:
-            if _may_hold(area, file.directory):
+            if any(_may_hold(area, directory) for directory in (file.directory, *file.linked)):
                 yield from _open_overrides(area)
 
 

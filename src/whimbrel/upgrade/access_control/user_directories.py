@@ -1,5 +1,5 @@
-"""The paths of UserDir: the URL path of each user whose directory has access lines of its own, and of one
-user without any.
+"""The paths of UserDir: the URL path of each user whose directory has access lines of its own, of some users
+whose directories exist, and of one other user.
 
 A request for ``/~name`` meets the sections of the virtual host that it is made to, whoever's directory it is.
 Source: httpd's mod_userdir.c, translate_userdir.
@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import itertools
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Container, Iterable, Iterator
 from typing import Final
 
 from whimbrel.access.sections import absolute_path
@@ -21,6 +21,9 @@ from whimbrel.upgrade.source.served_roots import executed_by_22, user_words
 _OTHER: Final = "user"
 """The name that stands for a user without access lines."""
 _HOME: Final = "/home/*"
+_MAX_EXISTING: Final = 4
+"""The maximum number of users of one pattern without access lines whose existing files are tried: sections
+about names decide there as in the directories of other users."""
 _MAX_USERS: Final = 64
 """The maximum number of users of one line: each is a path that every virtual host looks through."""
 
@@ -28,8 +31,8 @@ _MAX_USERS: Final = 64
 def user_paths(
     tree: ConfigTree, directories: Iterable[str]
 ) -> Iterator[tuple[Statement | None, tuple[str, str]]]:
-    """Yield the server, URL path and file path of each user that one of *directories* belongs to, and of one
-    other user.
+    """Yield the server, URL path and file path of each user that one of *directories* belongs to, of some
+    with a directory on this disk, and of one other user.
 
     *directories* are absolute, with a slash at the end; so is the file path, and the URL path is without.
     """
@@ -42,7 +45,8 @@ def user_paths(
                 expression = re.compile(re.escape(pattern).replace(r"\*", "([^/]+)", 1))
                 found = (expression.match(directory) for directory in directories)
                 matches = [match for match in found if match is not None]
-                names = dict.fromkeys([*(match[1] for match in matches), _OTHER])
+                named = dict.fromkeys(match[1] for match in matches)
+                names = dict.fromkeys([*named, *_existing(tree, pattern, named), _OTHER])
                 for name in names:
                     users.setdefault(name, pattern.replace("*", name))
         if len(users) > _MAX_USERS:
@@ -54,6 +58,14 @@ def user_paths(
                 tree.unread.append(item)
         for name, path in itertools.islice(users.items(), _MAX_USERS):
             yield server_of(line), (f"/~{name}", path)
+
+
+def _existing(tree: ConfigTree, pattern: str, named: Container[str]) -> Iterator[str]:
+    """Yield the first users whose directory exists and who are not *named*."""
+    above, _, rest = pattern.partition("*")
+    others = (name for name in tree.disk.names_in(above) if name not in named)
+    found = (name for name in others if tree.disk.is_directory(f"{above}{name}{rest}"))
+    yield from itertools.islice(found, _MAX_EXISTING)
 
 
 def _patterns(tree: ConfigTree, word: str) -> Iterator[str]:

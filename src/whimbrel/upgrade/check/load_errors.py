@@ -17,7 +17,7 @@ from whimbrel.base.lazy_dataclasses import replace
 from whimbrel.catalogue import catalogue
 from whimbrel.catalogue.load import directive_names
 from whimbrel.config.configuration import Configuration
-from whimbrel.config.options import LoadOptions
+from whimbrel.config.options import LoadOptions, with_real_paths
 from whimbrel.upgrade.check.fixpoint import UpgradeResult
 from whimbrel.upgrade.check.loading import (
     MAX_LINES,
@@ -139,7 +139,8 @@ def load_new_texts(result: UpgradeResult, options: LoadOptions) -> Configuration
     """Return the server of the new texts as 2.4 loads it, None if it is refused."""
     if result.loaded is None:
         options = _of_target(options, result)
-        result.loaded = load(replace(options, overlay={**options.overlay, **result.files}), V24)[0]
+        overlay = {**options.overlay, **with_real_paths(result.files)}
+        result.loaded = load(replace(options, overlay=overlay), V24)[0]
     return result.loaded
 
 

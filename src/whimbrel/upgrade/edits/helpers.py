@@ -10,8 +10,8 @@ from whimbrel.syntax.edits import Edit
 from whimbrel.syntax.words import getword, quoted
 from whimbrel.upgrade.model import FileEdit
 from whimbrel.upgrade.source.config_tree import ConfigTree, Statement
+from whimbrel.upgrade.source.marks import comments_above, marks_in
 from whimbrel.upgrade.source.queries import is_branch, main_statements
-from whimbrel.upgrade.source.suppressions import mark_in
 
 GUARD_24: Final = "<IfModule mod_authz_core.c>"
 GUARD_22: Final = "<IfModule !mod_authz_core.c>"
@@ -64,15 +64,10 @@ def insert_above_comment(statement: Statement, lines: list[str]) -> FileEdit:
     edit = statement.insert_before(lines)
     data = statement.file.document.bytes
     start = statement.node.start
-    marked = start
-    while start and data[:start].endswith(b"\n"):
-        line = data.rfind(b"\n", 0, start - 1) + 1
-        if not data[line:start].lstrip(b" \t").startswith(b"#"):
-            break
-        if mark_in(data[line:start]):
-            marked = line
-        start = line
-    at = start or marked
+    above = comments_above(data, start)
+    marked = [at for at, end in above if marks_in(data[at:end])]
+    top = above[-1][0] if above else start
+    at = top or (marked[-1] if marked else start)
     return FileEdit(edit.path, Edit(at, at, edit.edit.text))
 
 

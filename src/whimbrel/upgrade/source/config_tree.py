@@ -27,6 +27,7 @@ from whimbrel.upgrade.knowledge.lines import (
 )
 from whimbrel.upgrade.knowledge.scope import KnowledgeScope, UnknownItem, UnknownKind
 from whimbrel.upgrade.model import FileEdit, InputContext, UpgradeOptions
+from whimbrel.upgrade.source.marks import without_marks_above
 from whimbrel.upgrade.source.text_faults import TextFault
 
 
@@ -46,6 +47,7 @@ class SourceFile:
         path: the path as httpd opens it, one character per byte.
         role: the use of the file.
         directory: the directory that a .htaccess file applies to, "" for other files.
+        linked: further directories that it applies to, because links lead to its directory.
         template_lines: the lines with template marks.
         foreign: the file is no configuration and has no statements.
         faults: the faults of the whole text: a file with one of them is not edited.
@@ -57,6 +59,7 @@ class SourceFile:
     document: Document = field(repr=False)
     role: Role = Role.MAIN
     directory: str = ""
+    linked: tuple[str, ...] = ()
     template_lines: tuple[int, ...] = ()
     foreign: bool = False
     faults: tuple[TextFault, ...] = ()
@@ -145,16 +148,18 @@ class Statement:
         return FileEdit(self.file.path, Edit(start, end, (blank + text).encode("latin-1")))
 
     def remove(self) -> FileEdit:
-        """Remove the line, or the section with its contents."""
-        return FileEdit(self.file.path, Edit(self.node.start, self.node.end, b""))
+        """Remove the line, or the section with its contents, and the comments that exempt it from rules."""
+        start, comments = without_marks_above(self.file.document.bytes, self.node.start)
+        return FileEdit(self.file.path, Edit(start, self.node.end, comments))
 
     def replace(self, lines: Iterable[str]) -> FileEdit:
         """Replace the statement with *lines* (without line ends), with the same indentation."""
         return FileEdit(self.file.path, Edit(self.node.start, self.node.end, self._block(lines)))
 
     def insert_before(self, lines: Iterable[str]) -> FileEdit:
-        """Insert *lines* above the statement, with the same indentation."""
-        return FileEdit(self.file.path, Edit(self.node.start, self.node.start, self._block(lines)))
+        """Insert *lines* above the statement and the comments that exempt it, with the same indentation."""
+        start = without_marks_above(self.file.document.bytes, self.node.start)[0]
+        return FileEdit(self.file.path, Edit(start, start, self._block(lines)))
 
     def insert_after(self, lines: Iterable[str]) -> FileEdit:
         """Insert *lines* below the statement, with the same indentation."""

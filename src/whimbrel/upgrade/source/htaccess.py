@@ -9,6 +9,7 @@ with expressions last.
 from __future__ import annotations
 
 import os
+from bisect import bisect_left, bisect_right
 from collections.abc import Callable, Iterator
 from typing import Final
 
@@ -33,6 +34,9 @@ MAX_REMEMBERED: Final = 200_000
 """The maximum number of directories whose entries are kept for the next reading."""
 MAX_LINKED: Final = 10_000
 """Those of them that links outside of all roots lead to: a link to / would lead through the whole machine."""
+
+_MAX_FURTHER: Final = 10_000
+"""The maximum number of directories with a .htaccess file that links lead to once more."""
 
 
 class SearchedDirectories:
@@ -246,9 +250,13 @@ def htaccess_files(
     to_local: Callable[[str], str] = str,
     default_root: str = "",
     searched: SearchedDirectories | None = None,
+    linked: dict[str, list[str]] | None = None,
 ) -> Iterator[tuple[str, str]]:
     """Yield the path and directory of every file that a server reads; a root that is not here becomes an
     unread part of *tree*.
+
+    *linked* gets for such a path the further directories in which the server reads the file, because links
+    lead there.
 
     *to_local* maps a path of the configuration to this machine, "" if it is not there; *default_root* is the
     root of a server without DocumentRoot. *searched* is what earlier readings found.
@@ -256,7 +264,8 @@ def htaccess_files(
     searched = searched or SearchedDirectories()
     overrides = OverrideTable(tree)
     names = _names(tree)
-    seen: set[tuple[int, int]] = set()
+    seen: dict[tuple[int, int], str] = {}
+    links = _Links(tree, overrides, names, searched, {} if linked is None else linked)
     above: dict[str, str] = {}
     for path, root in served_roots(tree, default_root, to_local).items():
         local_root = to_local(path).rstrip("/")
@@ -274,13 +283,86 @@ def htaccess_files(
                 break  # those above it are known, too
             above[outer] = to_local(outer)
         if local_root and searched.kind_of_root(local_root) == "directory":
-            for path_found in _walk(local_root, seen, tree, root, progress, searched):
+            repeated: list[tuple[str, str]] = []
+            for path_found in _walk(local_root, seen, tree, root, progress, searched, repeated):
                 directory = path.rstrip("/") + path_found[len(local_root) :]
                 if root.pattern is None or _is_below_match(root.pattern, directory):
-                    yield from _files_in(path_found, directory, names, overrides, searched)
+                    yield from links.files_in(path_found, directory)
+            for link, target in repeated:
+                links.add(link, target, path.rstrip("/") + link[len(local_root) :], root)
     for directory, local in above.items():
         if local:
             yield from _files_in(local.rstrip("/"), directory, names, overrides, searched)
+    yield from links.further_files()
+
+
+class _Links:
+    """The directories that links lead to, and the .htaccess files in and below them.
+
+    *linked* gets the further directories of each file that is read.
+    """
+
+    def __init__(
+        self,
+        tree: ConfigTree,
+        overrides: OverrideTable,
+        names: list[str],
+        searched: SearchedDirectories,
+        linked: dict[str, list[str]],
+    ) -> None:
+        self._tree = tree
+        self._overrides = overrides
+        self._names = names
+        self._searched = searched
+        self._linked = linked
+        self._links: list[tuple[str, str, str, ServedRoot]] = []
+        self._present: dict[str, tuple[str, ...]] = {}
+        self._read: dict[str, str] = {}
+
+    def files_in(self, local: str, directory: str) -> Iterator[tuple[str, str]]:
+        """Yield the .htaccess files of one directory that a server reads."""
+        present = tuple(name for name in self._names if self._searched.is_file(f"{local}/{name}"))
+        if present:
+            self._present[local] = present
+            if self._overrides.is_htaccess_read(directory):
+                for name in present:
+                    self._read[f"{local}/{name}"] = f"{local}/{name}"
+                    yield f"{local}/{name}", directory
+
+    def add(self, link: str, target: str, directory: str, root: ServedRoot) -> None:
+        """Add a *link* below *root* to the directory *target*; *directory* is its path in the text."""
+        self._links.append((link, target, directory, root))
+
+    def further_files(self) -> Iterator[tuple[str, str]]:
+        """Yield the files that are read behind links alone; keep the further directories of all files."""
+        ordered = sorted(self._present)
+        count = 0
+        for link, target, directory, root in self._links:
+            for local in _at_and_below(ordered, target):
+                rest = local[len(target) :]
+                other = directory + rest
+                if (root.pattern is not None and not _is_below_match(root.pattern, other)) or (
+                    not self._overrides.is_htaccess_read(other)
+                ):
+                    continue
+                count += 1
+                if count > _MAX_FURTHER:
+                    text = f"links lead to more than {_MAX_FURTHER} directories with .htaccess files"
+                    self._tree.unread.append(UnknownItem(UnknownKind.LEFT_OUT, root.line.place, text))
+                    return
+                for name in self._present[local]:
+                    first = self._read.get(f"{local}/{name}")
+                    if first is not None:
+                        self._linked.setdefault(first, []).append(other)
+                    else:
+                        self._read[f"{local}/{name}"] = f"{link}{rest}/{name}"
+                        yield f"{link}{rest}/{name}", other
+
+
+def _at_and_below(ordered: list[str], top: str) -> list[str]:
+    """Return those of the sorted paths that are *top* or below it."""
+    own = ordered[bisect_left(ordered, top) : bisect_right(ordered, top)]
+    return [*own, *ordered[bisect_left(ordered, f"{top}/") : bisect_left(ordered, f"{top}0")]]
 
 
 def _missing_root(path: str, root: ServedRoot, what: str) -> UnknownItem:
@@ -333,13 +415,17 @@ def _names(tree: ConfigTree) -> list[str]:
 
 def _walk(
     top: str,
-    seen: set[tuple[int, int]],
+    seen: dict[tuple[int, int], str],
     tree: ConfigTree,
     root: ServedRoot,
     progress: Callable[[str], None],
     searched: SearchedDirectories,
+    repeated: list[tuple[str, str]],
 ) -> Iterator[str]:
-    """Yield *top* and the directories below it once each, following symbolic links to directories."""
+    """Yield *top* and the directories below it once each, following symbolic links to directories.
+
+    *repeated* gets the other paths of those that were seen before, with the first one.
+    """
     pending = [(top, False)]
     count = 0
     linked = 0
@@ -349,8 +435,10 @@ def _walk(
         try:
             identity = searched.identity(directory)
             if identity in seen:
+                if seen[identity] != directory:
+                    repeated.append((directory, seen[identity]))
                 continue
-            seen.add(identity)
+            seen[identity] = directory
             below = searched.directories_in(directory)
         except OSError as problem:
             text = f"{directory} cannot be searched: {os.strerror(problem.errno or 0)}"

@@ -151,14 +151,18 @@ def read_config_tree(
         if built_in is None and sources.options is not None:
             reader = _with_built_in_modules(reader, sources)
         if sources.options is not None:
+            linked: dict[str, list[str]] = {}
             for path, directory in htaccess_files(
                 reader.tree,
                 reader.progress,
                 reader.local_path,
                 f"{reader.tree.text_root.rstrip('/')}/htdocs",
                 reader.overlay.searched,
+                linked,
             ):
                 reader.read_standalone(reader.tree.disk.openable(path), Role.HTACCESS, directory)
+            for path, directories in linked.items():
+                reader.add_directories(reader.tree.disk.openable(path), directories)
         for path in sources.fragments:
             role = Role.HTACCESS if is_htaccess(path) else Role.FRAGMENT
             reader.read_standalone(path, role, path.rpartition("/")[0] if role is Role.HTACCESS else "")
@@ -344,8 +348,17 @@ class ConfigTreeReader:
         The surroundings of a fragment are unknown, and so is whether it is read.
         """
         if self.overlay.real_path(path) in self._files:
+            if role is Role.HTACCESS:
+                self.add_directories(path, [directory])
             return
         self._read_file(path, role, None, None, (True, True), directory)
+
+    def add_directories(self, path: str, directories: list[str]) -> None:
+        """Add further *directories* in which a .htaccess file that was read applies."""
+        file = self._files.get(self.overlay.real_path(path))
+        if file is not None and file.role is Role.HTACCESS:
+            others = (one for one in directories if one != file.directory)
+            file.linked = tuple(dict.fromkeys((*file.linked, *others)))
 
     def finish(self) -> None:
         """Complete the data that need all statements: the modules."""

@@ -3,25 +3,17 @@ line or above it."""
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterable, Iterator
 from typing import Final
 
 from whimbrel.base.errors import SourceLocation
 from whimbrel.upgrade.model import ACCESS_RULES, Finding, Risk
 from whimbrel.upgrade.source.config_tree import ConfigTree, Role, SourceFile
+from whimbrel.upgrade.source.marks import marks_in
 from whimbrel.upgrade.source.section_ranges import access_lines_of, at_each_line
 
 OF_COMMENT: Final = "2.4 answers otherwise"
 """The message of a finding that a comment alone makes."""
-_MARK: Final = re.compile(rb"\bwhimbrel:[ \t]*ignore(?:\[([\w ,]*)\])?")
-
-
-def mark_in(line: bytes) -> re.Match[bytes] | None:
-    """Return the mark in the comment of *line* that exempts a line, with the rules that it names as a
-    group."""
-    _text, sign, comment = line.partition(b"#")
-    return _MARK.search(comment) if sign else None
 
 
 def is_suppressed(finding: Finding, tree: ConfigTree) -> bool:
@@ -83,16 +75,18 @@ def _suppressions_of(file: SourceFile) -> dict[int, frozenset[str]]:
 
 
 def suppressions(data: bytes) -> dict[int, frozenset[str]]:
-    """Return for each exempted line the rules that its comment names; an empty set means all."""
+    """Return for each exempted line the rules that its comments name; an empty set means all.
+
+    The rules of several comments add up; beside them, one without rules exempts from no others.
+    """
     suppressed: dict[int, frozenset[str]] = {}
     if b"whimbrel:" not in data:
         return suppressed
     lines = data.split(b"\n")
     for number, line in enumerate(lines, 1):
-        match = mark_in(line)
-        if match:
-            names = frozenset((match[1] or b"").decode().upper().replace(",", " ").split())
-            suppressed[_suppressed_line(lines, number)] = names
+        for names in marks_in(line) if b"whimbrel:" in line else ():
+            exempted = _suppressed_line(lines, number)
+            suppressed[exempted] = suppressed.get(exempted, frozenset()) | names
     return suppressed
 
 

@@ -21,11 +21,13 @@ from whimbrel.verify.derive.facts import Facts, distinct
 from whimbrel.verify.named_files import with_keys
 
 NEUTRAL: Final = "whimbrel-probe"
+"""A name that no section matches and no directory has."""
 _QUERY: Final = Facts(query=NEUTRAL)
 _OF_QUERIES: Final = frozenset(("qsa", "qsappend", "qsd", "qsdiscard", "qslast", "qsl"))
 """Flags of RewriteRule about the query of the request."""
-"""A name that no section matches and no directory has."""
 _MAX_SAMPLES: Final = 4
+_MAX_URLS: Final = 3
+"""The URLs of one directory below which existing files are asked."""
 _MAX_OF_CONDITIONS: Final = 8
 """Requests for each rule of which some conditions hold, beyond those of its first text."""
 _LANGUAGES: Final = frozenset(("addlanguage", "languagepriority", "forcelanguagepriority", "defaultlanguage"))
@@ -104,7 +106,7 @@ class Targets:
                 argument = ConfigLine("", scope.args, "", 0, scope).words()[-1:]
                 texts = (text for word in argument for text in _texts(word, is_regex, by_segment=False))
                 names.update(dict.fromkeys(text.rpartition("/")[2] for text in texts))
-            elif scope.kind in ("directory", "directorymatch", "htaccess"):
+            elif scope.kind in _WITH_PATHS:
                 bases.update(dict.fromkeys(islice(self.bases(scope), _MAX_SAMPLES)))
         for base in bases:
             yield from (f"{base.rstrip('/')}/{escape_uri(name)}" for name in names if name)
@@ -318,8 +320,8 @@ class Targets:
             for directory, names in self.lines.directories.items():
                 if not directory.startswith(top):
                     continue
-                urls = self.served.urls_of(directory)
-                for url in urls[:1]:
+                # of a directory with an Alias of its own: other <Location> sections apply below each URL
+                for url in self.served.urls_of(directory)[:_MAX_URLS]:
                     if url.rstrip("/"):
                         yield escape_uri(url.rstrip("/"))  # mod_dir adds the slash
                     stems = _stems(names) if self.lines.has_multiviews else []

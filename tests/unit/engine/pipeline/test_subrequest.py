@@ -82,3 +82,30 @@ def test_a_document_that_includes_itself_is_stopped(tmp_path: Path) -> None:
 def test_conditions_do_not_apply_to_fragments(tmp_path: Path, field: str) -> None:
     site = site_with(tmp_path, outer='<!--#include virtual="/f.html" -->')
     assert body(site.fetch("/outer.shtml", headers=f"{field}\r\n")) == "page\n"
+
+
+FIELDS = """
+LoadModule headers_module modules/mod_headers.so
+RequestHeader append X-Q more
+<Files sub.shtml>
+RequestHeader append X-Q sub
+</Files>
+<Location /page.shtml>
+Header echo X-Q
+</Location>
+"""
+TESTED = (
+    '<!--#if expr="%{HTTP:X-Q} =~ /more, more, sub$/" -->own<!--#endif -->'
+    '<!--#if expr="-n %{HTTP:Content-Language}" --> language<!--#endif -->'
+)
+
+
+@pytest.mark.parametrize(("method", "included"), [("GET", "own language"), ("POST", "own")])
+def test_a_sub_request_has_request_fields_of_its_own(tmp_path: Path, method: str, included: str) -> None:
+    """apache2 2.4.71 answers so: each sub-request changes a copy, without fields about a body."""
+    element = '<!--#include virtual="/sub.shtml" -->'
+    site = site_with(tmp_path, FIELDS, page=f"[{element}][{element}]", sub=TESTED)
+    fields = "X-Q: in\r\nContent-Language: de\r\n" + ("Content-Length: 0\r\n" if method == "POST" else "")
+    answer = site.fetch("/page.shtml", method=method, headers=fields)
+    assert "\r\nX-Q: in, more\r\n" in answer
+    assert body(answer) == f"[{included}][{included}]"

@@ -15,6 +15,8 @@ from whimbrel.upgrade.access_control.sections import find_sections
 from whimbrel.upgrade.check.fixpoint import upgrade
 from whimbrel.upgrade.model import Style, UpgradeOptions
 from whimbrel.verify.loading import load_sides
+from whimbrel.verify.probe import Probe
+from whimbrel.verify.side import Side
 from whimbrel.verify.verify import verify
 
 NAME = "%{REQUEST_FILENAME} =~ m#^/(?:[^/]*/)*([^/]*)$# && $1"
@@ -71,6 +73,14 @@ PAGES: dict[str, str | bytes] = {
 
 def analyzed(root: Path, conf: str, options: UpgradeOptions | None = None) -> AccessAnalysis:
     return analyze_access(config_tree(root, {"conf/httpd.conf": MODULES + conf, **PAGES}, options=options))
+
+
+def sides(root: Path, conf: str) -> tuple[Side, Side]:
+    """The text under 2.2, and the upgraded text under 2.4."""
+    result = upgrade(config_tree(root, {"conf/httpd.conf": MODULES + conf, **PAGES}))
+    options = LoadOptions(server_root=str(root))
+    upgraded = LoadOptions(server_root=str(root), overlay=dict(result.files))
+    return load_sides((options, upgraded), ("2.2", "2.4"), ("2.2", "2.4"))
 
 
 def differing(made: AccessAnalysis) -> list[str]:
@@ -249,3 +259,28 @@ def test_of_many_users_it_is_said_that_some_were_left_out(tmp_path: Path) -> Non
     paths = [path for path, _ in find_sections(tree).aliases[None]]
     assert len(paths) == 64 and all(path.startswith("/~u") for path in paths)
     assert [item for item in tree.unread if "users of UserDir" in item.subject]
+
+
+def test_no_case_by_the_directory_of_one_host_for_a_section_of_all(tmp_path: Path) -> None:
+    # 2.2 answers 401 for one.test/n/in/x.html: its <Files> section asks for a user, and the <Location> has
+    # no lists for GET. apache2 2.4 answers 200 if an <If> for the directory of the other host precedes that.
+    conf = (
+        "NameVirtualHost *\n"
+        '<Location ~ "/in/">\n<Limit POST>\nOrder allow,deny\nAllow from env=ok\n</Limit>\n'
+        f"</Location>\n<VirtualHost *>\nServerName one.test\nDocumentRoot ROOT/htdocs\n<Files ~ html>\n{USER}"
+        "Require valid-user\nOrder allow,deny\nDeny from all\n</Files>\n</VirtualHost>\n"
+        "<VirtualHost *>\nServerName two.test\nDocumentRoot ROOT/htdocs\n<Directory ROOT/htdocs/n>\n"
+        f"<Limit GET>\nOrder deny,allow\nDeny from env=ok\n</Limit>\n{USER}Require user alice\n"
+        "Order allow,deny\nAllow from all\nSatisfy Any\n</Directory>\n</VirtualHost>\n"
+    )
+    made = analyzed(tmp_path, DOCUMENTS + conf)
+    holders = [
+        (section.server, case.holder.server)
+        for section, plan in made.plans.items()
+        for case in plan.replacement.cases
+        if case.holder is not None
+    ]
+    assert [holder for holder in holders if holder[1] not in (None, holder[0])] == []
+    old, new = sides(tmp_path, DOCUMENTS + conf)
+    probe = Probe("/n/in/x.html", host="one.test")
+    assert (old.answer(probe).status, new.answer(probe).status) == (401, 401)

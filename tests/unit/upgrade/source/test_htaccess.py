@@ -95,6 +95,52 @@ def test_links_are_followed_once(tmp_path: Path) -> None:
     assert found(tmp_path, "", A) == {A}
 
 
+def linked(root: Path, conf: str, *files: str) -> dict[str, list[str]]:
+    """The .htaccess files that are read, with their further directories, relative to *root*."""
+    texts: dict[str, str | bytes] = dict.fromkeys(files, "Options None\n")
+    tree = config_tree(root, {"conf/httpd.conf": "DocumentRoot ROOT/htdocs\n" + conf, **texts})
+    return {
+        path.removeprefix(f"{root}/"): [one.removeprefix(f"{root}/") for one in file.linked]
+        for path, file in tree.files.items()
+        if file.role is Role.HTACCESS
+    }
+
+
+def test_a_file_applies_in_each_directory_that_links_lead_to(tmp_path: Path) -> None:
+    """httpd walks the path as mapped, links unresolved (request.c, ap_directory_walk)."""
+    (tmp_path / "htdocs/b/in").mkdir(parents=True)
+    (tmp_path / "htdocs/c").symlink_to("b")
+    (tmp_path / "htdocs/d").mkdir()
+    (tmp_path / "htdocs/d/.htaccess").symlink_to("../b/.htaccess")
+    assert linked(tmp_path, "", "htdocs/b/.htaccess", "htdocs/b/in/.htaccess") == {
+        "htdocs/b/.htaccess": ["htdocs/d", "htdocs/c"],
+        "htdocs/b/in/.htaccess": ["htdocs/c/in"],
+    }
+
+
+def test_a_file_that_is_read_behind_a_link_alone(tmp_path: Path) -> None:
+    (tmp_path / "htdocs/b/in").mkdir(parents=True)
+    (tmp_path / "htdocs/c").symlink_to("b")
+    (tmp_path / "htdocs/d").symlink_to("b")
+    conf = "<Directory ROOT/htdocs/b>\nAllowOverride None\n</Directory>\n"
+    assert linked(tmp_path, conf, "htdocs/b/in/.htaccess") == {"htdocs/c/in/.htaccess": ["htdocs/d/in"]}
+
+
+def test_of_many_further_directories_it_is_said_that_some_were_left_out(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(htaccess, "_MAX_FURTHER", 1)
+    (tmp_path / "htdocs/b").mkdir(parents=True)
+    for name in ("c", "d"):
+        (tmp_path / f"htdocs/{name}").symlink_to("b")
+    tree = config_tree(
+        tmp_path, {"conf/httpd.conf": "DocumentRoot ROOT/htdocs\n", "htdocs/b/.htaccess": "Options None\n"}
+    )
+    assert [item.subject for item in tree.unread] == [
+        "links lead to more than 1 directories with .htaccess files"
+    ]
+
+
 def test_the_folder_that_a_file_speaks_about(tmp_path: Path) -> None:
     whole = config_tree(
         tmp_path, {"conf/httpd.conf": "ServerRoot ROOT\nDocumentRoot htdocs\n", B: "Options None\n"}

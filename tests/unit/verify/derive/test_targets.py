@@ -101,6 +101,12 @@ def probes(root: Path, conf: str) -> list[Probe]:
         ("", "/private/a.html"),
         ("", "/private/pic.map?99,99"),
         ('<Directory "@ROOT@/htdocs">\nOptions +MultiViews\n</Directory>', "/multi/page"),
+        ('Alias /al "@ROOT@/htdocs/private"', "/al/a.html"),
+        ('Alias /al "@ROOT@/htdocs/private"', "/private/a.html"),
+        (
+            "<Location /loc>\nRequire all denied\n</Location>\n<Files n.x>\nRequire all granted\n</Files>",
+            "/loc/n.x",
+        ),
     ],
 )
 def test_a_line_is_reached(conf: str, target: str, tmp_path: Path) -> None:

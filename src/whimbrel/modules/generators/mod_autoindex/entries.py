@@ -59,16 +59,14 @@ def find_item(
     items: list[Item], path: str, kind: str | None, encoding: str | None, path_only: bool
 ) -> str | None:
     """Return the first icon or text for a file: by path, else by encoding, without one by type."""
+    is_special = path.startswith("^")
     for item in items:
-        if item.by == "path":
-            if item.pattern.startswith("^^"):
-                if path == item.pattern:
-                    return item.data
-            elif (
-                not path.startswith("^")
-                and simple_match(path, item.path)
-                and simple_match(path, item.pattern)
-            ):
+        if not (is_special or simple_match(path, item.path)):  # the section of the line names no such file
+            continue
+        if not item.pattern:
+            return item.data
+        if item.by == "path" or is_special:
+            if simple_match(path, item.pattern):
                 return item.data
         elif not path_only:
             if encoding is None:

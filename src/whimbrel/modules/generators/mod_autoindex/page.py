@@ -162,7 +162,7 @@ def _name(name: str, width: int) -> tuple[str, str]:
 def _date(style: ListingStyle, entry: Entry) -> str:
     if entry.modified < 0:
         return ""
-    old = not style.new or style.options & IndexOption.OLD_DATE
+    old = not style.new or style.conf.old_dates
     return time.strftime(
         "%d-%b-%Y %H:%M  " if old else "%Y-%m-%d %H:%M  ", time.localtime(entry.modified // 1_000_000)
     )

@@ -33,8 +33,7 @@ class IndexOption(IntFlag):
     IGNORE_CLIENT = 1 << 16
     XHTML = 1 << 17
     SHOW_FORBIDDEN = 1 << 18
-    OLD_DATE = 1 << 19
-    ALT_CLASS = 1 << 20
+    ALT_CLASS = 1 << 19
 
 
 WORDS: Final = {
@@ -57,10 +56,11 @@ WORDS: Final = {
     "xhtml": IndexOption.XHTML,
     "showforbidden": IndexOption.SHOW_FORBIDDEN,
 }
+_OLD_DATES: Final = "useolddateformat"
 WORDS_24: Final = {
     **WORDS,
     "addaltclass": IndexOption.ALT_CLASS,
-    "useolddateformat": IndexOption.OLD_DATE,
+    _OLD_DATES: IndexOption.NONE,
 }
 
 FIT: Final = -1  # NameWidth=* and DescriptionWidth=*: as wide as the longest
@@ -99,7 +99,7 @@ class AutoindexDirConfig:
 
     *options*, *added*, *removed* are the keywords of IndexOptions without sign and with ``+`` and ``-``. The
     signed ones take effect when the record is merged onto another; the main server's own record is merged
-    onto none (*outermost*).
+    onto none (*outermost*). UseOldDateFormat, with any sign, sets *old_dates*, which nothing takes back.
     """
 
     options: IndexOption = IndexOption.NONE
@@ -123,6 +123,7 @@ class AutoindexDirConfig:
     icon_height: int | None = None
     name_width: int | None = None
     description_width: int | None = None
+    old_dates: bool | None = None
     key: str | None = None  # N, M, S, D
     direction: str | None = None  # A, D
 
@@ -168,9 +169,12 @@ def set_options(cmd: Command, conf: AutoindexDirConfig, words: list[str]) -> Non
     known = WORDS_24 if cmd.dialect.keywords_24 else WORDS
     for word in words:
         sign, word = (word[0], word[1:]) if word[:1] in ("+", "-") else ("", word)
-        option = known.get(word.lower())
+        low = word.lower()
+        option = known.get(low)
+        if option is not None and low == _OLD_DATES:
+            conf.old_dates = True
         if option is None:
-            if word.lower() == "none":
+            if low == "none":
                 _set_none(conf, sign)
                 continue
             _set_value(conf, sign, word)
@@ -312,7 +316,9 @@ def add_description(_cmd: Command, conf: AutoindexDirConfig, words: list[str]) -
     text, to = words
     is_path = "/" in to
     wild = is_path or any(c in to for c in "*?[")
-    conf.descriptions = [*conf.descriptions, Description(f"*/{to}" if is_path else to, is_path, wild, text)]
+    # more may stand on both sides of a pattern: l* is *l**, which f.html matches
+    pattern = f"{'*/' if is_path else '*'}{to}*" if wild else to
+    conf.descriptions = [*conf.descriptions, Description(pattern, is_path, wild, text)]
 
 
 def add_ignored(cmd: Command, conf: AutoindexDirConfig, words: list[str]) -> None:

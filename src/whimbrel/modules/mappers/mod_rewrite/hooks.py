@@ -251,14 +251,14 @@ def make_fixup(scope: Scope) -> CompiledHook | None:
     dir_config = scope.dir_config(RewriteDirConfig)
     if dir_config.directory is None or not dir_config.engine:
         return None
-    if not scope.dir_config(CoreDirConfig).options.value & (OPT_SYM_LINKS | OPT_SYM_OWNER):
-        return CompiledHook(_links_are_off(not scope.dialect.rewrite_22))
-    rules = rule_list(scope, dir_config.rules, dir_config.directory)
-    if not dir_config.rules and rules.log is None:
-        return None
     slashless = (
         None if dir_config.options & RewriteOptions.NO_SLASH else dir_config.directory.removesuffix("/")
     )
+    rules = rule_list(scope, dir_config.rules, dir_config.directory)
+    if not scope.dir_config(CoreDirConfig).options.value & (OPT_SYM_LINKS | OPT_SYM_OWNER):
+        return CompiledHook(_links_are_off(not scope.dialect.rewrite_22, slashless, rules))
+    if not dir_config.rules and rules.log is None:
+        return None
     proxied = scope.loaded("proxy_module")
 
     def begin(r: Request) -> RewriteRun | None:
@@ -284,7 +284,9 @@ def make_fixup(scope: Scope) -> CompiledHook | None:
     return _compiled_hook(rules, begin, finish, reads)
 
 
-def _links_are_off(new: bool) -> HookFn:
+def _links_are_off(new: bool, slashless: str | None, rules: RuleList) -> HookFn:
+    """Return the hook of a directory without links: it refuses what rules would be run for (mod_rewrite.c,
+    hook_fixup)."""
     which = (
         "Options FollowSymLinks and SymLinksIfOwnerMatch are both off, so the RewriteRule directive is also "
         "forbidden "
@@ -294,6 +296,8 @@ def _links_are_off(new: bool) -> HookFn:
     )
 
     def refuse(r: Request) -> HookStatus:
+        if (slashless is not None and r.filename == slashless) or _ended(r, rules):
+            return DECLINED
         tail = (
             f"due to its similar ability to circumvent directory restrictions : {r.filename}"
             if new

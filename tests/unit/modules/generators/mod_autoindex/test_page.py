@@ -348,3 +348,53 @@ def test_size(size: int, text: str) -> None:
 
 def test_the_signature_stands_there_without_its_rule(tmp_path: Path) -> None:
     assert "</ul>\n<address>" in listed(tmp_path, "ServerSignature On").body
+
+
+@pytest.mark.parametrize(
+    ("pattern", "names"),
+    [
+        ("*.html", {"f.html", "p.html.de"}),
+        ("l*", {"f.html", "l.txt", "p.html.de"}),
+        ("?.txt", {"l.txt"}),
+        ("l.t", {"l.txt"}),
+        ("/d/f.html", set()),
+        ("d/l.t", {"l.txt"}),
+        ("htdocs/d/p.h", {"p.html.de"}),
+    ],
+)
+def test_more_may_stand_around_the_pattern_of_a_description(
+    tmp_path: Path, pattern: str, names: set[str]
+) -> None:
+    files = {f"htdocs/d/{name}": "x" for name in ("f.html", "l.txt", "p.html.de")}
+    conf = f'IndexOptions FancyIndexing\nAddDescription "shown" "{pattern}"'
+    (reply,) = fetch_all(tmp_path, OPEN.format(conf), ["/d/"], files)
+    shown = {
+        line.partition('href="')[2].partition('"')[0] for line in reply.body.split("\n") if "shown" in line
+    }
+    assert shown == names
+
+
+@pytest.mark.parametrize(
+    ("opening", "icon", "names"),
+    [
+        ("Location /d", "AddIconByType /i/y.gif text/*", set()),
+        ("Location /", "AddIconByType /i/y.gif text/*", {"f.html"}),
+        ('Directory "@/htdocs/d"', "AddIconByType /i/y.gif text/*", {"f.html"}),
+        ("Location /d", "AddIcon /i/y.gif *", {"/", "sub/"}),
+        ('Directory "@/htdocs/d"', "AddIcon /i/y.gif *", {"/", "sub/", "f.html", "x.png"}),
+    ],
+)
+def test_an_icon_is_for_the_files_of_its_section(
+    tmp_path: Path, opening: str, icon: str, names: set[str]
+) -> None:
+    """The path of a <Location> is compared with that of the file (recorded from httpd 2.4.71)."""
+    files = {"htdocs/d/f.html": "x", "htdocs/d/x.png": "x", "htdocs/d/sub/a": "x"}
+    conf = (
+        OPEN.format("AddType text/html .html")
+        + f"<{opening}>\nIndexOptions FancyIndexing\n{icon}\n</{opening.split()[0]}>\n"
+    )
+    (reply,) = fetch_all(tmp_path, conf, ["/d/"], files)
+    with_icon = {
+        line.rpartition('href="')[2].partition('"')[0] for line in reply.body.split("\n") if "y.gif" in line
+    }
+    assert with_icon == names

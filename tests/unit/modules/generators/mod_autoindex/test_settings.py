@@ -61,3 +61,25 @@ def test_inheritance(tmp_path: Path, server: str | None, section: str | None, fa
     )
     (reply,) = fetch_all(tmp_path, conf, ["/"], {"htdocs/a.txt": "x"})
     assert ("<pre>" in reply.body) is fancy
+
+
+@pytest.mark.parametrize(
+    ("outer", "inner", "is_old"),
+    [
+        ("FancyIndexing", "", False),
+        ("FancyIndexing UseOldDateFormat", "", True),
+        ("FancyIndexing UseOldDateFormat", "FancyIndexing", True),
+        ("FancyIndexing UseOldDateFormat", "-UseOldDateFormat", True),
+        ("FancyIndexing", "-UseOldDateFormat", True),
+        ("FancyIndexing", "UseOldDateFormat", True),
+        ("FancyIndexing", "+SuppressSize UseOldDateFormat", True),
+    ],
+)
+def test_old_dates_are_never_taken_back(tmp_path: Path, outer: str, inner: str, is_old: bool) -> None:
+    """Recorded from httpd 2.4.71: the keyword is no option, so that FancyIndexing is inherited beside it."""
+    conf = f"<Directory @/htdocs>\nOptions Indexes\nIndexOptions {outer}\n</Directory>\n"
+    conf += f"<Directory @/htdocs/d>\nIndexOptions {inner}\n</Directory>\n" if inner else ""
+    (reply,) = fetch_all(tmp_path, conf, ["/d/"], {"htdocs/d/a.txt": "x"})
+    assert ("13-Sep-2020 12:26" in reply.body) is is_old
+    assert ("2020-09-13 12:26" in reply.body) is not is_old
+    assert "<pre>" in reply.body

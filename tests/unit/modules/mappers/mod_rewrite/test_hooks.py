@@ -194,6 +194,27 @@ def test_a_directory_without_its_slash_is_left_to_mod_dir(tmp_path: Path) -> Non
 
 
 @pytest.mark.parametrize(
+    ("options", "path", "status"),
+    [
+        ("", "/d", 301),
+        ("", "/d/", 403),
+        ("", "/d/a.txt", 403),
+        ("", "/d/end", 200),
+        ("RewriteOptions AllowNoSlash", "/d", 403),
+    ],
+)
+def test_without_links_only_what_rules_are_run_for_is_refused(
+    tmp_path: Path, options: str, path: str, status: int
+) -> None:
+    """Recorded from httpd 2.4.71: a directory without its slash and a request with END have no rules."""
+    conf = (
+        "RewriteEngine On\nRewriteRule ^/d/end$ @/htdocs/d/a.txt [END]\n<Directory @/htdocs/d>\n"
+        f"Options None\nRewriteEngine On\nRewriteRule ^none$ -\n{options}\n</Directory>\n"
+    )
+    assert reply(tmp_path, conf, path, files={"htdocs/d/a.txt": "A"}).status == status
+
+
+@pytest.mark.parametrize(
     ("inner", "one", "two"),
     [
         ("RewriteEngine On", 404, "CHILD"),
