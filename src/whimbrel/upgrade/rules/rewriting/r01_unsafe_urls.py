@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
+from functools import cached_property
 from typing import Final
 
 from whimbrel.base.file_reading import read_regular
@@ -177,8 +178,9 @@ class _Map:
         self.path = source.partition(":")[2]
         self._tree = tree
 
+    @cached_property
     def may_have_mark(self) -> bool | None:
-        """Return True if a value has a question mark; None if the values are not known here."""
+        """True if a value has a question mark; None if the values are not known here."""
         if self.kind not in ("txt", "rnd"):
             return None
         path = self._tree.disk.openable(root_relative(self._tree.text_root or "/", self.path))
@@ -235,7 +237,7 @@ def _mark_of(rule: RewriteLine, piece: SubstitutionPiece, maps: _Maps) -> str:
         return _mark_of_any(rule, key, maps)
     if known is not None and known.kind.startswith("int:"):
         return _OF_REQUEST
-    has_mark = known.may_have_mark() if known is not None else False
+    has_mark = known.may_have_mark if known is not None else False
     if has_mark or has_mark is None:
         unread = "" if has_mark else ", which was not read,"
         return f"a question mark enters the new path by a value of the map {name}{unread}".rstrip(",")
