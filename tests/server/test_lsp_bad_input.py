@@ -19,7 +19,7 @@ from tests.support.samples import amount, some
 
 from whimbrel.lsp.diagnostics import MAX_DIAGNOSTICS
 
-MIN_FILES = amount(10, 30)
+MIN_FILES = amount(10, 60)
 MAX_SIZE = 20_000
 LONG = 1 << 20
 
