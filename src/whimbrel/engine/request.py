@@ -397,6 +397,16 @@ class Request:
         """Return True if the finished response may be cached."""
         return not (self.deps.is_uncacheable or self.deps.is_per_request)
 
+    def own_fields(self) -> Headers:
+        """Return the request fields to be changed: a sub-request of 2.4 copies those of its request on the
+        first change (protocol.c, ap_set_sub_req_protocol).
+        """
+        main = self.main
+        is_shared = main is not None and self.headers_in is main.headers_in
+        if is_shared and not self.plan.dialect.subrequests_share_fields:
+            self.headers_in = self.headers_in.copy()
+        return self.headers_in
+
     def drop_body(self) -> None:
         """Discard the body: files in it are closed, sources are dropped."""
         for part in self.body:

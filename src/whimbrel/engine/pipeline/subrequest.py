@@ -17,6 +17,7 @@ from whimbrel.engine.pipeline.redirect import derive_request, set_target
 from whimbrel.engine.request import Request
 from whimbrel.engine.walk.merges import Merges, adopt
 from whimbrel.http.semantics.headers import Headers
+from whimbrel.http.semantics.tracked_headers import RemainingHeaders, TrackedHeaders
 from whimbrel.http.syntax.url import escape_uri
 from whimbrel.registry.phases import DONE, OK, HookStatus
 
@@ -27,24 +28,28 @@ _OF_BODIES: Final = (
 """Fields about the request's body, which a sub-request has not (strip_headers_request_body)."""
 
 
-def own_fields(r: Request) -> Headers:
-    """Return the fields of *r* to be changed: a sub-request of 2.4 has a copy of those of its request
-    (ap_set_sub_req_protocol), made on the first change.
+def _fields_without_body(r: Request) -> Headers:
+    """Return the fields of a sub-request of *r*: in 2.4 without those about the body, unless mod_request
+    keeps it.
     """
-    main = r.main
-    if main is not None and r.headers_in is main.headers_in and not r.plan.dialect.subrequests_share_fields:
-        r.headers_in = r.headers_in.copy()
-    return r.headers_in
+    fields = r.headers_in
+    if r.plan.dialect.subrequests_share_fields:
+        return fields
+    present = fields.entries()
+    has_body = "content-length" in present or "transfer-encoding" in present
+    if not has_body or getattr(r.body_in, "kept_body", False):
+        return fields
+    if isinstance(fields, TrackedHeaders):
+        return RemainingHeaders(fields, _OF_BODIES)
+    remaining = fields.copy()
+    for name in _OF_BODIES:
+        remaining.unset(name)
+    return remaining
 
 
 def _subrequest(r: Request, method: str = "GET") -> Request:
     new = derive_request(r)
-    fields = r.headers_in.entries()
-    has_body = "content-length" in fields or "transfer-encoding" in fields
-    if has_body and not getattr(r.body_in, "kept_body", b""):  # mod_request keeps it for sub-requests
-        new.headers_in = r.headers_in.copy()
-        for name in _OF_BODIES:
-            new.headers_in.unset(name)
+    new.headers_in = _fields_without_body(r)
     new.main = r
     new.prev = None
     new.method_number = r.engine.methods.number(method)

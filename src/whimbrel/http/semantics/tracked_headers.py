@@ -122,3 +122,36 @@ class TrackedHeaders(Headers):
     def compress(self) -> None:
         self.all_fields_used = True
         super().compress()
+
+
+class RemainingHeaders(TrackedHeaders):
+    """The fields of *of* without some, for a sub-request; reads and changes are tracked by *of*."""
+
+    __slots__ = ("_of",)
+
+    def __init__(self, of: TrackedHeaders, without: Iterable[str]) -> None:
+        self._of = of
+        self._at = of._at.copy()
+        self._more = of._more
+        for name in without:
+            Headers.unset(self, name)
+
+    @property
+    def accessed(self) -> set[str]:  # type: ignore[override]
+        return self._of.accessed
+
+    @property
+    def tests(self) -> Mapping[str, tuple[Container[str], ...]]:
+        return self._of.tests
+
+    @tests.setter
+    def tests(self, tests: Mapping[str, tuple[Container[str], ...]]) -> None:
+        self._of.tests = tests
+
+    @property
+    def all_fields_used(self) -> bool:
+        return self._of.all_fields_used
+
+    @all_fields_used.setter
+    def all_fields_used(self, are_used: bool) -> None:
+        self._of.all_fields_used = are_used

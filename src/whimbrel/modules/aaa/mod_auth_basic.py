@@ -9,7 +9,6 @@ from whimbrel.base.static_typing import TYPE_CHECKING
 from whimbrel.directives.command import Command
 from whimbrel.engine.expressions import StringExpression, literal, read_string
 from whimbrel.engine.log.error_log_line import module_log
-from whimbrel.engine.pipeline.subrequest import own_fields
 from whimbrel.expr.errors import EvalError
 from whimbrel.modules.aaa.mod_authn_core import find_provider
 from whimbrel.modules.support.auth.auth_api import (
@@ -231,11 +230,11 @@ def make_fake(scope: Scope) -> CompiledHook | None:
             if not value:
                 name = "username" if what == "user" else what
                 _log(r, "info", empty, f"AuthBasicFake: empty {name} expression for URI '{r.uri}', ignoring")
-                own_fields(r).unset("Authorization")
+                r.own_fields().unset("Authorization")
                 return DECLINED
             values.append(value)
         credentials = "Basic " + to_text(b64encode(to_bytes(":".join(values))))
-        own_fields(r).set("Authorization", credentials)
+        r.own_fields().set("Authorization", credentials)
         r.log("info", f'AuthBasicFake: "Authorization: {credentials}"', code="AH02457", module=_MODULE)
         return OK
 

@@ -13,7 +13,6 @@ from whimbrel.base.errors import ConfigError
 from whimbrel.base.lazy_dataclasses import dataclass
 from whimbrel.base.numbers import split
 from whimbrel.directives.tokens import getword
-from whimbrel.engine.pipeline.subrequest import own_fields
 
 if TYPE_CHECKING:
     from whimbrel.engine.request import Request
@@ -70,9 +69,9 @@ def read(r: Request, name: str, *, remove: bool) -> str | None:
     if remove:
         for field, rest in rests.items():
             if rest:
-                own_fields(r).set(field, rest)
+                r.own_fields().set(field, rest)
             else:
-                own_fields(r).unset(field)
+                r.own_fields().unset(field)
     return values[0] if values else None
 
 

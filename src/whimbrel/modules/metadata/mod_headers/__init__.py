@@ -16,7 +16,6 @@ from whimbrel.base.numbers import strip
 from whimbrel.config.core_config import CoreServerConfig
 from whimbrel.engine.log.error_log_line import LogLine, enabled
 from whimbrel.engine.output.filter import FilterType, OutputFilter, add_output_filter
-from whimbrel.engine.pipeline.subrequest import own_fields
 from whimbrel.modules.metadata.mod_headers.actions import compile_lines
 from whimbrel.modules.metadata.mod_headers.lines import HeadersDirConfig, header, request_header
 from whimbrel.registry.module import CompiledHook, Hook, Module, Order, Scope
@@ -107,7 +106,7 @@ def make_fixup(scope: Scope) -> CompiledHook | None:
         return None
 
     def fixup(r: Request) -> HookStatus:
-        request(own_fields(r), r)
+        request(r.own_fields(), r)
         return DECLINED
 
     return CompiledHook(fixup)

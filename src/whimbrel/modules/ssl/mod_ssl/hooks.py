@@ -10,7 +10,6 @@ from typing import Final
 
 from whimbrel.base.latin1 import to_bytes, to_text
 from whimbrel.base.numbers import lower
-from whimbrel.engine.pipeline.subrequest import own_fields
 from whimbrel.engine.request import Request
 from whimbrel.expr.errors import EvalError
 from whimbrel.expr.functions import decode_base64
@@ -144,7 +143,7 @@ def _fake(r: Request) -> None:
 
     user = certificate_names.with_slashes(certificates.parse(tls.peer_certificate).subject)
     line = f"Basic {to_text(base64.b64encode(to_bytes(f'{user}:{_FAKE_PASSWORD}')))}"
-    own_fields(r).set("Authorization", line)
+    r.own_fields().set("Authorization", line)
     text = f'Faking HTTP Basic Auth header: "Authorization: {line}"'
     r.log("info", text, code="AH02036", module=_MODULE)
 
