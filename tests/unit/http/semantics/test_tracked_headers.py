@@ -7,7 +7,7 @@ from collections.abc import Callable
 import pytest
 
 from whimbrel.http.semantics.headers import Headers
-from whimbrel.http.semantics.tracked_headers import TrackedHeaders
+from whimbrel.http.semantics.tracked_headers import RemainingHeaders, TrackedHeaders
 
 PAIRS = [("Host", "a"), ("Cookie", "b=c")]
 
@@ -45,3 +45,17 @@ def test_looking_at_all_or_changing_anything_is_noted(use: Callable[[TrackedHead
     fields = TrackedHeaders(Headers(PAIRS))
     use(fields)
     assert fields.all_fields_used
+
+
+def test_what_remains_is_tracked_by_all_fields() -> None:
+    """A sub-request has the fields without those about the body, also without repeated ones."""
+    fields = TrackedHeaders(Headers([*PAIRS, ("Content-Type", "a/b"), ("content-type", "c/d")]))
+    remaining = RemainingHeaders(fields, ("Content-Type",))
+    assert (remaining.get("Host"), remaining.get("Content-Type")) == ("a", None)
+    assert (fields.accessed, fields.all_fields_used) == ({"host", "content-type"}, False)
+    sets = (frozenset("a"),)
+    remaining.get_classified("Cookie", sets)
+    assert fields.tests == {"cookie": sets}
+    assert remaining.items() == PAIRS
+    assert fields.all_fields_used
+    assert fields.get_all("Content-Type") == ["a/b", "c/d"]
