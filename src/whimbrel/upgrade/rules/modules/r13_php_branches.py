@@ -49,11 +49,11 @@ def check(tree: ConfigTree) -> Iterator[Finding]:
             continue
         missing = [name for name, tests in TESTS.items() if not _has_branch(sections, section, tests)]
         if missing:
-            running = next((line for line in lines if _is_alone(tree, line, section)), None)
+            running = next((line for line in lines if _has_no_other(tree, line, section)), None)
             yield _finding(section, lines, missing, running)
 
 
-def _is_alone(tree: ConfigTree, line: Statement, section: Statement) -> bool:
+def _has_no_other(tree: ConfigTree, line: Statement, section: Statement) -> bool:
     """Return True if *line* of *section* gives files to PHP, and no other line of its scope surely does."""
     if not runs_scripts(line):
         return False
