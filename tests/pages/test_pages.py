@@ -13,7 +13,9 @@ from tests.support.webdriver import CHROMIUM, DRIVER, Chromium
 
 from whimbrel.cli import check, replay
 from whimbrel.report.formats.html import render
+from whimbrel.report.model import Report, ReportEntry
 from whimbrel.report.page.writing import write
+from whimbrel.upgrade.model import Risk
 
 pytestmark = pytest.mark.skipif(DRIVER is None or CHROMIUM is None, reason="needs chromium and chromedriver")
 NAMES = ("check", "upgrade", "verify", "replay")
@@ -148,6 +150,38 @@ def test_it_fits_every_width_in_both_schemes(browser: Chromium, pages: Path, nam
             (artefacts / f"{name}-{scheme}-{width}.png").write_bytes(picture)
         grounds.add(browser.script("return getComputedStyle(document.body).backgroundColor"))
     assert len(grounds) == 2
+
+
+CUT = """
+return [...document.querySelectorAll("body *")].filter(
+  (one) => !one.closest(".scroll, pre") && one.getBoundingClientRect().right > innerWidth
+).map((one) => one.outerHTML.slice(0, 200));
+"""
+"""The elements that end beyond the right edge, of those that nothing scrolls."""
+
+
+def test_no_long_word_is_cut_at_the_right(shown: Callable[[str], Chromium]) -> None:
+    """Paths and lines of a configuration have no spaces, and a finding hides what does not fit."""
+    word = "/etc/apache2/" + "x" * 200
+    found = ReportEntry(
+        "C17",
+        f"{word}/.htaccess",
+        1,
+        f"{word}: `{word}`",
+        word,
+        Risk.BREAKS,
+        needs_review=True,
+        text=word,
+        decision=f"Is {word} right?",
+        in_htaccess=True,
+    )
+    report = Report(
+        [found.path], [found], inputs=[word], stop=f"2.4 does not start: {word}:1: {word} is gone"
+    )
+    browser = shown(render(report))
+    for width in (1280, 400):
+        browser.resize(width, 1600)
+        assert browser.script(CUT) == []
 
 
 @pytest.mark.skipif(not AXE, reason="needs axe-core: WHIMBREL_AXE=path/of/axe.min.js")

@@ -441,7 +441,8 @@ def _named_by(root: str, file: str) -> list[str]:
 def _sides(options: LoadOptions, out: Path) -> tuple[str, str]:
     """Return the old and the new server as `verify` takes them: roots, or main files with other names."""
     if options.image:
-        return options.server_root, str(out) + options.server_root.removeprefix(options.image)
+        place = _path_of(options.server_root, options.file)
+        return place, str(out) + place.removeprefix(options.image)
     if _is_found(options.server_root, options.file):
         return options.server_root, str(out)
     old = os.path.join(options.server_root, options.file)

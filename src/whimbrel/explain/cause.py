@@ -265,6 +265,8 @@ def _cause_of_denial(access: ExplanationStep, status: int | None, logged: str, m
         return AnswerCause(_lines(required or [access]), _refusal_of(user[1], rules, tree, method))
     if is_challenge:
         return _cause_of_challenge(access, leaves, rules, logged)
+    passed = {id(leaf) for step in access.children if _is_passed(step) for leaf in step.all()}
+    leaves = [step for step in leaves if id(step) not in passed]
     refused = [step for step in leaves if step.what.startswith("Deny") and step.result == "matches"]
     refused = refused or rules or [step for step in leaves if step.result == "denied"]
     if refused:
@@ -276,6 +278,12 @@ def _cause_of_denial(access: ExplanationStep, status: int | None, logged: str, m
     if not causes and status == 500:  # a user is required, and no module can find one
         causes = [step for step in leaves if step.what.startswith("Require")]
     return AnswerCause(_lines(causes or [access]), _without_code(logged))
+
+
+def _is_passed(step: ExplanationStep) -> bool:
+    """Return True for a module that let the client in by its address: its Deny lines refuse nothing, and
+    another module of this phase gave the status."""
+    return "(access_checker)" in step.what and step.result in (GRANTED, DECLINES)
 
 
 def _cause_of_failed_check(access: ExplanationStep, logged: str) -> AnswerCause | None:

@@ -106,13 +106,22 @@ class ServerResult:
 
 @dataclass(frozen=True, slots=True)
 class RuleTotal:
-    """One rule over all servers; *risk* is its worst."""
+    """One rule over all servers; *risk* is its worst, which *worst_servers* and *worst_findings* have."""
 
     rule: str
     name: str
     risk: Risk
     servers: int
     findings: int
+    worst_servers: int
+    worst_findings: int
+
+
+def of_all(count: int, words: str, total: int) -> str:
+    """Return *words*, those of *total*, with *count* in front of them where it is another number: ``2 of
+    3 servers``.
+    """
+    return words if count == total else f"{count:,} of {words}"
 
 
 @dataclass(slots=True)
@@ -176,10 +185,15 @@ class FleetReport:
             for one in server.rules:
                 findings[one.rule] += one.count
                 risks[one.rule] = min(risks.get(one.rule, one.risk), one.risk, key=lambda risk: risk.rank)
-        totals = [
-            RuleTotal(rule, self.names.get(rule, ""), risk, servers[rule], findings[rule])
-            for rule, risk in risks.items()
-        ]
+        totals = []
+        for rule, risk in risks.items():
+            counts = [
+                sum(one.count for one in server.rules if (one.rule, one.risk) == (rule, risk))
+                for server in self.servers
+            ]
+            of_worst = sum(map(bool, counts)), sum(counts)
+            name = self.names.get(rule, "")
+            totals.append(RuleTotal(rule, name, risk, servers[rule], findings[rule], *of_worst))
         return sorted(totals, key=lambda one: (one.risk.rank, -one.servers, -one.findings, one.rule))
 
 

@@ -10,7 +10,7 @@ from urllib.parse import quote
 from whimbrel.base.counts import count_noun
 from whimbrel.base.latin1 import to_bytes
 from whimbrel.fleet.formats.text import WORDS, duration, shown_effects, summary
-from whimbrel.fleet.model import SEVERITY, FleetReport, ServerResult
+from whimbrel.fleet.model import SEVERITY, FleetReport, ServerResult, of_all
 from whimbrel.fleet.servers import MAX_NAME
 from whimbrel.report.model import EFFECT_CLASSES, EffectClass
 from whimbrel.report.page.items import key_of
@@ -113,8 +113,8 @@ def _rule_table(report: FleetReport) -> Iterator[ReportTable]:
             Cell(one.rule, "code"),
             Cell(one.name),
             Cell(one.risk.value, "chip", KEYS[one.risk]),
-            Cell(number(one.servers), "number"),
-            Cell(number(one.findings), "number"),
+            Cell(of_all(one.worst_servers, number(one.servers), one.servers), "number"),
+            Cell(of_all(one.worst_findings, number(one.findings), one.findings), "number"),
         )
         for one in report.rule_totals()
     )

@@ -199,7 +199,8 @@ class Replayer:
             tally.requests += number
             statuses[status, outcome.old, outcome.new] += number
             if hour_at is not None:
-                tally.count_hour(values[hour_at], number, is_changed=outcome.change is not None)
+                is_changed = outcome.change is not None and not outcome.change.rule  # else cosmetic
+                tally.count_hour(values[hour_at], number, is_changed=is_changed)
             if outcome.is_missing and 200 <= status < 400:
                 tally.missing += number
             if outcome.change is not None or (

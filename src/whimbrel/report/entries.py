@@ -80,7 +80,10 @@ def as_report(result: CheckResult, directory: str) -> Report:
         is_complete=result.is_complete,
         is_of_24=result.is_of_24,
         start_fault=result.fault,
-        exempted=[replace(entry_of(finding, directory), needs_review=False) for finding in result.exempted],
+        exempted=[  # no edit of a finding that a comment exempts is applied
+            replace(entry_of(finding, directory), needs_review=False, is_fixable=False)
+            for finding in result.exempted
+        ],
         recorded=list(result.recorded),
         is_part=result.is_part,
         lone={display_path(path, directory): result.files[path] for path in result.lone},

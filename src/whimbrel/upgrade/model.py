@@ -120,6 +120,7 @@ class Finding:
         waits_for: the line to correct before `upgrade` makes the change, None for none.
         is_proven: a file that was read shows that 2.4 stops here: no comment exempts the line.
         accepted: what a comment that exempts the line takes for a fact that no file shows; "" for nothing.
+            `shown_by`: what makes it known; "" for the file of the module.
         stays: the effect that a comparison has found with the edits; None for none that is known.
         was_error: its example is a request that 2.2 answers with an error too, such as 404 -> 403.
         access_line: of a finding about the lines of a whole .htaccess file the first one about access, which
@@ -145,6 +146,7 @@ class Finding:
     waits_for: SourceLocation | None = None
     is_proven: bool = False
     accepted: str = ""
+    shown_by: str = ""
     answers: tuple[str, ...] = ()
     unless: str = ""
     elsewhere: tuple[OtherLines, ...] = ()

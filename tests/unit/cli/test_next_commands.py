@@ -402,6 +402,19 @@ def test_the_next_commands_lead_from_a_check_to_the_start(site: Path, where: str
     assert commands[len(expected) :] == (end if where in ("in place", "out") else []), commands
 
 
+def test_the_main_file_of_suse_is_not_below_its_server_root(tmp_path: Path) -> None:
+    """SUSE's packages are built with HTTPD_ROOT /srv/www and the main file /etc/apache2/httpd.conf."""
+    (tmp_path / "image/srv/www/htdocs").mkdir(parents=True)
+    (tmp_path / "image/etc/apache2/sysconfig.d").mkdir(parents=True)
+    text = "Listen 8080\nServerName a.example\nFileETag All\nInclude /etc/apache2/sysconfig.d/\n"
+    (tmp_path / "image/etc/apache2/httpd.conf").write_text(text)
+    _status, output = run(["upgrade", "image", "--out", "new"], tmp_path)
+    command = line_of(output, "Next")
+    assert command == ["verify", str(tmp_path / "image/etc/apache2/httpd.conf"), "new/etc/apache2/httpd.conf"]
+    status, output = run(command, tmp_path)
+    assert status in (0, 1, 3) and output.startswith("old (2.2) and new (2.4): "), output
+
+
 def test_what_follows_a_replay() -> None:
     """The first change that is not cosmetic is explained; without one the server is tested or served."""
     old, new = Path("old dir"), Path("new")

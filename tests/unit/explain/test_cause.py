@@ -77,6 +77,27 @@ def test_a_user_that_no_line_admits(side: Side) -> None:
     assert cause.sentence == "bob is authenticated, and no line admits bob"
 
 
+@pytest.mark.parametrize("dialect", ["2.2", "2.4"])
+@pytest.mark.parametrize(
+    ("line", "cause"),
+    [("SSLRequireSSL", "SSL connection required"), ("Allow from 10.1.0.1", "")],
+)
+def test_a_deny_line_beside_an_allow_line_that_matches_refuses_nothing(
+    tmp_path: Path, dialect: str, line: str, cause: str
+) -> None:
+    """With Order deny,allow a client that an Allow line names is let in (mod_authz_host, Order); all modules
+    of the phase access_checker are asked, and SSLRequireSSL refuses requests without TLS."""
+    conf = "Listen 80\nServerName q\nDocumentRoot @ROOT@/htdocs\nTypesConfig @ROOT@/mime.types\n"
+    loads = (f"LoadModule {name}_module modules/mod_{name}.so\n" for name in ("access_compat", "ssl"))
+    conf += f"{''.join(loads)}<Location />\n{line}\nOrder deny,allow\n"
+    conf += "Deny from all\nAllow from 192.0.2.1\n</Location>\n"
+    side = old_side(tmp_path, conf) if dialect == "2.2" else side_of(tmp_path, conf)
+    found = cause_of(explained(side, "/index.html"))
+    assert found.sentence.endswith(cause or "index.html is sent")
+    assert "Deny from all" not in texts(found)
+    assert texts(found) == (["SSLRequireSSL"] if cause else ["Allow from 192.0.2.1"])
+
+
 def test_order_allow_and_deny_of_22(tmp_path: Path) -> None:
     order = "<Directory @ROOT@/htdocs>\nOrder {}\n{}</Directory>\n"
     base = "Listen 80\nServerName q\nDocumentRoot @ROOT@/htdocs\nTypesConfig @ROOT@/mime.types\n"

@@ -5,6 +5,8 @@ from __future__ import annotations
 import pytest
 
 from whimbrel.base.lazy_dataclasses import replace
+from whimbrel.fleet.formats.html import render as html_of
+from whimbrel.fleet.formats.text import render
 from whimbrel.fleet.model import FleetReport, RuleCount, RuleTotal, ServerResult, rule_counts
 from whimbrel.upgrade.model import Risk
 
@@ -41,10 +43,24 @@ def test_rules_by_risk_then_by_servers() -> None:
         {"C17": "order"},
     )
     assert report.rule_totals() == [
-        RuleTotal("C17", "order", Risk.BREAKS, 1, 5),
-        RuleTotal("C20", "", Risk.CHANGES, 2, 2),
-        RuleTotal("C30", "", Risk.CHANGES, 1, 50),
+        RuleTotal("C17", "order", Risk.BREAKS, 1, 5, 1, 3),
+        RuleTotal("C20", "", Risk.CHANGES, 2, 2, 2, 2),
+        RuleTotal("C30", "", Risk.CHANGES, 1, 50, 1, 50),
     ]
+
+
+def test_a_rule_names_how_many_servers_have_its_worst_risk() -> None:
+    """The text, and the page: with 20 findings that break the start of two servers of three."""
+    found = [
+        server("a", 1, RuleCount("C17", Risk.BREAKS, 8)),
+        server("b", 1, RuleCount("C17", Risk.BREAKS, 12), RuleCount("C17", Risk.CHANGES, 1)),
+        server("c", 1, RuleCount("C17", Risk.COSMETIC, 6), RuleCount("C20", Risk.CHANGES, 1)),
+    ]
+    report = FleetReport("check", found, 3)
+    (first, second) = [line.split() for line in render(report).splitlines() if line.startswith("  C")]
+    assert " ".join(first) == "C17 breaks start-up 2 of 3 servers 20 of 27 findings"
+    assert " ".join(second) == "C20 changes answers 1 server 1 finding"
+    assert "2 of 3" in html_of(report) and "20 of 27" in html_of(report)
 
 
 def test_counts_of_a_server() -> None:

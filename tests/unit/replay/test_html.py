@@ -10,6 +10,7 @@ from tests.support.report_pages import Outline
 from tests.unit.replay.replayed_site import line, work_of, write_log
 
 from whimbrel.base.lazy_dataclasses import replace
+from whimbrel.replay.causes import ChangeCauses
 from whimbrel.replay.html import html_of, page_of, risk_of
 from whimbrel.replay.log_files import pieces_of
 from whimbrel.replay.log_format import COMBINED, LineFormat
@@ -106,6 +107,18 @@ def test_requests_are_counted_by_hour_if_that_is_wanted(tmp_path: Path) -> None:
         for piece in pieces_of([log]):
             tally.add(replayer.run(piece))
         assert (tally.requests, tally.changed, tally.hours) == (5, 2, hours)
+
+
+def test_what_is_cosmetic_is_no_other_answer_of_an_hour(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The sentence of the page counts such requests apart, so its chart has them among the others."""
+    monkeypatch.setattr(ChangeCauses, "change", lambda *_arguments: ChangeKey("vary", rule="C30"))
+    log = write_log(tmp_path, [line("/closed/x"), line("/index.html")])
+    tally = Tally()
+    for piece in pieces_of([log]):
+        tally.add(Replayer(replace(work_of(tmp_path), with_hours=True)).run(piece))
+    assert tally.hours == {"10/Oct/2000:13": (2, 0)} and tally.changed == 1
 
 
 def test_formats_without_a_time_have_no_hours() -> None:

@@ -7,7 +7,7 @@ from typing import Final
 
 from whimbrel.base.counts import count_noun
 from whimbrel.base.terminal_text import columns_of, padded, shown, wrapped
-from whimbrel.fleet.model import FleetReport, RuleTotal, ServerResult
+from whimbrel.fleet.model import FleetReport, RuleTotal, ServerResult, of_all
 from whimbrel.report.formats.frames import RISK_COLORS, FrameStyle
 from whimbrel.report.model import EFFECT_CLASSES, EffectClass
 from whimbrel.upgrade.model import Risk
@@ -154,10 +154,8 @@ def _rules(rules: list[RuleTotal], style: FrameStyle) -> Iterator[str]:
     risk_width = max(len(one.risk.value) for one in top)
     for one in top:
         risk = style.paint(padded(one.risk.value, risk_width), RISK_COLORS[one.risk])
-        servers = f"{count_noun(one.servers, 'server'):>14}"
-        yield (
-            f"  {padded(f'{one.rule} {one.name}', name_width)}  {risk}  {servers}  "
-            f"{count_noun(one.findings, 'finding'):>16}"
-        )
+        servers = of_all(one.worst_servers, count_noun(one.servers, "server"), one.servers)
+        findings = of_all(one.worst_findings, count_noun(one.findings, "finding"), one.findings)
+        yield f"  {padded(f'{one.rule} {one.name}', name_width)}  {risk}  {servers:>14}  {findings:>16}"
     if len(rules) > MAX_RULES:
         yield f"  and {len(rules) - MAX_RULES} more (--format json names all)"

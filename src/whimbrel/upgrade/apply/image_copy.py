@@ -45,12 +45,22 @@ def copy_image(result: UpgradeResult, to: Path, copied: Tree, copy: Copying) -> 
         writer.write(path)
     for pattern in tree.include_patterns:
         writer.note_links_in(os.path.dirname(pattern) if has_wildcards(pattern) else pattern)
-    for directory in sorted(_written(tree)):
+    for directory in sorted({*_written(tree), *included_directories(tree)}):
         writer.make_directory(directory)
     writer.write_documents(_documents(tree))
     writer.finish()
     secrets = [file.path for file in named if file.is_linked]
     return list(_facts(from_system(str(to)), tree.disk.image, secrets, writer.missing))
+
+
+def included_directories(tree: ConfigTree) -> Iterator[str]:
+    """Yield the directories that Include lines read: httpd ends its start where one is missing, not where it
+    is empty.
+    """
+    for pattern in tree.include_patterns:
+        directory = os.path.dirname(pattern) if has_wildcards(pattern) else pattern.rstrip("/")
+        if not has_wildcards(directory) and tree.disk.is_directory(directory):
+            yield directory
 
 
 class _ImageWriter:

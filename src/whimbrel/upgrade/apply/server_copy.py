@@ -15,7 +15,7 @@ from whimbrel.base.latin1 import from_system, to_bytes, to_system
 from whimbrel.base.printable import file_problem
 from whimbrel.base.real_paths import RealPaths, real_path, without_links
 from whimbrel.upgrade.apply.backup_paths import read_by_includes
-from whimbrel.upgrade.apply.image_copy import copy_image
+from whimbrel.upgrade.apply.image_copy import copy_image, included_directories
 from whimbrel.upgrade.apply.journal import WriteError
 from whimbrel.upgrade.apply.left_decisions import left_decisions
 from whimbrel.upgrade.apply.transaction import note_left, write
@@ -124,6 +124,10 @@ def copy_tree(result: UpgradeResult, directory: str, to: Path) -> ServerCopy:
             _copy(path, directory, to, copied, (source.document.bytes, texts[path]))
         for file in named:
             _copy_named(file, directory, to, copied)
+        for name in included_directories(result.tree):
+            target = to / to_system(display_path(name, directory))
+            if name.startswith(root) and not os.path.lexists(target):
+                copied.make_directory(os.fsencode(target))
         _complete(move, directory, to, copied)
         _note_left(result, directory, to, texts, directory)
         name = from_system(str(to))

@@ -279,7 +279,7 @@ class _Fixpoint:
                     place,
                     f"ignore[{finding.rule}]: {finding.accepted}",
                     NOT_SHOWN,
-                    SHOWN_BY,
+                    finding.shown_by or SHOWN_BY,
                 )
         self.exempted[rules[0].number] = exempted
         self.recorded[rules[0].number] = recorded

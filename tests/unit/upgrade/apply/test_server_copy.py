@@ -6,6 +6,7 @@ import os
 from pathlib import Path
 
 import pytest
+from tests.support import warm_command
 from tests.unit.upgrade.config_trees import config_tree
 
 from whimbrel.base.file_reading import read_handle
@@ -48,3 +49,22 @@ def test_a_text_that_has_changed_is_not_copied(tmp_path: Path) -> None:
     with pytest.raises(UsageError, match=r"a\.conf has changed while it was read"):
         copy_tree(UpgradeResult(tree), str(tmp_path / "srv"), tmp_path / "out")
     assert not (tmp_path / "out/conf/a.conf").exists()
+
+
+@pytest.mark.parametrize("is_image", [False, True])
+@pytest.mark.parametrize("pattern", ["conf.d/", "conf.d", "conf.d/*.conf"])
+def test_an_empty_directory_that_an_include_line_reads_is_in_the_copy(
+    tmp_path: Path, pattern: str, *, is_image: bool
+) -> None:
+    """httpd ends its start where the directory is missing: "Could not open configuration file"."""
+    root = tmp_path / "image/etc/httpd"
+    place = "/etc/httpd" if is_image else root
+    text = f'ServerRoot "{place}"\nInclude {pattern}\nInclude none.d/*.conf\n'
+    (root / "conf.d").mkdir(parents=True)
+    (root / "conf").mkdir()
+    (root / MAIN).write_text(text)
+    named = tmp_path / "image" if is_image else root
+    done = warm_command.run(["upgrade", str(named), "--out", str(tmp_path / "out")], cwd=tmp_path)
+    copy = tmp_path / ("out/etc/httpd" if is_image else "out")
+    assert (copy / MAIN).exists(), done.stderr
+    assert (copy / "conf.d").is_dir() and not (copy / "none.d").exists()

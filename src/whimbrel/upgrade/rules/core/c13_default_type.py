@@ -44,13 +44,18 @@ def _finding(tree: ConfigTree, line: Statement, kind: str, *, is_only_type: bool
             "write SetHandler for these files",
         )
     what = "DefaultType has no effect: files with unknown extensions have no Content-Type"
+    advice = f"the Header line gives them the type {kind}, as 2.2 did"
     if not is_only_type:
         what += "; where several types apply, the outer one is set first"
+        advice = (
+            f"the Header line gives them the type {kind} where no outer one has given them another; 2.2 took "
+            f"the innermost: where two apply, write ForceType {kind} in a <Files> section for these files"
+        )
     return Finding(
         "C13",
         line.place,
         what,
-        f"the Header line gives them the type {kind}, as 2.2 did",
+        advice,
         Risk.CHANGES,
         Safety.SAFE if is_only_type else Safety.REVIEW,
         replace_statement(tree, line, [line_for(kind)]),

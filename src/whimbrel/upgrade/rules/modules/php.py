@@ -18,6 +18,7 @@ from whimbrel.upgrade.source.config_tree import Statement
 COMMON: Final = "application/x-httpd-php"
 """The handler, and media type, of PHP's module in every version."""
 OF_ONE_VERSION: Final = re.compile(r"php[57]-script", re.IGNORECASE)
+_HANDLERS: Final = re.compile(rf"{COMMON}|php[57]?-script", re.IGNORECASE)
 OLD_TESTS: Final = frozenset({"mod_php4.c", "php4_module", "mod_php5.c", "php5_module"})
 """Arguments of <IfModule> that are false with PHP 7 and 8."""
 ONLY_24: Final = frozenset({"php_module"})
@@ -30,6 +31,13 @@ SETTINGS: Final = frozenset({"php_value", "php_flag", "php_admin_value", "php_ad
 def tested_module(section: Statement) -> str:
     """Return the argument of an <IfModule> section in lower case, with its "!"."""
     return getword(section.args)[0].lower()
+
+
+def runs_scripts(line: Statement) -> bool:
+    """Return True if *line* gives files the handler or media type by which PHP's module runs them."""
+    if line.name in ("addhandler", "sethandler"):
+        return bool(_HANDLERS.fullmatch("".join(line.words()[:1])))
+    return line.name in ("addtype", "forcetype") and "".join(line.words()[:1]).lower() == COMMON
 
 
 _LIBRARY: Final = re.compile(r"libphp([\d.]*)\.so")

@@ -13,9 +13,9 @@ from whimbrel.upgrade.edits.helpers import source_lines
 from whimbrel.upgrade.knowledge.scope import UnknownKind
 from whimbrel.upgrade.model import FileEdit, Finding, Risk, Safety
 from whimbrel.upgrade.rule import Rule
-from whimbrel.upgrade.rules.modules.php import OLD_TESTS, SETTINGS, TESTS, tested_module
+from whimbrel.upgrade.rules.modules.php import OLD_TESTS, SETTINGS, TESTS, runs_scripts, tested_module
 from whimbrel.upgrade.source.config_tree import ConfigTree, Statement
-from whimbrel.upgrade.source.queries import has_same_scope
+from whimbrel.upgrade.source.queries import has_same_scope, lines_for_24
 from whimbrel.upgrade.source.walk import walk
 
 _PROTECTS: Final = frozenset(
@@ -23,6 +23,8 @@ _PROTECTS: Final = frozenset(
 )
 """Settings that keep a script from running, or from doing harm."""
 _ENGINE_ON: Final = [["engine", word] for word in ("on", "1", "true", "yes")]
+_GIVING: Final = ("addhandler", "addtype", "sethandler", "forcetype")
+_SENT: Final = "2.4 sends the source of scripts, unless another line gives them to PHP"
 _DECIDING: Final = frozenset(
     {"require", "deny", "order", "allow", "removehandler", "removetype", "sethandler"}
 )
@@ -47,7 +49,30 @@ def check(tree: ConfigTree) -> Iterator[Finding]:
             continue
         missing = [name for name, tests in TESTS.items() if not _has_branch(sections, section, tests)]
         if missing:
-            yield _finding(section, lines, missing)
+            running = next((line for line in lines if _has_no_other(tree, line, section)), None)
+            yield _finding(section, lines, missing, running)
+
+
+def _has_no_other(tree: ConfigTree, line: Statement, section: Statement) -> bool:
+    """Return True if *line* of *section* gives files to PHP, and no other line of its scope surely does."""
+    if not runs_scripts(line):
+        return False
+    endings = _endings(line)
+    others = lines_for_24(tree, *_GIVING)
+    return not endings or not any(
+        runs_scripts(other)
+        and endings <= _endings(other)
+        and has_same_scope(other, section)
+        and not any(other.enclosing("<ifmodule"))
+        for other in others
+    )
+
+
+def _endings(line: Statement) -> set[str]:
+    """Return the extensions that *line* gives a handler or type, without dots."""
+    if line.name not in ("addhandler", "addtype"):
+        return set()
+    return {word.lstrip(".").lower() for word in line.words()[1:]}
 
 
 def _is_old(line: Statement) -> bool:
@@ -58,28 +83,48 @@ def _has_branch(sections: list[Statement], section: Statement, tests: tuple[str,
     return any(tested_module(other) in tests and has_same_scope(other, section) for other in sections)
 
 
-def _finding(section: Statement, lines: list[Statement], missing: list[str]) -> Finding:
+def _finding(
+    section: Statement, lines: list[Statement], missing: list[str], running: Statement | None
+) -> Finding:
+    """Return the finding about *section*; *running* is its line without which scripts are sent as text."""
     protecting = next(filter(_is_protecting, lines), None)
-    first = lines[0] if protecting is None else protecting
-    text = f"{first.node.name} {first.args.strip()}".removesuffix(">")
+    text = _text(protecting or running or lines[0])
     conditions = " and ".join(f"<IfModule {name}>" for name in missing)
+    runs = _text(running) if running is not None else ""
+    is_written = not any(map(_is_old, lines))
     return Finding(
         "R13",
         section.place,
-        f"PHP 7 and 8 skip this section, and `{text}` in it",
+        f"PHP 7 and 8 skip this section, and `{text}` in it"
+        + (f"; without `{runs}` {_SENT}" if runs else ""),
         f"repeat it in {conditions}; PHP-FPM reads no such line: its pool needs the settings",
-        Risk.CHANGES if protecting is None else Risk.OPENS,
+        Risk.OPENS if protecting is not None or runs else Risk.CHANGES,
         Safety.SAFE if protecting is None else Safety.REVIEW,
-        () if any(map(_is_old, lines)) else (_copies(section, missing),),  # a copy would not be read either
+        (_copies(section, missing),) if is_written else (),  # a copy in an old section would not be read
         decision="" if protecting is None else f"Does `{text}` hold for PHP 7 and 8 too?",
-        answers=() if protecting is None else _answers(missing, is_written=not any(map(_is_old, lines))),
+        answers=() if protecting is None else _answers(text, missing, runs, is_written=is_written),
+        accepted=f"another line than `{runs}` gives PHP these scripts, else 2.4 sends their source"
+        if runs
+        else "",
+        shown_by=f"remove the comment: upgrade repeats the section in {conditions}" if runs else "",
     )
 
 
-def _answers(missing: list[str], *, is_written: bool) -> tuple[str, ...]:
+def _text(line: Statement) -> str:
+    return f"{line.node.name} {line.args.strip()}".removesuffix(">")
+
+
+def _answers(text: str, missing: list[str], runs: str, *, is_written: bool) -> tuple[str, ...]:
+    """Return what both answers lead to; the comment would leave out *runs* too, by which scripts run."""
     written = " and ".join(f"`<IfModule {name}>`" for name in missing)
     yes = f"upgrade writes {written}" if is_written else f"write {written}"
-    return f"yes: {yes}", "no: # whimbrel: ignore[R13] above the line keeps it as it is"
+    if not runs:
+        return f"yes: {yes}", "no: # whimbrel: ignore[R13] above the line keeps it as it is"
+    copies = f"take `{text}` out of {written}" if is_written else f"write {written} without `{text}`"
+    return (
+        f"yes: {yes}",
+        f"no: {copies}, and keep `{runs}` there; with # whimbrel: ignore[R13] above the line {_SENT}",
+    )
 
 
 def _is_protecting(line: Statement) -> bool:

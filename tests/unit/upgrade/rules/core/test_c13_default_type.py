@@ -28,3 +28,13 @@ def test_an_unset_default_type_is_a_note_once(tmp_path: Path) -> None:
 def test_a_default_type_that_is_set(tmp_path: Path) -> None:
     findings, _ = found(tmp_path, MAIN + "DefaultType text/html\n")
     assert [bool(finding.edits) for finding in findings] == [True]
+
+
+def test_of_two_types_the_outer_header_line_wins(tmp_path: Path) -> None:
+    """apache2 2.4: a file without an extension has text/plain under both lines, with ForceType text/html."""
+    inner = "<Directory /srv/in>\nDefaultType text/html\n</Directory>\n"
+    for finding in found(tmp_path / "a", f"{MAIN}DefaultType text/plain\n{inner}")[0]:
+        assert "where no outer one has given them another" in finding.advice
+        assert "as 2.2 did" not in finding.advice and finding.needs_review
+    (alone,) = found(tmp_path / "b", f"{MAIN}DefaultType text/html\n{inner}")[0][:1]
+    assert "text/html, as 2.2 did" in alone.advice and not alone.needs_review

@@ -8,7 +8,8 @@ from tests.support.elf import elf
 from tests.unit.upgrade.config_trees import config_tree, fragments
 
 from whimbrel.upgrade.check.fixpoint import upgrade
-from whimbrel.upgrade.model import Risk, Safety
+from whimbrel.upgrade.knowledge.scope import UnknownKind
+from whimbrel.upgrade.model import Finding, Risk, Safety
 from whimbrel.upgrade.rules.modules.c06_foreign_modules import RULE
 
 NEW, OLD = (20120211, b"AP24"), (20051115, b"AP22")
@@ -69,3 +70,43 @@ def test_both_new_branches_of_php_are_in_the_answer(tmp_path: Path) -> None:
     written = b"".join(result.files.values()).decode()
     for name in ("<IfModule mod_php7.c>", "<IfModule mod_php.c>"):
         assert name in written and name in found.answers[0]
+
+
+SECTION = (
+    "<IfModule mod_php5.c>\nAddHandler application/x-httpd-php .php\n"
+    "php_admin_flag log_errors on\n</IfModule>\n"
+)
+
+
+def r13(root: Path, text: str) -> tuple[list[Finding], list[str]]:
+    """The findings of R13, and what the comments of the text are taken for."""
+    result = upgrade(fragments(root, {"a.conf": text}))
+    assumed = [item.subject for item in result.scope.items if item.kind is UnknownKind.ASSUMED]
+    return [one for one in result.findings if one.rule == "R13"], assumed
+
+
+def test_the_answer_names_the_line_that_runs_the_scripts(tmp_path: Path) -> None:
+    """httpd 2.4 skips <IfModule mod_php5.c> with PHP 7 and 8; files without a handler are sent as is."""
+    (found,), nothing = r13(tmp_path / "a", SECTION)
+    assert found.risk is Risk.OPENS and not nothing
+    for text in (found.message, found.answers[1]):
+        assert "AddHandler application/x-httpd-php .php" in text and "sends the source" in text
+    assert not found.answers[1].startswith("no: # whimbrel")
+    none, (assumed,) = r13(tmp_path / "b", f"# whimbrel: ignore[R13]\n{SECTION}")
+    assert not none and "AddHandler application/x-httpd-php .php" in assumed
+
+
+def test_another_line_that_runs_the_same_scripts_leaves_nothing_open(tmp_path: Path) -> None:
+    for number, (line, is_alone) in enumerate(
+        (
+            ("AddType application/x-httpd-php php .php3", False),
+            ("AddHandler application/x-httpd-php .php3", True),
+            ("AddHandler application/x-httpd-php-source .php", True),
+            ("<Directory /srv>\nAddHandler application/x-httpd-php .php\n</Directory>", True),
+            ("<IfModule mod_x.c>\nAddHandler application/x-httpd-php .php\n</IfModule>", True),
+        )
+    ):
+        (found,), _ = r13(tmp_path / f"{number}a", f"{SECTION}{line}\n")
+        assert ("sends the source" in found.message) is is_alone, line
+        _, assumed = r13(tmp_path / f"{number}b", f"# whimbrel: ignore[R13]\n{SECTION}{line}\n")
+        assert bool(assumed) is is_alone, line
