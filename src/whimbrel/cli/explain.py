@@ -123,10 +123,10 @@ def explain(
             error_line, words = words, ""
         elif _ACCESS_LINE.search(words):
             access_line, words = words, ""
+    lines = before or (), after or (), defines or ()
+    named = ConfigArguments(paths, root, file, *lines, envvars, as_server=bool(paths), builtin=builtin)
     place = _LINE_OF_FILE.fullmatch(words) if not (access_line or error_line or listing) else None
     if place is not None and _is_file(place[1], has_server=bool(paths or root or file)):
-        lines = before or (), after or (), defines or ()
-        named = ConfigArguments(paths, root, file, *lines, envvars, as_server=bool(paths), builtin=builtin)
         _explain_line(place[1], int(place[2]), named, as_json=as_json, may_page=not no_pager)
         return
     if access_line or error_line or (not listing and _URL.fullmatch(words)):
@@ -140,10 +140,6 @@ def explain(
         from whimbrel.explain.request_description import RequestDescription
 
         try:
-            lines = before or (), after or (), defines or ()
-            named = ConfigArguments(
-                paths, root, file, *lines, envvars, as_server=bool(paths), builtin=builtin
-            )
             described = RequestDescription(
                 from_system(words),
                 from_system(host),

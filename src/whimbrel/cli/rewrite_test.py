@@ -108,7 +108,7 @@ def rewrite_test(
             site = _site(options, dialect)
             serving = _engine(site)
             outcomes = [run_case(serving, case, from_system(host)) for case in table]
-            _print_report(outcomes, _rules(serving), DecidingLines(site) if verbose else None)
+            _print_report(outcomes, _rules(serving), site if verbose else None)
     except UsageError as problem:
         typer.echo(encoded(problem.message), err=True)
         raise typer.Exit(EXIT_USAGE) from None
@@ -264,33 +264,27 @@ def _rules(serving: Any) -> list[str]:
     return [_place(place) for place in sorted(places, key=lambda place: (place.path, place.line))]
 
 
-class DecidingLines:
-    """The lines that decided the answers of a site."""
+def _deciding_lines(site: LoadedSite, probe: Probe) -> list[str]:
+    """Return what decided the answer of *site* to *probe*, as `whimbrel explain` prints it."""
+    from whimbrel.explain.text import OutputStyle, short_lines
 
-    def __init__(self, site: LoadedSite) -> None:
-        self._site = site
-
-    def lines(self, probe: Probe) -> list[str]:
-        """Return what decided the answer to *probe*, as `whimbrel explain` prints it."""
-        from whimbrel.explain.text import OutputStyle, short_lines
-
-        explanation, scope = self._site.explain(probe)
-        style = OutputStyle(self._site.side.options.server_root, TEXT_WIDTH)
-        return list(takewhile(bool, short_lines(explanation, scope, style)))
+    explanation, scope = site.explain(probe)
+    style = OutputStyle(site.side.options.server_root, TEXT_WIDTH)
+    return list(takewhile(bool, short_lines(explanation, scope, style)))
 
 
-def _print_report(outcomes: list[CaseResult], rules: list[str], deciding: DecidingLines | None) -> None:
-    """Print the cases that differ, with what decided them if *deciding* are given."""
+def _print_report(outcomes: list[CaseResult], rules: list[str], explained: LoadedSite | None) -> None:
+    """Print the cases that differ, with what decided them if their site is to be *explained*."""
     bad = [outcome for outcome in outcomes if outcome.reasons]
     for outcome in bad:
         text = f"line {outcome.case.line}: {outcome.case.url}: {'; '.join(outcome.reasons)}"
         echo_line(text)
-        if deciding is None:
+        if explained is None:
             continue
         if any(step.matches for step in outcome.steps):
             _print_steps(outcome)
         else:
-            for line in deciding.lines(outcome.probe):
+            for line in _deciding_lines(explained, outcome.probe):
                 echo_line(f"    {line}")
     for earlier, later in sorted(overlaps(outcomes)):
         echo_line(f"{later}: also fits URLs that {earlier} takes first")

@@ -179,20 +179,20 @@ class FleetReport:
         """Return the rules: the worst risk first, then those that most servers have."""
         servers: Counter[str] = Counter()
         findings: Counter[str] = Counter()
+        servers_by_risk: Counter[tuple[str, Risk]] = Counter()
+        findings_by_risk: Counter[tuple[str, Risk]] = Counter()
         risks: dict[str, Risk] = {}
         for server in self.servers:
             servers.update({one.rule for one in server.rules})
             for one in server.rules:
                 findings[one.rule] += one.count
+                servers_by_risk[one.rule, one.risk] += 1  # a server counts each pair once
+                findings_by_risk[one.rule, one.risk] += one.count
                 risks[one.rule] = min(risks.get(one.rule, one.risk), one.risk, key=lambda risk: risk.rank)
         totals = []
         for rule, risk in risks.items():
-            counts = [
-                sum(one.count for one in server.rules if (one.rule, one.risk) == (rule, risk))
-                for server in self.servers
-            ]
-            of_worst = sum(map(bool, counts)), sum(counts)
             name = self.names.get(rule, "")
+            of_worst = servers_by_risk[rule, risk], findings_by_risk[rule, risk]
             totals.append(RuleTotal(rule, name, risk, servers[rule], findings[rule], *of_worst))
         return sorted(totals, key=lambda one: (one.risk.rank, -one.servers, -one.findings, one.rule))
 

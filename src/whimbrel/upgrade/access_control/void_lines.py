@@ -5,10 +5,12 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from typing import Final
 
+from whimbrel.access.decision import AccessDecision
 from whimbrel.access.layers import AccessLine
 from whimbrel.base.dialect import V22
 from whimbrel.base.lazy_dataclasses import replace
 from whimbrel.upgrade.access_control.analysis import AccessAnalysis
+from whimbrel.upgrade.access_control.chain_decisions import ChainDecisions
 from whimbrel.upgrade.access_control.effective import (
     ALL_METHODS,
     LIMITS,
@@ -19,7 +21,7 @@ from whimbrel.upgrade.access_control.effective import (
     idle_limits,
 )
 from whimbrel.upgrade.access_control.replacement import Lines
-from whimbrel.upgrade.access_control.sections import AccessSection
+from whimbrel.upgrade.access_control.sections import AccessSection, Chain
 from whimbrel.upgrade.source.config_tree import ConfigTree
 
 Candidate = EffectiveDirective | AccessLine
@@ -87,25 +89,41 @@ def _matters_without(
     analysis: AccessAnalysis, section: AccessSection, line: Candidate, other: Candidate
 ) -> bool:
     """Return True if 2.2 would decide otherwise about *line* if *section* had no *other* line."""
+    with_line = _altered(analysis, section, (other,))
+    without_line = _altered(analysis, section, (other, line))
     decisions = analysis.decisions
-    first = analysis.equivalents.get(section, (section,))[0]
-    own = set(analysis.variants.of[first].values())
     for chain in decisions.chains:
-        if own.isdisjoint(chain.sections):
+        if with_line.keys().isdisjoint(chain.sections):
             continue
-        found = []
-        for left_out in ((other,), (other, line)):
-            layers = []
-            for unit in chain.sections:
-                left = decisions.lines[unit]
-                for one in left_out if unit in own else ():
-                    left = _without(left, one)
-                layers.append(decisions.layer_of(unit, left))
-            found.append(decisions.cache.decision(V22.name, layers))
-        before, after = found
+        before = _decided(decisions, chain, with_line)
+        after = _decided(decisions, chain, without_line)
         if before is not None and after is not None and decisions.cache.difference(before, after) is not None:
             return True
     return False
+
+
+def _altered(
+    analysis: AccessAnalysis, section: AccessSection, left_out: Iterable[Candidate]
+) -> dict[AccessSection, Lines]:
+    """Return the lines of each variant of *section* without those that are *left_out*."""
+    first = analysis.equivalents.get(section, (section,))[0]
+    found = {unit: analysis.decisions.lines[unit] for unit in analysis.variants.of[first].values()}
+    for line in left_out:
+        found = {unit: _without(lines, line) for unit, lines in found.items()}
+    return found
+
+
+def _decided(
+    decisions: ChainDecisions, chain: Chain, altered: dict[AccessSection, Lines]
+) -> AccessDecision | None:
+    """Return the decision of 2.2 with the lines that are *altered*; None where it is not known."""
+    return decisions.cache.decision(
+        V22.name,
+        [
+            decisions.layer_of(unit, altered[unit] if unit in altered else decisions.lines[unit])
+            for unit in chain.sections
+        ],
+    )
 
 
 def _holds(container: AccessLine, line: Candidate) -> bool:
@@ -124,18 +142,11 @@ def is_void(analysis: AccessAnalysis, section: AccessSection, line: Candidate) -
     if analysis.bounds.exceeded:
         return False
     decisions = analysis.decisions
-    first = analysis.equivalents.get(section, (section,))[0]
-    altered = {unit: _without(decisions.lines[unit], line) for unit in analysis.variants.of[first].values()}
+    altered = _altered(analysis, section, (line,))
     chains = [chain for chain in decisions.chains if not altered.keys().isdisjoint(chain.sections)]
     for chain in chains:
         before = decisions.before_22(chain)
-        after = decisions.cache.decision(
-            V22.name,
-            [
-                decisions.layer_of(unit, altered[unit] if unit in altered else decisions.lines[unit])
-                for unit in chain.sections
-            ],
-        )
+        after = _decided(decisions, chain, altered)
         if before is None or after is None or decisions.cache.difference(before, after) is not None:
             return False
     return bool(chains)

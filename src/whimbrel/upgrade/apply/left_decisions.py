@@ -16,7 +16,7 @@ from whimbrel.base.latin1 import to_bytes, to_text
 from whimbrel.base.real_paths import real_path
 from whimbrel.base.terminal_text import cut
 from whimbrel.upgrade.model import DIFFERENCE, LOAD_ERROR, NO_FIXPOINT, READ_ERROR, Finding, Risk
-from whimbrel.upgrade.source.section_ranges import at_each_line, section_around
+from whimbrel.upgrade.source.section_ranges import at_each_line, section_around, stripped_lines
 from whimbrel.upgrade.source.suppressions import suppressions
 
 if TYPE_CHECKING:
@@ -30,7 +30,6 @@ MAX_WRITTEN: Final = 60
 """Characters of a line that an answer quotes."""
 _REPEATED: Final = frozenset((READ_ERROR, LOAD_ERROR, DIFFERENCE, NO_FIXPOINT))
 """Findings that the next command finds itself, and that no comment can record."""
-_BLANKS: Final = b" \t\r\f\v"
 
 
 class LeftDecision(NamedTuple):
@@ -81,7 +80,7 @@ def left_decisions(
     """Yield what *result* leaves to a person; *texts* are the changed files as they are written, and
     *is_confirmed*: the user was asked about each change.
     """
-    split = cache(_texts)
+    split = cache(stripped_lines)
     for finding in result.findings:
         is_open = finding.needs_review or bool(finding.decision)
         path = finding.place.path
@@ -105,7 +104,7 @@ def left_decisions(
                 if text.split()[:1] == line.split()[:1]  # moved with a copy
             ][:1]
         )
-        written = [text for text in _texts(b"\n".join(map(to_bytes, finding.new))) if text in new]
+        written = [text for text in stripped_lines(b"\n".join(map(to_bytes, finding.new))) if text in new]
         about = (written if finding.edits else []) or adjacent
         yield LeftDecision(
             finding.rule,
@@ -158,7 +157,7 @@ def findings_left(
     """
     places = {real_path(path): path for path in files} if left else {}
     read = cache(text_of)
-    split = cache(_texts)
+    split = cache(stripped_lines)
     comments_of = cache(suppressions)
     for one in left:
         if one.path not in places:
@@ -244,10 +243,6 @@ def _finding(one: LeftDecision, place: SourceLocation) -> Finding:
         in_htaccess=one.is_per_request,
         was_error=one.was_error,
     )
-
-
-def _texts(data: bytes) -> list[bytes]:
-    return [line.strip(_BLANKS) for line in data.split(b"\n")]
 
 
 def _numbers(lines: list[bytes], texts: tuple[str, ...]) -> list[int]:

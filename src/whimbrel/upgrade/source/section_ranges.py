@@ -14,6 +14,11 @@ _ACCESS_LINE: Final = re.compile(rb"(?i)(order|allow|deny|satisfy|require)[ \t]|
 _ACCESS_SECTION: Final = re.compile(rb"(?i)<(directory|files|location|proxy)(match)?[ \t>]")
 
 
+def stripped_lines(data: bytes) -> list[bytes]:
+    """Return the lines of a text without blanks at both ends."""
+    return [line.strip() for line in data.split(b"\n")]
+
+
 def section_around(lines: Sequence[bytes], number: int) -> range:
     """Return the numbers of the lines of the innermost section around line *number*, or of the section that
     it opens; the line alone outside of sections. *lines* are without blanks at both ends.

@@ -10,7 +10,7 @@ from whimbrel.base.errors import SourceLocation
 from whimbrel.upgrade.model import ACCESS_RULES, Finding, Risk
 from whimbrel.upgrade.source.config_tree import ConfigTree, Role, SourceFile
 from whimbrel.upgrade.source.marks import marks_in
-from whimbrel.upgrade.source.section_ranges import access_lines_of, at_each_line
+from whimbrel.upgrade.source.section_ranges import access_lines_of, at_each_line, stripped_lines
 
 OF_COMMENT: Final = "2.4 answers otherwise"
 """The message of a finding that a comment alone makes."""
@@ -38,7 +38,13 @@ def reviewed_lines(tree: ConfigTree, findings: Iterable[Finding] = ()) -> Iterat
     """
     known = {(one.rule, one.place.path, one.place.line) for one in findings}
     for path, file in tree.files.items():
-        for line, names in _suppressions_of(file).items():
+        comments = _suppressions_of(file)
+        texts = (
+            stripped_lines(file.document.bytes)
+            if any(names & ACCESS_RULES for names in comments.values())
+            else []
+        )
+        for line, names in comments.items():
             place = SourceLocation(path, line)
             for rule in sorted(names):
                 if (rule, path, line) in known:
@@ -46,8 +52,7 @@ def reviewed_lines(tree: ConfigTree, findings: Iterable[Finding] = ()) -> Iterat
                 if rule not in ACCESS_RULES:
                     yield Finding(rule, place, OF_COMMENT)
                     continue
-                lines = [text.strip() for text in file.document.bytes.split(b"\n")]
-                yield from at_each_line(Finding(rule, place, OF_COMMENT, risk=Risk.CLOSES), lines)
+                yield from at_each_line(Finding(rule, place, OF_COMMENT, risk=Risk.CLOSES), texts)
 
 
 def _names_at(finding: Finding, tree: ConfigTree) -> frozenset[str] | None:
@@ -65,7 +70,7 @@ def _names_at(finding: Finding, tree: ConfigTree) -> frozenset[str] | None:
 
 def access_lines_in(file: SourceFile, line: int) -> list[int]:
     """Return the lines about access in *file* from *line* on, as `access_lines_of` does."""
-    return list(access_lines_of([text.strip() for text in file.document.bytes.split(b"\n")], line))
+    return list(access_lines_of(stripped_lines(file.document.bytes), line))
 
 
 def _suppressions_of(file: SourceFile) -> dict[int, frozenset[str]]:
