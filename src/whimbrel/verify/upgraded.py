@@ -13,7 +13,6 @@ from typing import Final
 from whimbrel.base.counts import count_noun
 from whimbrel.base.dialect import V22, V24
 from whimbrel.base.errors import SourceLocation
-from whimbrel.base.layouts import DEBIAN
 from whimbrel.base.lazy_dataclasses import replace
 from whimbrel.config.options import LoadOptions, with_real_paths
 from whimbrel.upgrade.apply.left_decisions import AS_BEFORE
@@ -102,7 +101,8 @@ def both_texts(result: UpgradeResult, options: LoadOptions) -> tuple[LoadOptions
     """Return *options* of the old text, and those of the new one, which is in memory alone."""
     options = as_its_build(options, result.tree.built_in)
     options = replace(options, compiled_in=sources_of(result.tree.built_in))
-    build = DEBIAN if result.tree.options.target_build is TargetBuild.DEBIAN else options.build
+    target = result.tree.options.target_build
+    build = target.value if target in (TargetBuild.DEBIAN, TargetBuild.SUSE) else options.build
     return options, replace(
         options, overlay={**options.overlay, **with_real_paths(result.files)}, build=build
     )
