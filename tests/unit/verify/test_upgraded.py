@@ -313,3 +313,34 @@ def test_the_new_text_of_a_file_is_compared_behind_each_link(tmp_path: Path) -> 
     assert f"{tmp_path}/htdocs/link/.htaccess" in result.files
     assert not result.needs_review
     assert "no answer contradicts a safe change" in sentence
+
+
+OUTER_ANY = """<Files ~ "^\\.ht">
+    Order allow,deny
+    Deny from all
+</Files>
+<Directory "@ROOT@/htdocs/private">
+    AuthType Basic
+    AuthName private
+    AuthUserFile @ROOT@/conf/users
+    Require valid-user
+    Order deny,allow
+    Deny from all
+    Satisfy any
+</Directory>
+"""
+
+
+def test_a_section_that_refuses_more_is_one_question(tmp_path: Path) -> None:
+    """An outer Satisfy any made 2.2 serve what <Files> guards (X12): of 2.4 the sections around it are not
+    asked about again, as 2.4 refuses by <Files> alone.
+    """
+    (tmp_path / "conf").mkdir()
+    (tmp_path / "conf/users").write_text("anna:$apr1$Nc1Rb3gX$yrDpHiSwWDlUSDgxM1Yd5.\n")
+    _, result = verified(tmp_path, OUTER_ANY)
+    questions = [
+        one for one in result.findings if one.needs_review and one.rule in ("X12", "C17", DIFFERENCE)
+    ]
+    assert [one.rule for one in questions] == ["X12"]
+    assert "May these files be refused" in questions[0].decision
+    assert any(one.risk is Risk.CLOSES for one in result.access)
