@@ -1,8 +1,8 @@
 """Lines of files without their server that 2.2 refuses and 2.4 reads: new arguments, flags and sections.
 
 A text with such a line comes from no running 2.2, so its answers under 2.2 are those of no request: X22 names
-the first line of each file, unless an upgrade wrote it. The rule itself finds those of .htaccess files below a
-server.
+the first line of each file, unless an upgrade wrote it. The rule itself finds those of .htaccess files
+below a server.
 """
 
 from __future__ import annotations
