@@ -18,10 +18,15 @@ RULE = "RewriteEngine On\nRewriteRule ^(.*)$ index.php?/$1 [L]\n"
 PAIR = "AuthMerging And\n"
 
 
+def of_rule(rule: str, path: Path) -> list[str]:
+    """Return the messages of the findings of a rule."""
+    done = warm_command.run(["check", "--format", "json", str(path)], cwd=path.parent)
+    return [one["message"] for one in json.loads(done.stdout)["findings"] if one["rule"] == rule]
+
+
 def check(path: Path) -> list[str]:
     """Return the messages of X22 about a file."""
-    done = warm_command.run(["check", "--format", "json", str(path)], cwd=path.parent)
-    return [one["message"] for one in json.loads(done.stdout)["findings"] if one["rule"] == "X22"]
+    return of_rule("X22", path)
 
 
 def upgrade(*words: str, cwd: Path) -> None:
@@ -65,3 +70,20 @@ def test_what_was_found_before_stays_open(tmp_path: Path) -> None:
     upgrade("--undo", str(file), cwd=tmp_path)
     (found,) = check(file)
     assert not found.startswith(LEFT) and not is_written_by_upgrade(str(file))
+
+
+def test_a_handler_that_no_version_had_is_no_finding_after_the_upgrade(tmp_path: Path) -> None:
+    """2.2 without mod_imagemap sends .map files as they are; 2.4 does the same with the new text."""
+    main = tmp_path / "conf/httpd.conf"
+    main.parent.mkdir()
+    main.write_text(
+        "Listen 80\nLoadModule mime_module modules/mod_mime.so\nAddHandler imap-file map\nDocumentRoot /srv\n"
+    )
+    assert not of_rule("R14", tmp_path)
+    upgrade("--write", str(tmp_path), cwd=tmp_path)
+    assert "authz_core_module" in main.read_text()
+    assert not of_rule("R14", tmp_path)
+    of_24 = tmp_path / "other/conf/httpd.conf"
+    of_24.parent.mkdir(parents=True)
+    of_24.write_text(main.read_text())
+    assert len(of_rule("R14", tmp_path / "other")) == 1
