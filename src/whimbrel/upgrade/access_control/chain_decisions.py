@@ -159,9 +159,10 @@ class ChainDecisions:
 
     def before_22(self, chain: Chain) -> AccessDecision | None:
         """Return the decision of the server that runs with the text: 2.2, or 2.4 with mod_access_compat if
-        the text is one of 2.4 that loads that. None if it is unknown.
+        the text is one of 2.4 that loads that and starts with these lines. None if it is unknown.
         """
-        return self.as_it_stands(chain) if self.is_of_24 else self.read_by_22(chain)
+        running = self.as_it_stands(chain) if self.is_of_24 else None
+        return running if running is not None else self.read_by_22(chain)
 
     def as_it_stands(self, chain: Chain) -> AccessDecision | None:
         """Return the decision of 2.4 with the text as it stands; None if 2.4 does not start."""
