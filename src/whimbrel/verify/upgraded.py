@@ -81,11 +81,11 @@ def verify_upgrade(
     scopes = _scopes_of(comparison.lines[0])
     places = [frozenset(_places(group, scopes, result.files)) for group in groups]
     review_places = places_of_access((*result.findings, *result.exempted))
-    asked = AskedPlaces(result, _scopes_of(comparison.lines[1]))
+    questioned = QuestionedPlaces(result, _scopes_of(comparison.lines[1]))
     unconfirmed = {
         place: group
         for group, own in zip(groups, places, strict=True)
-        if not has_finding(group, review_places, scopes, result.files) and not asked.has(group)
+        if not has_finding(group, review_places, scopes, result.files) and not questioned.has(group)
         for place in own
     }
     lowered = lower_unconfirmed(result.findings, unconfirmed)
@@ -93,7 +93,10 @@ def verify_upgrade(
     of_versions = _of_versions(groups, places, changed, frozenset(one.rule for one in lowered))
     result.version_causes = of_versions
     lowered = _with_examples(lowered, groups)
-    result.findings = [*lowered, *_other_differences(groups, places, [*lowered, *result.exempted], asked)]
+    result.findings = [
+        *lowered,
+        *_other_differences(groups, places, [*lowered, *result.exempted], questioned),
+    ]
     counted = [group for group in verification.groups if not group.rule]  # with those that are decided
     result.access = tuple(access_differences(counted, of_old=True))
     return _sentence(comparison, len(changed), sum(map(_is_of_access, counted)), of_versions)
@@ -203,12 +206,12 @@ def _other_differences(
     groups: list[DifferenceGroup],
     places: list[frozenset[tuple[str, int]]],
     findings: list[Finding],
-    asked: AskedPlaces,
+    questioned: QuestionedPlaces,
 ) -> Iterator[Finding]:
     """Yield a finding for each difference of access at lines that no finding about access is about."""
     known = places_of_access(findings)
     for group, own in zip(groups, places, strict=True):
-        if _is_of_access(group) and known.isdisjoint(own) and not asked.has(group):
+        if _is_of_access(group) and known.isdisjoint(own) and not questioned.has(group):
             yield _difference(group)
 
 
@@ -262,7 +265,7 @@ def has_finding(
     return False
 
 
-class AskedPlaces:
+class QuestionedPlaces:
     """The lines and sections of 2.2 about which a person is asked whether they may refuse more than before.
 
     *scopes* are those of the new text.
@@ -285,15 +288,15 @@ class AskedPlaces:
             return False
         deciding = [line for line in group.cause.new if line.role == "decides"]
         if not deciding:
-            return any(self._is_asked(line.path, line.line) for line in group.cause.new)
-        return all(self._is_asked(line.path, line.line) or self._is_in_section(line) for line in deciding)
+            return any(self._is_place(line.path, line.line) for line in group.cause.new)
+        return all(self._is_place(line.path, line.line) or self._is_in_section(line) for line in deciding)
 
     def _is_in_section(self, line: DecidingLine) -> bool:
         """Return True if *line* of the new text is in a section of the places."""
         scope = self._scopes.get((line.path, line.line))
-        return scope is not None and scope.kind != "server" and self._is_asked(scope.path, scope.line)
+        return scope is not None and scope.kind != "server" and self._is_place(scope.path, scope.line)
 
-    def _is_asked(self, path: str, line: int) -> bool:
+    def _is_place(self, path: str, line: int) -> bool:
         """Return True if *line* of the new text is one of the places, unchanged."""
         line_map = self._line_maps.get(path)
         return (path, line if line_map is None else line_map.unchanged_from(line)) in self._places
