@@ -19,6 +19,7 @@ from whimbrel.base.layouts import DEBIAN
 from whimbrel.base.lazy_dataclasses import replace
 from whimbrel.base.lazy_re import compile
 from whimbrel.cli.options import given_names, given_words
+from whimbrel.cli.verify_differences import open_difference
 from whimbrel.config.detected_build import lacks_module, main_text, server_root_of
 from whimbrel.config.servers import FoundServer, server_of
 from whimbrel.config.service_settings import envvars_of
@@ -176,19 +177,19 @@ def after_verify(
         return _next(command_line("check", *_named(old), *words))
     onward = _replay_of(context, both, result, dialects) or test or serving(new)
     if result.causes_to_review:
-        request = _request_words(result)
-        if not request or "backups" in given:
-            if context.params["shape"].value == "html":  # its page would name itself
-                return ""
-            inspection = f"{command_line('verify', *repeated, '--format', 'html')} > differences.html"
+        place = os.path.join(old.server_root, old.file)
+        other = dialects[0] if old is new else f"{place}@{dialects[0]}"
+        sides = [*_named(new), *words, "--dialect", dialects[1], "--diff", other]
+        sentence, request = open_difference(result, has_backups="backups" in given)
+        if request:
+            inspection = command_line("explain", *request, *sides)
+        elif context.params["shape"].value == "html":  # its page would name itself
+            inspection = command_line("verify", *repeated)
         else:
-            place = os.path.join(old.server_root, old.file)
-            other = dialects[0] if old is new else f"{place}@{dialects[0]}"
-            sides = ["--dialect", dialects[1], "--diff", other]
-            inspection = command_line("explain", *request, *_named(new), *words, *sides)
+            inspection = f"{command_line('verify', *repeated, '--format', 'html')} > differences.html"
         if result.has_stop or any(map(is_of_access, result.causes_to_review)):
-            return _next(inspection)
-        return f"{FIRST}look at the first difference: {inspection}\n{_next(onward)}"
+            return f"{FIRST}{sentence}\n{_next(inspection)}"
+        return f"{FIRST}{sentence}: {inspection}\n{_next(onward)}"
     if result.has_stop:
         return _next(command_line("check", *_named(new), *words))
     if result.verdict is Verdict.NOT_DECIDED:
@@ -403,25 +404,6 @@ def _modules_link(server: FoundServer) -> str:
 def _pairs(arguments: Arguments) -> list[tuple[str, str]]:
     lines = ("-C", arguments.before), ("-c", arguments.after), ("-D", arguments.defines)
     return [(option, word) for option, words in lines for word in words]
-
-
-def _request_words(result: VerifyResult) -> list[str]:
-    """Return the words of `explain` for the first request that differs, or is not decided, and that needs no
-    variable; of a cause that opens access, the first one that is admitted.
-    """
-    from whimbrel.verify.request_words import request_words
-
-    examples = [
-        example.probe
-        for group in result.causes_to_review
-        if group.kind != "httpd"  # `explain` does not ask the real server
-        for example in sorted(group.examples, key=lambda one: not one.opens)
-    ]
-    for probe in (*examples, *(one.probe for one in result.not_decided if one.probe is not None)):
-        if probe.environment or (probe.tls and probe.tls.peer_certificate):
-            continue
-        return list(request_words(probe))
-    return []
 
 
 def configtest(root: str, file: str, words: list[str]) -> str:

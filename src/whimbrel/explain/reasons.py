@@ -37,7 +37,7 @@ _REQUIREMENT: Final = "SSL requirement expression"
 """A part of the messages about SSLRequire, which have codes in 2.4 alone."""
 
 _FAILED: Final = "Failed expression: "
-"""The begin of the message with the condition of an SSLRequire line that fails, which has a code in 2.4 alone."""
+"""The begin of the message with the condition of SSLRequire that fails, which has a code in 2.4 alone."""
 
 _HANDSHAKE: Final = (
     "e-negotiation handshake failed",

@@ -107,6 +107,7 @@ class DifferenceGroup:
         decided: the comments of the new text that record a decision about it: ``R01 at FILE:LINE``.
         further: for access: the lines that decided the requests behind the first one.
         is_of_versions: both texts have the lines of the cause, and the versions do not do the same with them.
+        words: what `whimbrel explain` shows this difference with; () for nothing. `unshown`: why it cannot.
     """
 
     kind: str
@@ -120,6 +121,8 @@ class DifferenceGroup:
     rule: str = ""
     decided: tuple[str, ...] = ()
     further: Cause = Cause((), ())
+    words: tuple[str, ...] = ()
+    unshown: str = ""
 
     @property
     def joint_cause(self) -> Cause:

@@ -90,7 +90,8 @@ class Explained:
         answer: the response; None if a handler was not run (see `Explainer`).
         requests: first the request, then its sub-requests and redirects in the order of their first hook.
         log: the lines of the error log, each message once. `unlogged`: those of the core and of mod_ssl that
-            LogLevel leaves out, from level debug or info on. `plans`: the settings in force when a line was logged, by its code.
+            LogLevel leaves out, from level debug or info on. `plans`: the settings in force when a line was
+            logged, by its code.
         final: the request whose response is sent. `not_run`: the module whose handler was not run, or "".
         what_not_run: the application that it would have run, "" for the file or a back end.
     """
