@@ -45,9 +45,8 @@ def _shown(group: DifferenceGroup, sides: tuple[Side, Side]) -> tuple[tuple[str,
         elif example.probe.user is not None and example.probe.user.is_assumed:
             reasons[f"no file of the configuration has {example.probe.user}"] = None
         else:
-            reasons[f"it lies in {', '.join(example.difference.names)}, which explain does not compare"] = (
-                None
-            )
+            parts = ", ".join(example.difference.names)
+            reasons[f"it lies in {parts}, which explain does not compare"] = None
     return (), next(iter(reasons), "it has no request")
 
 
