@@ -195,6 +195,7 @@ class VerifyResult:
             "" for nothing. `questions`: rule, place, question and answers of each. `has_stop`: 2.4 does
             not start, or answers 500, until then.
         logs: the access logs of the server of the old side that are on this machine.
+        not_compared: the bodies that are made at each request, in words; "" for none.
         unwritten: where a server of the new side, a copy, answers 500 with the old .htaccess files; "" for
             nowhere.
     """
@@ -216,6 +217,7 @@ class VerifyResult:
     questions: tuple[tuple[str, str, str, str], ...] = ()
     has_stop: bool = False
     unwritten: str = ""
+    not_compared: str = ""
     logs: list[str] = field(default_factory=list)
     dialects: tuple[str, str] = ("", "")
 
@@ -269,10 +271,10 @@ class VerifyResult:
 
     @property
     def excepted_note(self) -> str:
-        """The differences that are not to review: cosmetic ones, and those that comments decide; "" for
-        none.
+        """The differences that are not to review: cosmetic ones, and those that comments decide, and the
+        bodies that were not compared; "" for none.
         """
-        return ", ".join(filter(None, (self.cosmetic_note, self.decided_note)))
+        return ", ".join(filter(None, (self.cosmetic_note, self.decided_note, self.not_compared)))
 
     @property
     def decided_note(self) -> str:

@@ -499,7 +499,7 @@ def test_access_that_a_copy_opens_is_explained_next(site: Path, tmp_path: Path) 
 
 
 def test_a_login_by_digest_without_qop_is_explained_next(site: Path) -> None:
-    """2.4 refuses clients of RFC 2069 (CHANGES of 2.4.57 ff., AH10560), 2.2 admits them: the command shows it."""
+    """2.4 refuses clients of RFC 2069 (AH10560), 2.2 admits them: the command shows it."""
     (site / "digest").write_text("u:staff:5c36f958a82dfda7250780b4b65de83a\n")
     modules = ("auth_digest", "authn_file", "authz_user")
     loads = "".join(f"LoadModule {name}_module modules/mod_{name}.so\n" for name in modules)
