@@ -51,6 +51,10 @@ IS_BUILT_IN: Final = "is built-in and can't be loaded"
 NOT_TRIED: Final = "Whimbrel's test did not try module files; that of httpd, which comes next, does."
 MAX_LOGS: Final = 4
 """Logs that a command names."""
+FREE_PORTS: Final = 1024
+"""The first port that needs no root."""
+OFFSET: Final = 8000
+"""What is added to a port that needs root, as `whimbrel serve` proposes."""
 MORE_REQUESTS: Final = 200_000
 """The number of requests that is offered where they ended before every line was asked for."""
 
@@ -175,7 +179,8 @@ def after_verify(
         return _next(command_line("verify", "--backups", *words, _path_of(old.server_root, old.file)))
     if result.errors[0]:
         return _next(command_line("check", *_named(old), *words))
-    onward = _replay_of(context, both, result, dialects) or test or serving(new)
+    onward = _replay_of(context, both, result, dialects) or test
+    onward = onward or serving(new, result.ports, given_words(context, {"defines"}))
     if result.causes_to_review:
         place = os.path.join(old.server_root, old.file)
         other = dialects[0] if old is new else f"{place}@{dialects[0]}"
@@ -222,9 +227,16 @@ def _replay_of(
     return command_line("replay", *logs, *sides, *given_words(context, {"defines"}))
 
 
-def serving(options: LoadOptions) -> str:
-    """Return the command that serves the server of *options*, which replaces what this machine lacks."""
-    return command_line("serve", _path_of(options.server_root, options.file))
+def serving(options: LoadOptions, ports: Iterable[int] = (), words: Iterable[str] = ()) -> str:
+    """Return the command that serves the server of *options*, which replaces what this machine lacks.
+
+    *ports* are those of its Listen lines, if they are known: the server is then one for this machine alone,
+    at ports that need no root. *words*: -D and its relatives.
+    """
+    local = ["--loopback"] if ports else []
+    for port in sorted({port for port in ports if port < FREE_PORTS}):
+        local += ["--port", f"{port}={port + OFFSET}"]
+    return command_line("serve", *local, *words, _path_of(options.server_root, options.file))
 
 
 def _path_of(root: str, file: str) -> str:
@@ -257,36 +269,46 @@ def _after_undecided(result: VerifyResult, repeated: list[str], following: str, 
 
 
 def after_replay(
-    summary: Summary, old: Path | None, new: Path, onward: str, *, has_backups: bool = False
+    summary: Summary,
+    old: Path | None,
+    new: Path,
+    onward: str,
+    words: Sequence[str] = (),
+    *,
+    has_backups: bool = False,
 ) -> str:
     """Return the line behind a replay: how to look at the first change, or *onward*, the command of the step
     that comes then.
 
-    *has_backups*: the old side is what an upgrade replaced in *new*.
+    *words*: -D with the names of this replay. *has_backups*: the old side is what an upgrade replaced in
+    *new*.
     """
     if summary.errors:
-        return _next(command_line("check", str(new)))
+        return _next(command_line("check", *words, str(new)))
     before, after = summary.dialects
     other = f"{old}@{before}" if old is not None else before
     for key, change in summary.changes:
         if change.words and not summary.is_excepted(key):
             diff = [] if has_backups else ["--diff", other]
             url, *more = change.words
-            return _next(command_line("explain", url, str(new), *more, "--dialect", after, *diff))
+            asked = [url, str(new), *more, *words, "--dialect", after, *diff]
+            return _next(command_line("explain", *asked))
     if has_backups or (old is not None and summary.dialects == (V22.name, V24.name)):
         sides = ["--backups", str(new)] if has_backups else [str(old), str(new)]
         return (
-            f"{FIRST}compare what no logged request asks: {command_line('verify', *sides)}\n{_next(onward)}"
+            f"{FIRST}compare what no logged request asks: {command_line('verify', *words, *sides)}\n"
+            f"{_next(onward)}"
         )
     return _next(onward)
 
 
-def live_command(options: LoadOptions, *, is_tested: bool) -> str:
+def live_command(options: LoadOptions, ports: Iterable[int], words: Sequence[str], *, is_tested: bool) -> str:
     """Return the test of the server of *options* if *is_tested*, in its place; else, and of a copy, the
-    command that serves it.
+    command that serves it. *ports*, *words*: see `serving`.
     """
-    is_tested = is_tested and _is_in_place(options)
-    return configtest(options.server_root, options.file, []) if is_tested else serving(options)
+    if is_tested and _is_in_place(options):
+        return configtest(options.server_root, options.file, list(words))
+    return serving(options, ports, words)
 
 
 def _next(line: str) -> str:

@@ -195,6 +195,7 @@ class VerifyResult:
             "" for nothing. `questions`: rule, place, question and answers of each. `has_stop`: 2.4 does
             not start, or answers 500, until then.
         logs: the access logs of the server of the old side that are on this machine.
+        ports: those of the Listen lines of the new side.
         not_compared: the bodies that are made at each request, in words; "" for none.
         unwritten: where a server of the new side, a copy, answers 500 with the old .htaccess files; "" for
             nowhere.
@@ -218,6 +219,7 @@ class VerifyResult:
     has_stop: bool = False
     unwritten: str = ""
     not_compared: str = ""
+    ports: tuple[int, ...] = ()
     logs: list[str] = field(default_factory=list)
     dialects: tuple[str, str] = ("", "")
 

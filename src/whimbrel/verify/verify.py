@@ -48,6 +48,7 @@ from whimbrel.verify.probe import Probe
 from whimbrel.verify.side import Side, replaced_paths
 from whimbrel.verify.state_pages import StatePages
 from whimbrel.verify.text_differences import TextDifferences
+from whimbrel.verify.tls_ports import ports_of
 from whimbrel.verify.undecided_passwords import undecided_passwords
 from whimbrel.verify.verification import CUT, DifferenceGroup, Example, NotDecided, VerifyResult
 from whimbrel.verify.weights import Weight, weight_of
@@ -101,6 +102,7 @@ def verify(
     if on_windows:
         result.limits.append(f"read as a server on Windows: {' and '.join(on_windows)}")
     result.logs = written_logs(old.loaded)
+    result.ports = ports_of(new.loaded)
     Comparison(old, new, result, limit).run(more, report_progress)
     return result
 

@@ -437,6 +437,25 @@ def test_what_follows_a_replay() -> None:
     assert after_replay(failed, old, new, "") == "Next: whimbrel check new\n"
 
 
+def test_a_copy_is_served_on_ports_that_need_no_root(site: Path, tmp_path: Path) -> None:
+    """Ports below 1024 need root; the defines of the replay choose what is read, as in all its commands."""
+    text = (site / "conf/httpd.conf").read_text().replace("Listen 127.0.0.1:8080", "Listen 80")
+    defined = "<IfDefine MORE>\nListen 443 http\nListen 8088\n</IfDefine>\n"
+    (site / "conf/httpd.conf").write_text(f"{text}{defined}")
+    copy = tmp_path / "copy"
+    shutil.copytree(site, copy)
+    (tmp_path / "log").write_text('10.1.1.1 - - [10/Oct/2000:13:55:36 -0700] "GET / HTTP/1.1" 404 20\n')
+    status, output = run(["replay", "log", "--old", str(site), "--new", str(copy), "-D", "MORE"], tmp_path)
+    command = line_of(output, "Next")
+    assert command == [
+        *("serve", "--loopback", "--port", "80=8080", "--port", "443=8443", "-D", "MORE", str(copy))
+    ], output
+    first = next(one for one in output.splitlines() if one.startswith("First: "))
+    assert first.endswith(f"whimbrel verify -D MORE {shlex.quote(str(site))} {copy}")
+    failed = Summary("o", "n", (), Tally(), ("n: bad",), dialects=("2.2", "2.4"))
+    assert after_replay(failed, None, Path("n"), "", ["-D", "A"]) == "Next: whimbrel check -D A n\n"
+
+
 def test_what_an_upgrade_has_written_is_no_text_of_2_2(site: Path) -> None:
     """The .htaccess files of a copy are those of the tree: `upgrade --write` has changed them for both."""
     override = f'<Directory "{site}/htdocs">\nAllowOverride All\n</Directory>\n'
