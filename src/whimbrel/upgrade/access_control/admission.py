@@ -147,6 +147,24 @@ def open_requests(plan: SectionPlan) -> list[FailingChain]:
     ]
 
 
+def reachable_requests(tree: ConfigTree, section: AccessSection, plan: SectionPlan) -> list[FailingChain]:
+    """Return those of `open_requests` that httpd may be sent.
+
+    Below the page of a handler no file is: httpd takes the first component that does not exist, the page, as
+    the name of the file, and what follows it as PATH_INFO (request.c, `ap_directory_walk`).
+    """
+    requests = open_requests(plan)
+    if not section.is_page:
+        return requests
+    page = section.pattern.rstrip("/").rpartition("/")[2]
+    return [
+        one
+        for one in requests
+        if tree.disk.is_directory(one[0].path.rpartition("/")[0])
+        or all(unit.matches(page) for unit in one[0].sections if unit.kind in FILES)
+    ]
+
+
 def pending_requests(plan: SectionPlan) -> list[FailingChain]:
     """Return those of `open_requests` that ask for a decision: all if 2.4 admits more, else those that are
     not about single files, each in a directory that lacks it."""
