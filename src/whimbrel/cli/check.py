@@ -63,7 +63,7 @@ from whimbrel.cli.options import (
     sources,
 )
 from whimbrel.cli.parts_of_servers import server_of_part
-from whimbrel.cli.terminal import NoPager, write_text
+from whimbrel.cli.terminal import NoPager, write_page, write_text
 from whimbrel.utilities.usage_error import UsageError
 
 if TYPE_CHECKING:
@@ -325,6 +325,11 @@ def _print_report(report: Report, shape: Format, output: _TextOutput) -> None:
             report, style, summary_first=output.summary_first, next_command=report.next_command
         )
         write_text(text, may_page=output.may_page)
+        return
+    if shape is Format.html:
+        from whimbrel.report.page.check_page import check_page
+
+        write_page(check_page(report))
         return
     if shape is Format.sarif:
         from whimbrel.upgrade.documents.explain import documents_of

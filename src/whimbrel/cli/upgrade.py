@@ -67,7 +67,7 @@ from whimbrel.cli.options import (
     sources,
 )
 from whimbrel.cli.parts_of_servers import FOR_THE_PART, about_part, server_of_part
-from whimbrel.cli.terminal import NoPager
+from whimbrel.cli.terminal import NoPager, write_page
 from whimbrel.utilities.usage_error import UsageError
 
 if TYPE_CHECKING:
@@ -642,7 +642,7 @@ def _print_result(result: UpgradeResult, directory: str, output: _Output) -> int
             result, directory, is_written, output.copy, output.writing, output.uncompared
         )
     elif output.shape is OutputFormat.html:
-        upgrade_output.write_page(
+        page = upgrade_output.page_of(
             result,
             directory,
             is_written=is_written,
@@ -651,6 +651,8 @@ def _print_result(result: UpgradeResult, directory: str, output: _Output) -> int
             facts=output.copy.facts if output.copy is not None else (),
             following=output.following,
         )
+        write_page(page)
+        return _exit_status(result, is_written=is_written)
     is_text = output.shape is OutputFormat.text
     stream = sys.stdout if is_written and is_text else sys.stderr
     summary = upgrade_output.summary_text(
@@ -676,6 +678,10 @@ def _print_result(result: UpgradeResult, directory: str, output: _Output) -> int
             ready = shown(upgrade_output.ready_line(result, directory, output.uncompared))
             summary = terminal_bytes("".join(f"{line}\n" for line in (ready, *output.following)))
     upgrade_output.write_to(stream, summary)
+    return _exit_status(result, is_written=is_written)
+
+
+def _exit_status(result: UpgradeResult, *, is_written: bool) -> int:
     if result.files and not is_written:
         return EXIT_FINDINGS
     is_open = result.has_open_findings or result.version_causes > 0

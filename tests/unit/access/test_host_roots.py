@@ -17,7 +17,10 @@ from whimbrel.config.copied_paths import IN_PLACE
         ("%0/www", {"any/www", "a.example/www", "b.example/www", "named/www"}),
         ("%-1.example", {"any.example", "a.example", "b.example"}),
         ("x%%", {"x%"}),
-        ("%2.1/%2.2+", {"any/any", "a.example/any", "a.example/www", "b.example/any", "named/any", "named/deep"}),
+        (
+            "%2.1/%2.2+",
+            {"any/any", "a.example/any", "a.example/www", "b.example/any", "named/any", "named/deep"},
+        ),
     ],
 )
 def test_directories(text: str, expected: set[str], tmp_path: Path) -> None:

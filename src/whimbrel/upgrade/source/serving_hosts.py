@@ -1,8 +1,8 @@
 """The servers that map a URL to a directory, or to one above or below it: no other sections apply there.
 
 A <Directory> inside a <VirtualHost> is in force for the requests of that host alone. Lines of the main server
-that map URLs hold in each host, RewriteRule lines where RewriteOptions inherits them; DocumentRoot is inherited
-by hosts without one, and VirtualDocumentRoot takes its place.
+that map URLs hold in each host, RewriteRule lines where RewriteOptions inherits them. DocumentRoot is
+inherited by hosts without one; VirtualDocumentRoot takes its place.
 """
 
 from __future__ import annotations
