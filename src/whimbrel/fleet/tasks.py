@@ -21,6 +21,7 @@ from whimbrel.fleet.model import NO_START, NOT_DECIDED, NOT_READ, NOT_STARTED, S
 from whimbrel.fleet.servers import NO_NEW, FleetServer
 from whimbrel.report.decisions import access_of_comparison, access_to_decide, counts_of
 from whimbrel.report.entries import entry_of
+from whimbrel.report.model import EffectClass
 from whimbrel.report.start_failures import reason_of
 from whimbrel.upgrade.apply.journal import WriteError
 from whimbrel.upgrade.check.check import Selection
@@ -105,13 +106,12 @@ class CheckTask:
             from_system(server.path),
             verdict,
             code,
-            rule_counts((entry.rule, entry.risk) for entry in report.counted),
+            rule_counts((entry.rule, entry.effect_class) for entry in report.counted),
             _undecided(report.scope),
             report.counted_files,
             report.lines,
             page=page,
             review=counts_of(report.counted).to_decide,
-            per_request=sum(entry.effect_class.is_per_request for entry in report.counted),
             note=report.stop[:MAX_FAULT],
             access=access_to_decide(report.counted)[:MAX_FAULT],
         )
@@ -176,14 +176,13 @@ class UpgradeTask:
             from_system(server.path),
             verdict,
             code,
-            rule_counts((entry.rule, entry.risk) for entry in entries),
+            rule_counts((entry.rule, entry.effect_class) for entry in entries),
             _undecided(result.scope),
             len(result.tree.files),
             sum(file.document.bytes.count(b"\n") for file in result.tree.files.values()),
             len(result.files),
             page=self._page(result, directory, facts) if self.has_pages else "",
             review=counts_of(entries).to_decide,
-            per_request=sum(entry.effect_class.is_per_request for entry in entries),
             access=_access_of(result)[:MAX_FAULT],
         )
         return counted if fault is None else _not_started(counted, _no_start(fault, directory))
@@ -255,8 +254,8 @@ class VerifyTask:
         result = compare_options((old, new), self.dialects, self.limit)
         if result.errors[0] and self.dialects == (V22.name, V24.name) and load(old, V24)[1] is None:
             return failed(server, "OLD is a text of 2.4: --old-dialect 2.4 compares it as such")
-        rules = [(V_RULES[group.kind], risk_of(group)) for group in result.groups]
-        rules += [("V-LOAD", Risk.BREAKS) for errors in result.errors for _error in errors]
+        rules = [(V_RULES[group.kind], EffectClass(risk_of(group))) for group in result.groups]
+        rules += [("V-LOAD", EffectClass(Risk.BREAKS)) for errors in result.errors for _error in errors]
         return ServerResult(
             from_system(server.name),
             from_system(server.path),
