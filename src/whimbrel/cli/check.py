@@ -384,7 +384,7 @@ class _TextOutput(NamedTuple):
         if any(entry.is_fixable for entry in report.entries):
             return command_line("upgrade", *self.arguments)
         breaking = [entry for entry in report.findings if entry.risk is Risk.BREAKS]
-        is_upgraded = _is_upgraded(report.directory)
+        is_upgraded = _is_upgraded(report.written_in)
         following = self.tested if report.is_of_24 else self.compared
         if is_upgraded:  # no answer was compared here, and the text of 2.2 is there
             following = self.backups

@@ -333,7 +333,8 @@ def upgrade(
                 )
         is_written = write or interactive or out is not None
         is_left = bool(result.files) and (out is not None or not is_written)
-        following = _before_writing(result, directory, external if is_left else [], is_written=is_written)
+        top = result.tree.disk.image or directory
+        following = _before_writing(result, top, external if is_left else [], is_written=is_written)
         if is_written:
             following += after_upgrade(
                 context,
@@ -344,7 +345,7 @@ def upgrade(
                 without=beside,
             )
         if not is_written:
-            following += _of_part(result, what, directory, writing)
+            following += _of_part(result, what, top, writing)
         if is_left and out is not None and not _stops(result):
             following.append(f"To go live: {writing}")
         only = frozenset(beside.values())
@@ -353,7 +354,7 @@ def upgrade(
         output = _Output(
             shape, color, is_written, words, uncompared, following, not no_pager, copy, writing, backups, only
         )
-        raise typer.Exit(_print_result(result, directory, output))
+        raise typer.Exit(_print_result(result, top, output))
     except (UsageError, RuleError, UnknownRule, WriteError) as problem:
         _write_stderr(str(problem))
         raise typer.Exit(EXIT_USAGE) from None

@@ -228,7 +228,10 @@ def _remarks(applied: Iterable[Finding], directory: str, written: WrittenLines |
         if finding.remark and not finding.needs_review:
             entry = replace(entry_of(finding, directory), line=finding.place.line)
             place = (entry if written is None else written.entry(entry, finding, directory)).place
-            places.setdefault((finding.rule, finding.remark), []).append(place)
+            remark = finding.remark
+            if written is not None:
+                remark = written.sentence(remark, directory, finding.place.path)
+            places.setdefault((finding.rule, remark), []).append(place)
     for (rule, remark), found in places.items():
         more = f" and {len(found) - 1} more" if len(found) > 1 else ""
         yield f"{found[0]}{more}: {rule}: {remark}"

@@ -92,8 +92,8 @@ class CheckTask:
         report = check_parts([(found, directory)], self.wanted, options=self.options)
         fault = report.start_fault
         if fault is not None:
-            report.stop = _no_start(fault, directory)
-            report.fault = fault.where(directory)
+            report.stop = _no_start(fault, report.directory)
+            report.fault = fault.where(report.directory)
         elif found.options is not None and report.is_complete and report.by_risk().get(Risk.BREAKS):
             add_start_failure(report, found.options)
         page = _check_page(report) if self.has_pages else ""
@@ -161,16 +161,17 @@ class UpgradeTask:
         if self.is_written:
             recover(directory)
         result, verified = upgrade_sources(found, self.options, self.wanted, is_verified=self.is_verified)
+        top = result.tree.disk.image or directory
         fault = start_fault(result, found.options)
         if fault is not None and fault.is_damage:
-            raise UsageError(_no_start(fault, directory))
+            raise UsageError(_no_start(fault, top))
         facts: tuple[str, ...] = (verified,)
         if self.writes:
             report_writing()
             facts += self._write(server, result, directory)
         verdict, code = self._verdict(result)
         lone = result.tree.lone_paths
-        entries = [entry_of(one, directory) for one in result.findings if one.place.path not in lone]
+        entries = [entry_of(one, top) for one in result.findings if one.place.path not in lone]
         counted = ServerResult(
             from_system(server.name),
             from_system(server.path),
@@ -181,11 +182,11 @@ class UpgradeTask:
             len(result.tree.files),
             sum(file.document.bytes.count(b"\n") for file in result.tree.files.values()),
             len(result.files),
-            page=self._page(result, directory, facts) if self.has_pages else "",
+            page=self._page(result, top, facts) if self.has_pages else "",
             review=counts_of(entries).to_decide,
             access=_access_of(result)[:MAX_FAULT],
         )
-        return counted if fault is None else _not_started(counted, _no_start(fault, directory))
+        return counted if fault is None else _not_started(counted, _no_start(fault, top))
 
     def _verdict(self, result: UpgradeResult) -> tuple[str, int]:
         """Return the verdict, and the exit code of the command for this server alone."""

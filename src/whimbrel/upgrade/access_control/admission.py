@@ -50,7 +50,7 @@ def beside(tree: ConfigTree, analysis: AccessAnalysis, section: AccessSection) -
     other = _differs_together(tree, analysis).get(section)
     if other is None:
         return ""
-    return f"together with {display_path(other.path, tree.root)}:{other.line} 2.4 decides otherwise"
+    return f"together with {display_path(other.path, tree.top)}:{other.line} 2.4 decides otherwise"
 
 
 def reason_in(advice: str) -> str:
@@ -130,7 +130,7 @@ def _satisfy_any(sections: Sequence[AccessSection]) -> SourceLocation | None:
 
 def _named(tree: ConfigTree, places: Iterable[SourceLocation]) -> str:
     """Return the first `MAX_PLACES` of *places*, and the number of the others."""
-    named = [f"{display_path(place.path, tree.root)}:{place.line}" for place in places]
+    named = [f"{display_path(place.path, tree.top)}:{place.line}" for place in places]
     return ", ".join(named[:MAX_PLACES]) + and_more(max(0, len(named) - MAX_PLACES))
 
 

@@ -550,7 +550,7 @@ def _reason_for_compat(tree: ConfigTree, analysis: AccessAnalysis, section: Acce
 
 
 def _places(tree: ConfigTree, sections: Iterable[AccessSection]) -> str:
-    places = (f"{display_path(unit.file.path, tree.root)}:{unit.place.line}" for unit in sections)
+    places = (f"{display_path(unit.file.path, tree.top)}:{unit.place.line}" for unit in sections)
     return _listed(list(dict.fromkeys(places)), "and")
 
 

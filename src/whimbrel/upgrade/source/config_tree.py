@@ -309,6 +309,11 @@ class ConfigTree:
         """Return the directory that relative paths of the text are below, as the text names it."""
         return self.disk.text_root or self.root
 
+    @property
+    def top(self) -> str:
+        """The directory that sentences name paths from: the copy of a machine, or the server root."""
+        return self.disk.image or self.root
+
     def module_file(self, path: str) -> str:
         """Return the file that *path* of a LoadModule line names; "" where it is no part of a copy."""
         place = self.disk.place(root_relative(self.text_root or "/", path))
