@@ -25,10 +25,12 @@ from whimbrel.upgrade.knowledge.lines import (
     missing_user_files,
     undefined_variables,
 )
+from whimbrel.upgrade.knowledge.loaded import skipped_items
 from whimbrel.upgrade.knowledge.scope import KnowledgeScope, UnknownItem, UnknownKind
 from whimbrel.upgrade.model import FileEdit, InputContext, UpgradeOptions
 from whimbrel.upgrade.source.marks import without_marks_above
 from whimbrel.upgrade.source.text_faults import TextFault
+from whimbrel.upgrade.source.unread_branches import unread_branches
 
 
 class Role(Enum):
@@ -347,7 +349,16 @@ class ConfigTree:
             and not (statement.in_22 is False and statement.in_24 is False)
         ]
         users = missing_user_files(lines, self.text_root, matters=False, disk=self.disk) if self.root else ()
-        items = [*self.unread, *self.undecided, *self.built_in.items(), *undefined_variables(lines), *users]
+        is_server = self.context is InputContext.SERVER
+        skipped = skipped_items(unread_branches(self.statements)) if is_server else ()
+        items = [
+            *self.unread,
+            *self.undecided,
+            *self.built_in.items(),
+            *undefined_variables(lines),
+            *users,
+            *skipped,
+        ]
         return KnowledgeScope(tuple(self.files), tuple(dict.fromkeys(items)))
 
     def add(self, statement: Statement) -> None:
