@@ -35,6 +35,16 @@ def test_a_line_without_influence_on_any_request_is_named(root: Path) -> None:
     assert [one for one in reasons(result) if "new.conf" in one and "RewriteCond %{TIME_YEAR} >4000" in one]
 
 
+@pytest.mark.parametrize(("length", "shown"), [(120, 120), (121, 117)])
+def test_a_long_line_is_named_by_its_beginning(root: Path, length: int, shown: int) -> None:
+    """The text and its dots have 120 characters."""
+    condition = "RewriteCond %{TIME_YEAR} >".ljust(length, "3")
+    old = f"RewriteEngine On\n{condition}\nRewriteRule ^/a - [F]"
+    result = compared(root, old, old.replace("3", "4"))
+    text = condition[:shown] + "..." * (shown < length)
+    assert [one for one in reasons(result) if "old.conf" in one and f": {text}: " in one]
+
+
 def test_an_exercised_line_is_not_named(root: Path) -> None:
     """The lists of fields differ in their order, and answers depend on each line."""
     lines = ["Header set X-A 1", "Header set X-B 2"]
