@@ -168,6 +168,25 @@ def test_a_pattern_of_a_section_without_an_equal_is_named(root: Path) -> None:
     assert [one for one in reasons(result) if "its pattern has no equal on the other side" in one]
 
 
+@pytest.mark.parametrize(
+    ("name", "lines", "is_named"),
+    [
+        ("x.html", "Require all denied", False),
+        ("y.html", "Require all denied", True),
+        ("x.html", "Require all denied\nSetEnv a b", True),
+    ],
+)
+def test_a_condition_on_the_path_is_named_without_files_of_its_name(
+    root: Path, name: str, lines: str, is_named: bool
+) -> None:
+    """The chains of sections decide about access alone, and have requests for the names of both sides."""
+    condition = f"%{{REQUEST_FILENAME}} =~ m#^{root}/htdocs/(?:[^/]*/)*([^/]*)$# && $1 == 'x.html'"
+    old = f'<Directory "@ROOT@/htdocs">\n<Files {name}>\n{lines}\n</Files>\n</Directory>'
+    result = compared(root, old, f'<If "{condition}">\n{lines}\n</If>')
+    named = [one for one in reasons(result) if "<if " in one and "its pattern has no equal" in one]
+    assert bool(named) is is_named
+
+
 def test_a_moved_requirement_is_a_differing_line(root: Path) -> None:
     """The container of a line counts, though the lines are the same."""
     text = "<Location /private>\n<RequireAny>\nRequire ip 10.0.0.1\n{}</RequireAny>\n{}</Location>"
