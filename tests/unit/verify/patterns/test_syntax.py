@@ -35,6 +35,8 @@ EQUAL = [
     ("[^\\W]", "\\w"),
     ("[[:digit:]x]", "[0-9x]"),
     ("[[:^digit:]]", "[^0-9]"),
+    ("[^\\s\\S]", "(?!)"),
+    ("[^\\x00-\\x7f\\x80-\\xff]x|y", "y"),
     ("[a\\-z]", "[-az]"),
     ("[]a]", "[\\]a]"),
     ("[^]a]", "[^\\]a]"),
@@ -89,6 +91,9 @@ def test_a_construct_has_the_texts_of_its_plain_form(construct: str, plain: str)
         ("x\\b", "x", "xy"),
         ("(?<!a)b", "b", "ab"),
         ("a(?!b)", "a", "ab"),
+        ("(?<=a(?=c))b", "ab", "ab"),
+        ("(?<=a(?!b))b", "ab", "ab"),
+        ("(?<=(?<!x)a)b", "ab", "xab"),
     ],
 )
 def test_constructs_that_differ(first: str, second: str, text: str) -> None:
