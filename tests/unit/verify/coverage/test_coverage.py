@@ -149,6 +149,61 @@ def test_values_that_differ_are_a_difference_with_both_lines(root: Path) -> None
 
 
 @pytest.mark.parametrize(
+    "lines",
+    [
+        ("User daemon", "User nobody"),
+        ("Group daemon", "Group nogroup"),
+        ("GracefulShutdownTimeout 5", "GracefulShutdownTimeout 6"),
+        ('ChrootDir "@ROOT@/htdocs"', 'ChrootDir "@ROOT@/conf"'),
+        ("Listen 127.0.0.1:8081", "Listen 127.0.0.1:8082"),
+    ],
+)
+def test_settings_of_the_process_are_compared_by_value(root: Path, lines: tuple[str, str]) -> None:
+    result = verify(*(side(root, name, line, "2.4", "unixd") for name, line in zip("ab", lines, strict=True)))
+    name = lines[0].partition(" ")[0].lower()
+    found = [str(one.examples[0].difference) for one in result.groups]
+    assert [one for one in found if one.startswith(f"value of {name}: ")], (found, reasons(result))
+
+
+@pytest.mark.parametrize(
+    ("old", "new"),
+    [
+        ("User daemon", "User nobody"),
+        ("Group daemon", "Group nogroup"),
+        ("RegexDefaultOptions +ICASE", "RegexDefaultOptions +ICASE"),
+        ("GracefulShutdownTimeout 5", "GracefulShutdownTimeout 6"),
+        ('ChrootDir "@ROOT@/htdocs"', 'ChrootDir "@ROOT@/conf"'),
+        ("Suexec Off", "Suexec Off"),
+    ],
+)
+def test_a_line_of_the_process_that_a_later_one_overrides_is_the_same(root: Path, old: str, new: str) -> None:
+    name = old.partition(" ")[0]
+    for first in (old, new):
+        result = verify(
+            *(
+                side(root, side_name, text, "2.4", "unixd")
+                for side_name, text in (("a", f"{first}\n{new}"), ("b", new))
+            )
+        )
+        assert result.verdict is Verdict.SAME, (name, reasons(result))
+
+
+@pytest.mark.parametrize(
+    ("old", "new"),
+    [
+        ("RegexDefaultOptions +ICASE", "RegexDefaultOptions +icase +ICASE"),
+        ("GracefulShutdownTimeout 5", "GracefulShutdownTimeout 05"),
+        ("Suexec Off", "Suexec off"),
+        ("SeeRequestTail On", "SeeRequestTail on"),
+        ("Listen 127.0.0.1:8081", "Listen 127.0.0.1:8081 http"),
+    ],
+)
+def test_another_spelling_of_a_setting_of_the_process_is_the_same(root: Path, old: str, new: str) -> None:
+    result = compared(root, old, new)
+    assert result.verdict is Verdict.SAME, reasons(result)
+
+
+@pytest.mark.parametrize(
     "line", ["FileETag INode MTime Size", "Options All", "Timeout 300", "AllowOverride All"]
 )
 def test_the_default_of_each_version_counts(root: Path, line: str) -> None:
