@@ -192,14 +192,21 @@ def test_a_line_of_the_process_that_a_later_one_overrides_is_the_same(root: Path
     ("old", "new"),
     [
         ("RegexDefaultOptions +ICASE", "RegexDefaultOptions +icase +ICASE"),
+        ("RegexDefaultOptions +DOTALL", ""),
+        ("GracefulShutdownTimeout 0", ""),
+        ("SeeRequestTail Off", ""),
+        ("User daemon\nUser daemon", "User daemon"),
+        ("Group daemon\nGroup daemon", "Group daemon"),
+        ('ChrootDir "@ROOT@/conf"\nChrootDir "@ROOT@/conf"', 'ChrootDir "@ROOT@/conf"'),
         ("GracefulShutdownTimeout 5", "GracefulShutdownTimeout 05"),
         ("Suexec Off", "Suexec off"),
         ("SeeRequestTail On", "SeeRequestTail on"),
         ("Listen 127.0.0.1:8081", "Listen 127.0.0.1:8081 http"),
     ],
 )
-def test_another_spelling_of_a_setting_of_the_process_is_the_same(root: Path, old: str, new: str) -> None:
-    result = compared(root, old, new)
+def test_lines_that_set_what_is_set_already_are_the_same(root: Path, old: str, new: str) -> None:
+    """Another spelling, a default of the manual, and a line that stands there twice."""
+    result = verify(*(side(root, name, text, "2.4", "unixd") for name, text in (("a", old), ("b", new))))
     assert result.verdict is Verdict.SAME, reasons(result)
 
 
