@@ -67,7 +67,7 @@ from whimbrel.cli.options import (
     sources,
 )
 from whimbrel.cli.parts_of_servers import FOR_THE_PART, about_part, server_of_part
-from whimbrel.cli.terminal import NoPager
+from whimbrel.cli.terminal import NoPager, write_page
 from whimbrel.cli.upgrade_stops import after_writing, before_writing, first_stop
 from whimbrel.utilities.usage_error import UsageError
 
@@ -333,9 +333,8 @@ def upgrade(
                 )
         is_written = write or interactive or out is not None
         is_left = bool(result.files) and (out is not None or not is_written)
-        following = before_writing(
-            result, directory, external if is_left else [], copy, is_written=is_written
-        )
+        top = result.tree.disk.image or directory
+        following = before_writing(result, top, external if is_left else [], copy, is_written=is_written)
         if is_written:
             following += after_upgrade(
                 context,
@@ -346,7 +345,7 @@ def upgrade(
                 without=beside,
             )
         if not is_written:
-            following += _of_part(result, what, directory, writing)
+            following += _of_part(result, what, top, writing)
         if is_left and out is not None and not first_stop(result):
             following.append(f"To go live: {writing}")
         only = frozenset(beside.values())
@@ -355,7 +354,7 @@ def upgrade(
         output = _Output(
             shape, color, is_written, words, uncompared, following, not no_pager, copy, writing, backups, only
         )
-        raise typer.Exit(_print_result(result, directory, output))
+        raise typer.Exit(_print_result(result, top, output))
     except (UsageError, RuleError, UnknownRule, WriteError) as problem:
         _write_stderr(str(problem))
         raise typer.Exit(EXIT_USAGE) from None
@@ -580,7 +579,7 @@ def _print_result(result: UpgradeResult, directory: str, output: _Output) -> int
             result, directory, is_written, output.copy, output.writing, output.uncompared
         )
     elif output.shape is OutputFormat.html:
-        upgrade_output.write_page(
+        page = upgrade_output.page_of(
             result,
             directory,
             is_written=is_written,
@@ -589,6 +588,8 @@ def _print_result(result: UpgradeResult, directory: str, output: _Output) -> int
             facts=output.copy.facts if output.copy is not None else (),
             following=output.following,
         )
+        write_page(page)
+        return _exit_status(result, is_written=is_written)
     is_text = output.shape is OutputFormat.text
     stream = sys.stdout if is_written and is_text else sys.stderr
     summary = upgrade_output.summary_text(
@@ -614,6 +615,10 @@ def _print_result(result: UpgradeResult, directory: str, output: _Output) -> int
             ready = shown(upgrade_output.ready_line(result, directory, output.uncompared))
             summary = terminal_bytes("".join(f"{line}\n" for line in (ready, *output.following)))
     upgrade_output.write_to(stream, summary)
+    return _exit_status(result, is_written=is_written)
+
+
+def _exit_status(result: UpgradeResult, *, is_written: bool) -> int:
     if result.files and not is_written:
         return EXIT_FINDINGS
     is_open = result.has_open_findings or result.version_causes > 0

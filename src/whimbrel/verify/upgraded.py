@@ -18,7 +18,8 @@ from whimbrel.config.options import LoadOptions, with_real_paths
 from whimbrel.upgrade.apply.left_decisions import AS_BEFORE
 from whimbrel.upgrade.check.fixpoint import UpgradeResult
 from whimbrel.upgrade.check.unverified import not_verified
-from whimbrel.upgrade.knowledge.scope import UnknownItem, UnknownKind
+from whimbrel.upgrade.knowledge.loaded import NOT_TRUE
+from whimbrel.upgrade.knowledge.scope import KnowledgeScope, UnknownItem, UnknownKind
 from whimbrel.upgrade.model import ACCESS_RULES, DIFFERENCE, Finding, Risk, Safety, TargetBuild
 from whimbrel.upgrade.source.binary import sources_of
 from whimbrel.upgrade.source.built_in_modules import as_its_build
@@ -77,7 +78,7 @@ def verify_upgrade(
     comparison.finish(TIME_ENDED if verification.has_ended else comparison.unreached)
     mark_decided(verification, result.recorded, side=0)
     groups = verification.causes_to_review
-    result.scope = result.scope.merge(verification.scope).with_items(_unexercised(comparison))
+    result.scope = result.scope.merge(_as_compared(verification.scope)).with_items(_unexercised(comparison))
     scopes = _scopes_of(comparison.lines[0])
     places = [frozenset(_places(group, scopes, result.files)) for group in groups]
     review_places = places_of_access((*result.findings, *result.exempted))
@@ -195,6 +196,21 @@ def _sentence(comparison: Comparison, unconfirmed: int, access: int, of_versions
         text += f"; {verification.decided_note}"
     verb = "is" if access == 1 else "are"
     return f"{text}; {count_noun(access, 'difference')} {verb} about access" if access else text
+
+
+def _as_compared(scope: KnowledgeScope) -> KnowledgeScope:
+    """Return *scope* for a text that was upgraded in all its branches, and compared without some of them."""
+    return KnowledgeScope(
+        scope.files_read,
+        tuple(
+            replace(
+                item, kind=UnknownKind.NOT_EXERCISED, consequence="upgraded, and its answers not compared"
+            )
+            if NOT_TRUE in item.subject and item.advice
+            else item
+            for item in scope.items
+        ),
+    )
 
 
 def _scopes_of(lines: SideLines) -> Scopes:

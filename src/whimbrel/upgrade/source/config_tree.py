@@ -25,10 +25,12 @@ from whimbrel.upgrade.knowledge.lines import (
     missing_user_files,
     undefined_variables,
 )
+from whimbrel.upgrade.knowledge.loaded import skipped_items
 from whimbrel.upgrade.knowledge.scope import KnowledgeScope, UnknownItem, UnknownKind
 from whimbrel.upgrade.model import FileEdit, InputContext, UpgradeOptions
 from whimbrel.upgrade.source.marks import without_marks_above
 from whimbrel.upgrade.source.text_faults import TextFault
+from whimbrel.upgrade.source.unread_branches import unread_branches
 
 
 class Role(Enum):
@@ -313,6 +315,11 @@ class ConfigTree:
         """Return the directory that relative paths of the text are below, as the text names it."""
         return self.disk.text_root or self.root
 
+    @property
+    def top(self) -> str:
+        """The directory that sentences name paths from: the copy of a machine, or the server root."""
+        return self.disk.image or self.root
+
     def module_file(self, path: str) -> str:
         """Return the file that *path* of a LoadModule line names; "" where it is no part of a copy."""
         place = self.disk.place(root_relative(self.text_root or "/", path))
@@ -346,7 +353,16 @@ class ConfigTree:
             and not (statement.in_22 is False and statement.in_24 is False)
         ]
         users = missing_user_files(lines, self.text_root, matters=False, disk=self.disk) if self.root else ()
-        items = [*self.unread, *self.undecided, *self.built_in.items(), *undefined_variables(lines), *users]
+        is_server = self.context is InputContext.SERVER
+        skipped = skipped_items(unread_branches(self.statements)) if is_server else ()
+        items = [
+            *self.unread,
+            *self.undecided,
+            *self.built_in.items(),
+            *undefined_variables(lines),
+            *users,
+            *skipped,
+        ]
         return KnowledgeScope(tuple(self.files), tuple(dict.fromkeys(items)))
 
     def add(self, statement: Statement) -> None:
