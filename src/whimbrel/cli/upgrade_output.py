@@ -6,7 +6,7 @@ import json
 import os
 import sys
 from collections import Counter
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from typing import TYPE_CHECKING, Any, Final, TextIO
 
 from whimbrel.base.counts import count_noun, word_for
@@ -22,7 +22,7 @@ from whimbrel.report.decisions import access_of_comparison, has_stop, open_quest
 from whimbrel.report.entries import entry_of
 from whimbrel.report.formats.frames import FrameStyle, frame, framed
 from whimbrel.report.knowledge import as_json, text_lines
-from whimbrel.report.model import LONE_FILES, groups
+from whimbrel.report.model import LONE_FILES, ReportEntry, groups
 from whimbrel.report.questions import question_lines
 from whimbrel.report.readiness import readiness
 from whimbrel.report.start_line import start_line, stops_of
@@ -106,7 +106,7 @@ def summary_text(
     ready = readiness(entries, len(result.scope.deciding), uncompared, result.version_causes)
     question_part = list(question_lines(open_question_texts(entries)))
     start = _start_line(result, directory, is_written=is_written and copy is None)
-    answer = [ready, start, *question_part, *_access(result, verified), verified]
+    answer = [ready, start, *question_part, *_access(result, verified, entries), verified]
     lines = _wrapped(filter(None, answer), style) if frames else []
     lines += _wrapped(inputs(result.tree, is_upgraded=result.tree.context is InputContext.SERVER), style)
     lines += ["", *frames] if frames else []
@@ -125,11 +125,13 @@ def write_to(stream: TextIO, data: bytes) -> None:
     stream.flush()
 
 
-def _access(result: UpgradeResult, verified: str) -> Iterator[str]:
-    """Yield who gains or loses access, if the answers were compared: *verified* is the sentence about it."""
+def _access(result: UpgradeResult, verified: str, entries: Sequence[ReportEntry]) -> Iterator[str]:
+    """Yield who gains or loses access, if the answers were compared: *verified* is the sentence about it,
+    *entries* the findings that need a review or a decision.
+    """
     if not verified or any(item.subject == verified for item in result.scope.items):
         return
-    yield access_of_comparison(result.access)
+    yield access_of_comparison(result.access, entries)
 
 
 def _left_to_do(result: UpgradeResult) -> list[Finding]:
@@ -319,7 +321,7 @@ def page_of(
         answer=(
             ready_line(result, directory, uncompared),
             _start_line(result, directory, is_written=False),
-            *_access(result, verified),
+            *_access(result, verified, open_entries),
             verified,
         ),
         questions=open_question_texts(open_entries),

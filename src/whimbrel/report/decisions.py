@@ -223,14 +223,19 @@ def _not_read(entries: Iterable[ReportEntry]) -> Iterator[str]:
         yield f"not read: {count_noun(len(found), 'place')}: {first}"
 
 
-def access_of_comparison(differences: Sequence[AccessDifference]) -> str:
-    """Return how many requests of a comparison gain or lose access, with the first one."""
+def access_of_comparison(differences: Sequence[AccessDifference], entries: Sequence[ReportEntry] = ()) -> str:
+    """Return how many requests of a comparison gain or lose access, with the first one; and those of
+    *entries* to decide that open or close it, where no request shows that.
+    """
     gains = sum(one.risk is Risk.OPENS for one in differences)
     loses = sum(one.risk is Risk.CLOSES for one in differences)
+    unseen = [risk for risk, count in ((Risk.OPENS, gains), (Risk.CLOSES, loses)) if not count]
+    texts = _access_texts([entry for entry in entries if entry.risk in unseen and is_to_decide(entry)])
+    others = f"; without a request that shows it: {'; '.join(texts)}" if texts else ""
     if not gains and not loses:
-        return "access: no request of the comparison gains or loses it"
+        return f"access: no request of the comparison gains or loses it{others}"
     first = differences[0]
     return (
         f"access: {count_noun(gains, 'request')} {word_for(gains, 'gains', 'gain')} it, "
-        f"{loses:,} {word_for(loses, 'loses', 'lose')} it, such as {first.client} for {first.request}"
+        f"{loses:,} {word_for(loses, 'loses', 'lose')} it, such as {first.client} for {first.request}{others}"
     )

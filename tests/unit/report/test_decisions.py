@@ -14,10 +14,17 @@ import pytest
 from typer.testing import CliRunner
 
 from whimbrel.cli import check, replay, upgrade, verify
-from whimbrel.report.decisions import MORE_QUESTIONS, access_line, answer_lines, not_started, short_answer
+from whimbrel.report.decisions import (
+    MORE_QUESTIONS,
+    access_line,
+    access_of_comparison,
+    answer_lines,
+    not_started,
+    short_answer,
+)
 from whimbrel.report.model import Report, ReportEntry
 from whimbrel.report.page.check_page import access_tables
-from whimbrel.upgrade.model import Risk
+from whimbrel.upgrade.model import AccessDifference, Risk
 
 TEXT = """\
 ServerRoot "{root}"
@@ -324,3 +331,19 @@ def test_a_long_line_about_access_has_a_line_for_each_finding_and_stands_once() 
         "  C20 closes it at conf/xx",
     ]
     assert short_answer(report)[-1] == "access: 1 opens it, 2 close it: see above"
+
+
+def test_a_comparison_names_what_opens_access_without_a_request() -> None:
+    """The tile of a page counts the finding, so the sentence beside it must not say that nothing gains."""
+    opens = ReportEntry("R13", "php.conf", 1, "source", risk=Risk.OPENS, needs_review=True)
+    closes = ReportEntry("C46", "i.conf", 8, "digest", risk=Risk.CLOSES, needs_review=True)
+    done = ReportEntry("X12", "a.conf", 3, "order", risk=Risk.OPENS, is_fixable=True)
+    lost = AccessDifference("anna", "GET /", 200, 403)
+    text = access_of_comparison([lost], [opens, closes, done])
+    assert text == (
+        "access: 0 requests gain it, 1 loses it, such as anna for GET /; without a request that shows it: "
+        "R13 opens it at php.conf:1 (needs review)"
+    )
+    nothing = "access: no request of the comparison gains or loses it"
+    assert access_of_comparison([], [done]) == nothing
+    assert access_of_comparison([], [opens]).startswith(f"{nothing}; without a request that shows it: R13 ")
