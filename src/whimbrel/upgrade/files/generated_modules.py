@@ -46,9 +46,9 @@ def generated_module_findings(tree: ConfigTree, number: str) -> Iterator[Finding
         return
     setting = _setting(tree)
     if setting is not None:
-        yield from _of_setting(setting, place.path, names, old_names, number)
+        yield from _of_setting(setting, tree.disk.text_of(place.path), names, old_names, number)
     elif names != old_names:
-        yield _of_unread_setting(place, names, old_names, number)
+        yield _of_unread_setting(place, tree.disk.text_of(place.path), names, old_names, number)
 
 
 def _of_setting(
@@ -72,7 +72,9 @@ def _of_setting(
     )
 
 
-def _of_unread_setting(place: SourceLocation, names: list[str], old_names: list[str], number: str) -> Finding:
+def _of_unread_setting(
+    place: SourceLocation, generated: str, names: list[str], old_names: list[str], number: str
+) -> Finding:
     """Return the finding at the Include of the generated file: a comment in that file would not last."""
     added = [name for name in names if name not in old_names]
     gone = [name for name in old_names if name not in names]
@@ -80,7 +82,7 @@ def _of_unread_setting(place: SourceLocation, names: list[str], old_names: list[
     return Finding(
         number,
         place.included_from or place,
-        f"{place.path} is written at each start from {SETTING} of {SETTINGS}, which is not here: the change "
+        f"{generated} is written at each start from {SETTING} of {SETTINGS}, which is not here: the change "
         f"of it ({_changes(added, gone)}) lasts if it is made there too",
         advice,
         Risk.BREAKS,
