@@ -333,8 +333,9 @@ def upgrade(
                 )
         is_written = write or interactive or out is not None
         is_left = bool(result.files) and (out is not None or not is_written)
-        top = result.tree.disk.image or directory
-        following = _before_writing(result, top, external if is_left else [], is_written=is_written)
+        following = _before_writing(
+            result, _top(result, directory), external if is_left else [], is_written=is_written
+        )
         if is_written:
             following += after_upgrade(
                 context,
@@ -345,7 +346,7 @@ def upgrade(
                 without=beside,
             )
         if not is_written:
-            following += _of_part(result, what, top, writing)
+            following += _of_part(result, what, _top(result, directory), writing)
         if is_left and out is not None and not _stops(result):
             following.append(f"To go live: {writing}")
         only = frozenset(beside.values())
@@ -354,7 +355,7 @@ def upgrade(
         output = _Output(
             shape, color, is_written, words, uncompared, following, not no_pager, copy, writing, backups, only
         )
-        raise typer.Exit(_print_result(result, top, output))
+        raise typer.Exit(_print_result(result, _top(result, directory), output))
     except (UsageError, RuleError, UnknownRule, WriteError) as problem:
         _write_stderr(str(problem))
         raise typer.Exit(EXIT_USAGE) from None
@@ -389,6 +390,11 @@ def _of_part(result: UpgradeResult, what: Sources, directory: str, writing: str)
         lines.append(f"{FOR_THE_PART if around else 'Next'}: {writing}")
         lines += _after_writing(result, directory)
     return lines
+
+
+def _top(result: UpgradeResult, directory: str) -> str:
+    """Return the directory that the report names files from: the copy of a machine, or the tree."""
+    return result.tree.disk.image or directory
 
 
 def _is_of_24(result: UpgradeResult, verified: str) -> bool:
