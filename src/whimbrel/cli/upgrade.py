@@ -40,9 +40,7 @@ from whimbrel.cli.interrupts import uninterrupted
 from whimbrel.cli.next_commands import after_fleet, after_upgrade, command_line
 from whimbrel.cli.options import (
     CARRIED,
-    EXIT_FINDINGS,
     EXIT_OK,
-    EXIT_REVIEW,
     EXIT_USAGE,
     NOTE,
     After,
@@ -317,9 +315,14 @@ def upgrade(
         with ProgressBar() as bar:
             result, words = _run(what, options, wanted, bar, interactive=interactive, verify=verify)
         beside = _files_beside(result, what, named)
-        arguments = given_words(context, CARRIED | HOW, without=beside)
+        top = result.tree.disk.image or directory  # the report names files from there
         external = [] if is_open else external_files(result, directory, named.paths)
-        writing = command_line("upgrade", "--write", *["--outside"] * bool(external), *arguments)
+        writing = command_line(
+            "upgrade",
+            "--write",
+            *["--outside"] * bool(external),
+            *given_words(context, CARRIED | HOW, without=beside),
+        )
         if external and (write or interactive):
             raise UsageError(_refused_external(external, directory, writing))
         copy: ServerCopy | None = None
@@ -333,9 +336,7 @@ def upgrade(
                 )
         is_written = write or interactive or out is not None
         is_left = bool(result.files) and (out is not None or not is_written)
-        following = _before_writing(
-            result, _top(result, directory), external if is_left else [], is_written=is_written
-        )
+        following = _before_writing(result, top, external if is_left else [], is_written=is_written)
         if is_written:
             following += after_upgrade(
                 context,
@@ -346,7 +347,7 @@ def upgrade(
                 without=beside,
             )
         if not is_written:
-            following += _of_part(result, what, _top(result, directory), writing)
+            following += _of_part(result, what, top, writing)
         if is_left and out is not None and not _stops(result):
             following.append(f"To go live: {writing}")
         only = frozenset(beside.values())
@@ -355,7 +356,7 @@ def upgrade(
         output = _Output(
             shape, color, is_written, words, uncompared, following, not no_pager, copy, writing, backups, only
         )
-        raise typer.Exit(_print_result(result, _top(result, directory), output))
+        raise typer.Exit(_print_result(result, top, output))
     except (UsageError, RuleError, UnknownRule, WriteError) as problem:
         _write_stderr(str(problem))
         raise typer.Exit(EXIT_USAGE) from None
@@ -390,11 +391,6 @@ def _of_part(result: UpgradeResult, what: Sources, directory: str, writing: str)
         lines.append(f"{FOR_THE_PART if around else 'Next'}: {writing}")
         lines += _after_writing(result, directory)
     return lines
-
-
-def _top(result: UpgradeResult, directory: str) -> str:
-    """Return the directory that the report names files from: the copy of a machine, or the tree."""
-    return result.tree.disk.image or directory
 
 
 def _is_of_24(result: UpgradeResult, verified: str) -> bool:
@@ -659,7 +655,7 @@ def _print_result(result: UpgradeResult, directory: str, output: _Output) -> int
             following=output.following,
         )
         write_page(page)
-        return _exit_status(result, is_written=is_written)
+        return upgrade_output.exit_status(result, is_written=is_written)
     is_text = output.shape is OutputFormat.text
     stream = sys.stdout if is_written and is_text else sys.stderr
     summary = upgrade_output.summary_text(
@@ -685,14 +681,7 @@ def _print_result(result: UpgradeResult, directory: str, output: _Output) -> int
             ready = shown(upgrade_output.ready_line(result, directory, output.uncompared))
             summary = terminal_bytes("".join(f"{line}\n" for line in (ready, *output.following)))
     upgrade_output.write_to(stream, summary)
-    return _exit_status(result, is_written=is_written)
-
-
-def _exit_status(result: UpgradeResult, *, is_written: bool) -> int:
-    if result.files and not is_written:
-        return EXIT_FINDINGS
-    is_open = result.has_open_findings or result.version_causes > 0
-    return EXIT_REVIEW if is_open else result.scope.exit_code(EXIT_OK)
+    return upgrade_output.exit_status(result, is_written=is_written)
 
 
 def _undo(directory: str) -> int:
