@@ -397,8 +397,8 @@ class ServedRequests(Generic[S, V]):
         for virtual_host, server, files, names in self._known_servers():
             for url in dict.fromkeys(_urls_below(server, directory, prefixes)):
                 tops = server.paths_of(url)
-                names_here = [name for top in tops for name in files.get(top.rstrip("/") + "/", [])]
-                existing = names_here[:_MAX_NAMES]
+                found_names = [name for top in tops for name in files.get(top.rstrip("/") + "/", [])]
+                existing = found_names[:_MAX_NAMES]
                 samples = dict.fromkeys(
                     (url or "/", *(f"{url}/{name}" for name in ("", _NEUTRAL, *existing)))
                 )

@@ -40,9 +40,7 @@ from whimbrel.cli.interrupts import uninterrupted
 from whimbrel.cli.next_commands import after_fleet, after_upgrade, command_line
 from whimbrel.cli.options import (
     CARRIED,
-    EXIT_FINDINGS,
     EXIT_OK,
-    EXIT_REVIEW,
     EXIT_USAGE,
     NOTE,
     After,
@@ -317,9 +315,14 @@ def upgrade(
         with ProgressBar() as bar:
             result, words = _run(what, options, wanted, bar, interactive=interactive, verify=verify)
         beside = _files_beside(result, what, named)
-        arguments = given_words(context, CARRIED | HOW, without=beside)
+        top = result.tree.disk.image or directory  # the report names files from there
         external = [] if is_open else external_files(result, directory, named.paths)
-        writing = command_line("upgrade", "--write", *["--outside"] * bool(external), *arguments)
+        writing = command_line(
+            "upgrade",
+            "--write",
+            *["--outside"] * bool(external),
+            *given_words(context, CARRIED | HOW, without=beside),
+        )
         if external and (write or interactive):
             raise UsageError(_refused_external(external, directory, writing))
         copy: ServerCopy | None = None
@@ -333,7 +336,6 @@ def upgrade(
                 )
         is_written = write or interactive or out is not None
         is_left = bool(result.files) and (out is not None or not is_written)
-        top = result.tree.disk.image or directory
         following = before_writing(result, top, external if is_left else [], copy, is_written=is_written)
         if is_written:
             following += after_upgrade(
@@ -589,7 +591,7 @@ def _print_result(result: UpgradeResult, directory: str, output: _Output) -> int
             following=output.following,
         )
         write_page(page)
-        return _exit_status(result, is_written=is_written)
+        return upgrade_output.exit_status(result, is_written=is_written)
     is_text = output.shape is OutputFormat.text
     stream = sys.stdout if is_written and is_text else sys.stderr
     summary = upgrade_output.summary_text(
@@ -615,14 +617,7 @@ def _print_result(result: UpgradeResult, directory: str, output: _Output) -> int
             ready = shown(upgrade_output.ready_line(result, directory, output.uncompared))
             summary = terminal_bytes("".join(f"{line}\n" for line in (ready, *output.following)))
     upgrade_output.write_to(stream, summary)
-    return _exit_status(result, is_written=is_written)
-
-
-def _exit_status(result: UpgradeResult, *, is_written: bool) -> int:
-    if result.files and not is_written:
-        return EXIT_FINDINGS
-    is_open = result.has_open_findings or result.version_causes > 0
-    return EXIT_REVIEW if is_open else result.scope.exit_code(EXIT_OK)
+    return upgrade_output.exit_status(result, is_written=is_written)
 
 
 def _undo(directory: str) -> int:

@@ -16,7 +16,7 @@ from whimbrel.base.printable import printable
 from whimbrel.base.real_paths import real_path
 from whimbrel.base.terminal_text import shown, terminal_bytes, terminal_width, wrapped_alike
 from whimbrel.cli.next_commands import command_of, first_of
-from whimbrel.cli.options import ColorMode, is_colored
+from whimbrel.cli.options import EXIT_FINDINGS, EXIT_OK, EXIT_REVIEW, ColorMode, is_colored
 from whimbrel.cli.terminal import write_bytes
 from whimbrel.report.decisions import access_of_comparison, has_stop, open_question_texts
 from whimbrel.report.entries import entry_of
@@ -329,6 +329,14 @@ def page_of(
         first=first_of("\n".join(following)),
         next_command=command_of("\n".join(following)),
     )
+
+
+def exit_status(result: UpgradeResult, *, is_written: bool) -> int:
+    """Return the exit status of the command."""
+    if result.files and not is_written:
+        return EXIT_FINDINGS
+    is_open = result.has_open_findings or result.version_causes > 0
+    return EXIT_REVIEW if is_open else result.scope.exit_code(EXIT_OK)
 
 
 def _as_json(finding: Finding, directory: str) -> dict[str, Any]:

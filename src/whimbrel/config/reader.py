@@ -14,7 +14,7 @@ from whimbrel.base.latin1 import to_text as as_text
 from whimbrel.base.static_typing import Any, TypeVar
 from whimbrel.config.execute import CommandContext
 from whimbrel.config.loaded import BoundDirective
-from whimbrel.config.skipped_branches import SkippedBranch, SkippedLines
+from whimbrel.config.skipped_branches import BranchContents, SkippedBranch
 from whimbrel.directives.command import Command
 from whimbrel.directives.node import Node
 from whimbrel.directives.tokens import expand, getword, undefined_warning
@@ -265,12 +265,12 @@ class Reader:
         of ap_soak_end_container.
         """
         place = self.source.place()
-        skipped = SkippedLines() if self._skipped is not None else None
+        skipped = BranchContents() if self._skipped is not None else None
         self._soak(container, skipped)
         if skipped is not None and self._skipped is not None:
             self._skipped.append(skipped.branch(place, f"{container} {argument.rpartition('>')[0].strip()}>"))
 
-    def _soak(self, container: str, skipped: SkippedLines | None) -> None:
+    def _soak(self, container: str, skipped: BranchContents | None) -> None:
         waiting = [container]
         for _number, line in self.source.lines:
             if skipped is not None:

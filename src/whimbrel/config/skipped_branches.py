@@ -30,7 +30,7 @@ class SkippedBranch:
     files: tuple[str, ...] = ()
 
 
-class SkippedLines:
+class BranchContents:
     """What the lines of one branch would have added to the server."""
 
     def __init__(self) -> None:

@@ -63,7 +63,9 @@ class WrittenLines:
         """
 
         def of_file(found: re.Match[str]) -> str:
-            rule, name, number = found["rule"], found["name"], int(found["line"])
+            rule = found["rule"]
+            name = found["name"]
+            number = int(found["line"])
             place = SourceLocation(os.path.join(directory, name), number)
             line = self._line_of_finding(rule, place) if rule else self.line(place)
             mark = f"{rule} at " if rule else ""

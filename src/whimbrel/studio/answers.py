@@ -98,7 +98,7 @@ class Answers:
     """Explains requests under the texts of one configuration."""
 
     def __init__(self, options: LoadOptions) -> None:
-        self.root = options.server_root
+        self.root = options.image or options.server_root
         self.sides = LoadedSides(options)
 
     def answer(self, request: Json, edits: Edits, dialect: str, *, is_quick: bool) -> Json:

@@ -133,7 +133,8 @@ class Findings:
 
     def __init__(self, sources: Sources) -> None:
         self._sources = sources
-        self.root = sources.options.server_root if sources.options is not None else ""
+        options = sources.options
+        self.root = (options.image or options.server_root) if options is not None else ""
         self._results: BoundedDict[tuple[EditKey, Keys], CheckedText] = BoundedDict(MAX_RESULTS)
         self._names = rule_names()
 

@@ -241,3 +241,17 @@ def test_the_urls_of_a_host_of_mod_vhost_alias(tmp_path: Path) -> None:
     assert [(chain.url, chain.path) for chain in chains] == [
         ("/b/x.html", f"{tmp_path}/hosts/one.example/b/x.html")
     ]
+
+
+def test_a_rewritten_path_of_a_host_of_mod_vhost_alias_is_below_its_document_root(tmp_path: Path) -> None:
+    """apache2 2.4.71: with `RewriteRule ^/r$ /y.html` /r is DocumentRoot/y.html, while /y.html is 404."""
+    conf = (
+        "DocumentRoot ROOT/htdocs\n<Directory ROOT/htdocs>\nOrder allow,deny\n</Directory>\n"
+        "<VirtualHost *:80>\nVirtualDocumentRoot ROOT/hosts/%1\n{}"
+        "<Files y.html>\nOrder allow,deny\n</Files>\n</VirtualHost>\n"
+    )
+    together = ["/htdocs/", "y.html"]
+    for lines, is_reached in (("", False), ("RewriteEngine On\nRewriteRule ^/r$ /y.html\n", True)):
+        root = tmp_path / str(is_reached)
+        files: dict[str, str | bytes] = {"conf/httpd.conf": conf.format(lines), "htdocs/y.html": ""}
+        assert (together in [names(chain, root) for chain in found(root, files)]) is is_reached

@@ -32,8 +32,8 @@ def result_line(page: ReportPage) -> str:
     first = next(iter(page.answer), "")
     if first.startswith(READY):
         return first
-    is_said = page.badge.text.lower() in page.sentence.lower()
-    return page.sentence if is_said else f"{page.badge.text}: {page.sentence}"
+    has_verdict = page.badge.text.lower() in page.sentence.lower()
+    return page.sentence if has_verdict else f"{page.badge.text}: {page.sentence}"
 
 
 def page_questions(texts: Iterable[QuestionText]) -> tuple[QuestionText, ...]:

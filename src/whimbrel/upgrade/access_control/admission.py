@@ -88,7 +88,7 @@ def _admitted_beside(tree: ConfigTree, analysis: AccessAnalysis) -> dict[AccessS
     by_login: dict[AccessSection, dict[SourceLocation, None]] = {}
     by_list: dict[AccessSection, SourceLocation] = {}
     for chain in analysis.decisions.chains:
-        refusing = [unit for unit in chain.sections if unit.kind in FILES and _refuses_alone(analysis, unit)]
+        refusing = [unit for unit in chain.sections if unit.kind in FILES and _has_closed_lists(unit)]
         before = analysis.decisions.before_22(chain) if refusing else None
         if before is None or before.when[AccessVerdict.GRANTED] == analysis.decisions.cache.space.false:
             continue
@@ -96,7 +96,7 @@ def _admitted_beside(tree: ConfigTree, analysis: AccessAnalysis) -> dict[AccessS
         satisfy = _satisfy_any(chain.sections)
         for unit in refusing:
             section = analysis.variants.base.get(unit, unit)
-            if satisfy is not None and _refuses_alone(analysis, lists):
+            if satisfy is not None and _has_closed_lists(lists):
                 by_login.setdefault(section, {})[tree.original_place(satisfy)] = None
             elif lists.kind in LOCATION_KINDS and not lists.is_page:
                 by_list.setdefault(section, tree.original_place(lists.place))
@@ -109,7 +109,7 @@ def _admitted_beside(tree: ConfigTree, analysis: AccessAnalysis) -> dict[AccessS
     return found
 
 
-def _refuses_alone(analysis: AccessAnalysis, section: AccessSection) -> bool:
+def _has_closed_lists(section: AccessSection) -> bool:
     """Return True if the Order, Allow and Deny lines of the section admit no client."""
     lines = section.access_lines
     if not has_directive(lines, RECORD):
