@@ -9,6 +9,7 @@ from whimbrel.api.named_files import NamedInput
 from whimbrel.api.verdicts import Difference, Verdict
 from whimbrel.base.dialect import V22, V24
 from whimbrel.config.options import LoadOptions
+from whimbrel.explain.shown_requests import note_shown_requests
 from whimbrel.report.verification.entries import risk_of
 from whimbrel.verify.loading import as_copy, load_sides, with_copied_htaccess
 from whimbrel.verify.recorded_decisions import mark_decided
@@ -49,6 +50,7 @@ def compare_options(
     if dialects == (V22.name, V24.name) and not any(result.errors):
         report_progress("findings about the new text", 0, 0)
         _add_open_findings(result, with_copied_htaccess(old, new))
+    note_shown_requests(result, sides)
     return result
 
 

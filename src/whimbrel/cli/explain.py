@@ -24,6 +24,7 @@ from whimbrel.cli.explain_options import (
     AccessLine,
     AllSteps,
     AsJson,
+    Auth,
     ClientCert,
     ClientHost,
     DialectName,
@@ -99,6 +100,7 @@ def explain(
     client_host: ClientHost = "",
     address: To = "",
     user: User = "",
+    auth: Auth = "",
     method: Method = "GET",
     header: Fields = None,
     tls: Tls = False,
@@ -151,6 +153,7 @@ def explain(
                 tls,
                 client_cert,
                 client_host,
+                auth,
             )
             code = explain_request(
                 ConfigurationChoice(named, dialect, is_default="dialect" not in given_names(context)),

@@ -65,6 +65,14 @@ User = Annotated[
         "Example: --user alice"
     ),
 ]
+Auth = Annotated[
+    str,
+    typer.Option(
+        metavar="SCHEME",
+        help="Authenticate by digest, or by digest-without-qop as a client of RFC 2069. Default: as the "
+        "server asks for. Example: --auth digest-without-qop",
+    ),
+]
 Method = Annotated[str, typer.Option(help="Request method. Default: GET. Example: --method POST")]
 Fields = Annotated[
     list[str] | None,

@@ -15,10 +15,11 @@ from typing import TYPE_CHECKING, Final
 from whimbrel.base.counts import count_noun
 from whimbrel.base.dialect import V22, V24
 from whimbrel.base.latin1 import from_system, to_bytes
-from whimbrel.base.layouts import DEBIAN
+from whimbrel.base.layouts import DEBIAN, SUSE
 from whimbrel.base.lazy_dataclasses import replace
 from whimbrel.base.lazy_re import compile
 from whimbrel.cli.options import given_names, given_words
+from whimbrel.cli.verify_differences import open_difference
 from whimbrel.config.detected_build import lacks_module, main_text, server_root_of
 from whimbrel.config.servers import FoundServer, server_of
 from whimbrel.config.service_settings import envvars_of
@@ -50,6 +51,10 @@ IS_BUILT_IN: Final = "is built-in and can't be loaded"
 NOT_TRIED: Final = "Whimbrel's test did not try module files; that of httpd, which comes next, does."
 MAX_LOGS: Final = 4
 """Logs that a command names."""
+FREE_PORTS: Final = 1024
+"""The first port that needs no root."""
+OFFSET: Final = 8000
+"""What is added to a port that needs root, as `whimbrel serve` proposes."""
 MORE_REQUESTS: Final = 200_000
 """The number of requests that is offered where they ended before every line was asked for."""
 
@@ -92,8 +97,9 @@ def after_upgrade(
     """
     lines: list[str] = []
     build = context.params.get("target_build")
-    is_debian = build is not None and build.value == "debian" and "builtin" not in given_names(context)
-    builtin = ["--builtin", "debian"] if is_debian else []
+    target = build.value if build is not None else ""
+    is_named = target in (DEBIAN, SUSE) and "builtin" not in given_names(context)
+    builtin = ["--builtin", target] if is_named else []
     if options is not None and out is None and is_of_24 and _is_in_place(options):
         words = [*builtin, *given_words(context, READ)]
         lines.append(configtest(options.server_root, options.file, words))
@@ -174,21 +180,22 @@ def after_verify(
         return _next(command_line("verify", "--backups", *words, _path_of(old.server_root, old.file)))
     if result.errors[0]:
         return _next(command_line("check", *_named(old), *words))
-    onward = _replay_of(context, both, result, dialects) or test or serving(new)
+    onward = _replay_of(context, both, result, dialects) or test
+    onward = onward or serving(new, result.ports, given_words(context, {"defines"}))
     if result.causes_to_review:
-        request = _request_words(result)
-        if not request or "backups" in given:
-            if context.params["shape"].value == "html":  # its page would name itself
-                return ""
-            inspection = f"{command_line('verify', *repeated, '--format', 'html')} > differences.html"
+        place = os.path.join(old.server_root, old.file)
+        other = dialects[0] if old is new else f"{place}@{dialects[0]}"
+        sides = [*_named(new), *words, "--dialect", dialects[1], "--diff", other]
+        sentence, request = open_difference(result, has_backups="backups" in given)
+        if request:
+            inspection = command_line("explain", *request, *sides)
+        elif context.params["shape"].value == "html":  # its page would name itself
+            inspection = command_line("verify", *repeated)
         else:
-            place = os.path.join(old.server_root, old.file)
-            other = dialects[0] if old is new else f"{place}@{dialects[0]}"
-            sides = ["--dialect", dialects[1], "--diff", other]
-            inspection = command_line("explain", *request, *_named(new), *words, *sides)
+            inspection = f"{command_line('verify', *repeated, '--format', 'html')} > differences.html"
         if result.has_stop or any(map(is_of_access, result.causes_to_review)):
-            return _next(inspection)
-        return f"{FIRST}look at the first difference: {inspection}\n{_next(onward)}"
+            return f"{FIRST}{sentence}\n{_next(inspection)}"
+        return f"{FIRST}{sentence}: {inspection}\n{_next(onward)}"
     if result.has_stop:
         return _next(command_line("check", *_named(new), *words))
     if result.verdict is Verdict.NOT_DECIDED:
@@ -221,9 +228,16 @@ def _replay_of(
     return command_line("replay", *logs, *sides, *given_words(context, {"defines"}))
 
 
-def serving(options: LoadOptions) -> str:
-    """Return the command that serves the server of *options*, which replaces what this machine lacks."""
-    return command_line("serve", _path_of(options.server_root, options.file))
+def serving(options: LoadOptions, ports: Iterable[int] = (), words: Iterable[str] = ()) -> str:
+    """Return the command that serves the server of *options*, which replaces what this machine lacks.
+
+    *ports* are those of its Listen lines, if they are known: the server is then one for this machine alone,
+    at ports that need no root. *words*: -D and its relatives.
+    """
+    local = ["--loopback"] if ports else []
+    for port in sorted({port for port in ports if port < FREE_PORTS}):
+        local += ["--port", f"{port}={port + OFFSET}"]
+    return command_line("serve", *local, *words, _path_of(options.server_root, options.file))
 
 
 def _path_of(root: str, file: str) -> str:
@@ -256,36 +270,46 @@ def _after_undecided(result: VerifyResult, repeated: list[str], following: str, 
 
 
 def after_replay(
-    summary: Summary, old: Path | None, new: Path, onward: str, *, has_backups: bool = False
+    summary: Summary,
+    old: Path | None,
+    new: Path,
+    onward: str,
+    words: Sequence[str] = (),
+    *,
+    has_backups: bool = False,
 ) -> str:
     """Return the line behind a replay: how to look at the first change, or *onward*, the command of the step
     that comes then.
 
-    *has_backups*: the old side is what an upgrade replaced in *new*.
+    *words*: -D with the names of this replay. *has_backups*: the old side is what an upgrade replaced in
+    *new*.
     """
     if summary.errors:
-        return _next(command_line("check", str(new)))
+        return _next(command_line("check", *words, str(new)))
     before, after = summary.dialects
     other = f"{old}@{before}" if old is not None else before
     for key, change in summary.changes:
         if change.words and not summary.is_excepted(key):
             diff = [] if has_backups else ["--diff", other]
             url, *more = change.words
-            return _next(command_line("explain", url, str(new), *more, "--dialect", after, *diff))
+            asked = [url, str(new), *more, *words, "--dialect", after, *diff]
+            return _next(command_line("explain", *asked))
     if has_backups or (old is not None and summary.dialects == (V22.name, V24.name)):
         sides = ["--backups", str(new)] if has_backups else [str(old), str(new)]
         return (
-            f"{FIRST}compare what no logged request asks: {command_line('verify', *sides)}\n{_next(onward)}"
+            f"{FIRST}compare what no logged request asks: {command_line('verify', *words, *sides)}\n"
+            f"{_next(onward)}"
         )
     return _next(onward)
 
 
-def live_command(options: LoadOptions, *, is_tested: bool) -> str:
+def live_command(options: LoadOptions, ports: Iterable[int], words: Sequence[str], *, is_tested: bool) -> str:
     """Return the test of the server of *options* if *is_tested*, in its place; else, and of a copy, the
-    command that serves it.
+    command that serves it. *ports*, *words*: see `serving`.
     """
-    is_tested = is_tested and _is_in_place(options)
-    return configtest(options.server_root, options.file, []) if is_tested else serving(options)
+    if is_tested and _is_in_place(options):
+        return configtest(options.server_root, options.file, list(words))
+    return serving(options, ports, words)
 
 
 def _next(line: str) -> str:
@@ -403,25 +427,6 @@ def _modules_link(server: FoundServer) -> str:
 def _pairs(arguments: Arguments) -> list[tuple[str, str]]:
     lines = ("-C", arguments.before), ("-c", arguments.after), ("-D", arguments.defines)
     return [(option, word) for option, words in lines for word in words]
-
-
-def _request_words(result: VerifyResult) -> list[str]:
-    """Return the words of `explain` for the first request that differs, or is not decided, and that needs no
-    variable; of a cause that opens access, the first one that is admitted.
-    """
-    from whimbrel.verify.request_words import request_words
-
-    examples = [
-        example.probe
-        for group in result.causes_to_review
-        if group.kind != "httpd"  # `explain` does not ask the real server
-        for example in sorted(group.examples, key=lambda one: not one.opens)
-    ]
-    for probe in (*examples, *(one.probe for one in result.not_decided if one.probe is not None)):
-        if probe.environment or (probe.tls and probe.tls.peer_certificate):
-            continue
-        return list(request_words(probe))
-    return []
 
 
 def configtest(root: str, file: str, words: list[str]) -> str:

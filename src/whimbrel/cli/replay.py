@@ -163,8 +163,9 @@ def replay(
         typer.echo(problem.message, err=True)
         raise typer.Exit(EXIT_USAGE) from None
     is_tested = new_dialect != V22.name and not summary.no_start
-    onward = live_command(sides[1].options, is_tested=is_tested)
-    following = after_replay(summary, old, new, onward, has_backups=backups)
+    words = [word for name in defines or () for word in ("-D", name)]
+    onward = live_command(sides[1].options, summary.ports, words, is_tested=is_tested)
+    following = after_replay(summary, old, new, onward, words, has_backups=backups)
     _print(summary, shape, following, may_page=not no_pager)
     write_fragment_hints([old, new], "whimbrel replay LOG... --new DIRECTORY")
     if summary.errors or summary.has_changes_to_review or summary.differs_from_log:
@@ -194,6 +195,7 @@ def _replay(
     from whimbrel.replay.work import LoadFailure, Replayer, ReplayWork
     from whimbrel.verify.changed_after_upgrade import changed_after_upgrade
     from whimbrel.verify.copied_htaccess import unwritten_sentence
+    from whimbrel.verify.tls_ports import ports_of
 
     try:
         files = logs_of(logs, is_rotated=rotated)
@@ -224,7 +226,15 @@ def _replay(
         scope = _scope(loaded)
         if upgraded:
             scope = scope.with_items(changed_after_upgrade(upgraded, scope.files_read))
-        summary = Summary(*names, tuple(files), tally, sides=scope, dialects=dialects, roots=roots)
+        summary = Summary(
+            *names,
+            tuple(files),
+            tally,
+            sides=scope,
+            dialects=dialects,
+            roots=roots,
+            ports=ports_of(loaded[1].loaded),
+        )
         if dialects != (V22.name, V24.name):
             return summary
         bar.on_step("findings about the new text", 0, 0)

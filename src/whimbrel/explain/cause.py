@@ -27,8 +27,12 @@ _HANDLER: Final = re.compile(r"(?:^|, )handler ([^,]*)")
 _RECURSION: Final = "internal redirects due to probable configuration error"
 """What httpd logs about a request that was redirected too often."""
 _LOG_CODE: Final = re.compile(r"AH\d{5}: ")
-_DENIED: Final = "client denied by server configuration"
-"""What 2.4 logs about the address of a client whom a password may still admit (X13)."""
+_DENIED: Final = (
+    "client denied by server configuration",
+    "reason: SSL connection required",
+    "SSL requirement expression",
+)
+"""What is logged about the address or the connection of a client whom a password may still admit (X13)."""
 _UNAUTHORIZED: Final = "authorization failure"
 """What 2.4 logs about an authenticated user whom no Require line admits."""
 _HOLDING: Final = {
@@ -265,6 +269,9 @@ def _cause_of_denial(access: ExplanationStep, status: int | None, logged: str, m
         return AnswerCause(_lines(required or [access]), _refusal_of(user[1], rules, tree, method))
     if is_challenge:
         return _cause_of_challenge(access, leaves, rules, logged)
+    forbidden = [step for step in access.children if _forbids_users(step, status)]
+    if forbidden:
+        return AnswerCause(_lines(forbidden[-1:]), _without_code(logged))
     passed = {id(leaf) for step in access.children if _is_passed(step) for leaf in step.all()}
     leaves = [step for step in leaves if id(step) not in passed]
     refused = [step for step in leaves if step.what.startswith("Deny") and step.result == "matches"]
@@ -278,6 +285,13 @@ def _cause_of_denial(access: ExplanationStep, status: int | None, logged: str, m
     if not causes and status == 500:  # a user is required, and no module can find one
         causes = [step for step in leaves if step.what.startswith("Require")]
     return AnswerCause(_lines(causes or [access]), _without_code(logged))
+
+
+def _forbids_users(step: ExplanationStep, status: int | None) -> bool:
+    """Return True for a module that gave *status* 403 to a user whom Satisfy Any asked for: a refusal by the
+    address or the connection came before, and did not end the request."""
+    is_of_users = step.what.endswith("(check_user_id)") and bool(step.lines)
+    return is_of_users and status == 403 and step.result == DENIED and step.detail == str(status)
 
 
 def _is_passed(step: ExplanationStep) -> bool:
@@ -324,7 +338,7 @@ def _cause_of_challenge(
     required = _required(leaves)
     chosen = [step for step in rules if step.result == NO_USER]
     chosen = chosen or [step for step in required if _needs_user(step)] or required
-    sentence = "" if _DENIED in logged else _without_code(logged)
+    sentence = "" if _is_denied(logged) else _without_code(logged)
     providers = [step for step in access.all() if step.what.startswith("provider ")]
     if not any(step.result == GRANTED for step in providers):
         chosen = [step for step in providers if step.lines] or chosen
@@ -505,12 +519,18 @@ def _last(steps: Iterable[ExplanationStep], kind: str) -> ExplanationStep | None
 def _logged(explanation: RequestExplanation) -> str:
     """Return the most severe message of the error log that may be a reason, "" without one.
 
-    With Satisfy Any, 2.4 logs the refused address before it asks for a user: a 401 has the later message.
+    With Satisfy Any, the refused address or connection is logged before a user is asked for: a 401 has the
+    later message.
     """
     lines = [line.what for line in explanation.log_lines() if is_reason(line.detail)]
     if explanation.status == 401:
-        lines = [line for line in lines if _DENIED not in line] or lines
+        lines = [line for line in lines if not _is_denied(line)] or lines
     return lines[0].strip() if lines else ""
+
+
+def _is_denied(logged: str) -> bool:
+    """Return True for a message about the address or the connection of a client."""
+    return any(part in logged for part in _DENIED)
 
 
 def _without_code(text: str) -> str:

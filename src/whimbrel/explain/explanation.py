@@ -32,7 +32,7 @@ from whimbrel.http.semantics.status import reason
 from whimbrel.modules.metadata.mod_headers.lines import HeadersDirConfig
 from whimbrel.verify.answering import without_addresses
 from whimbrel.verify.deciding_lines import explain
-from whimbrel.verify.digest_user import authorization, by_digest
+from whimbrel.verify.digest_user import authorization, by_digest, wants_digest
 from whimbrel.verify.probe import secrets_of
 
 _TYPES: Final = ("addtype", "forcetype", "typesconfig", "rewriterule", "mimemagicfile")
@@ -60,8 +60,10 @@ def _explained(side: Side, probe: Probe) -> RequestExplanation:
         return RequestExplanation(
             str(probe), side.dialect.name, errors=tuple(error.text for error in side.errors)
         )
+    if probe.user is not None and probe.user.scheme != "basic":
+        probe = _with_digest(side, probe)
     explained = explain(side, probe, is_dry=True)
-    if explained is not None and probe.user is not None and _wants_digest(explained):
+    if explained is not None and _sends_basic(probe) and _wants_digest(explained):
         explained = explain(side, _with_digest(side, probe), is_dry=True)
     if explained is None:
         return RequestExplanation(
@@ -77,13 +79,18 @@ def _wants_digest(explained: Explained) -> bool:
     """Return True if the credentials of Basic were refused because the place asks for those of Digest."""
     final = explained.final
     fields = (*final.headers_out, *final.err_headers_out)
-    challenges = [value.lower() for name, value in fields if name.lower() == "www-authenticate"]
-    return bool(challenges) and all(value.startswith("digest ") for value in challenges)
+    return wants_digest([value for name, value in fields if name.lower() == "www-authenticate"])
+
+
+def _sends_basic(probe: Probe) -> bool:
+    """Return True for a user whose password is sent as it is, until the server asks for another scheme."""
+    return probe.user is not None and probe.user.scheme == "basic"
 
 
 def _with_digest(side: Side, probe: Probe) -> Probe:
-    """Return *probe* with the answer of its user to the challenge of Digest, as a browser gives it."""
-    with_digest = by_digest(probe)
+    """Return *probe* with the answer of its user to the challenge of Digest, as a browser gives it; a client
+    of RFC 2069 gives that of such a client."""
+    with_digest = by_digest(probe) if _sends_basic(probe) else probe
     challenged = side.answer(replace(with_digest, user=None))
     return replace(
         with_digest, fields=(*probe.fields, ("Authorization", authorization(with_digest, challenged)))

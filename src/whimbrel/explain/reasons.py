@@ -36,6 +36,9 @@ _NO_TLS: Final = "reason: SSL connection required"
 _REQUIREMENT: Final = "SSL requirement expression"
 """A part of the messages about SSLRequire, which have codes in 2.4 alone."""
 
+_FAILED: Final = "Failed expression: "
+"""The begin of the message with the condition of SSLRequire that fails, which has a code in 2.4 alone."""
+
 _HANDSHAKE: Final = (
     "e-negotiation handshake failed",
     "post-handshake authentication",
@@ -242,14 +245,18 @@ def rule_origin(trace: HookTrace, step: Any) -> Origin:
 
 
 def _ssl(trace: HookTrace) -> Iterator[Origin]:
-    """A refusal of access is that of SSLRequireSSL without TLS, else of SSLRequire; of several SSLRequire
-    lines all are named, as the log does not show which one fails. A further handshake that fails has the
-    line that asks for it."""
+    """A refusal of access is that of SSLRequireSSL without TLS, else of the SSLRequire line whose condition
+    the log has; a condition that cannot be evaluated is not logged, so that all lines are named. A further
+    handshake that fails has the line that asks for it."""
     texts = [line.text for line in trace.log]
     if any(_NO_TLS in text for text in texts):
         yield from _last(trace, SslDirConfig, "requires_tls")
     elif any(_REQUIREMENT in text for text in texts):
-        yield from trace.plan.origin(SslDirConfig, "requirements")
+        failed = {text.partition(_FAILED)[2] for text in texts}
+        required = trace.plan.dir_config(SslDirConfig).requirements
+        keys = [item_key(one) for one in required if one.text in failed]
+        lines = [line for key in keys for line in trace.plan.origin(SslDirConfig, "requirements", key)]
+        yield from lines or trace.plan.origin(SslDirConfig, "requirements")
     elif any(part in text for text in texts for part in _HANDSHAKE):
         yield from _handshake_lines(trace)
     else:

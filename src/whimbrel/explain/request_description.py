@@ -15,13 +15,20 @@ from whimbrel.base.numbers import lower
 from whimbrel.base.printable import printable_line, without_user
 from whimbrel.config.configuration import Configuration
 from whimbrel.config.model import Server
+from whimbrel.verify.digest_user import DIGEST, OLD_DIGEST
 from whimbrel.verify.probe import Probe, ProbeUser, TlsFacts
+from whimbrel.verify.request_words import WITHOUT_QOP
 from whimbrel.verify.tls_ports import takes_tls
 
 CLIENT: Final = "192.0.2.1"  # an address for documentation (RFC 5737): in no configured network
 LOCAL: Final = "127.0.0.1"
 _HAS_PORT: Final = re.compile(r":\d*\Z")
 WILDCARDS: Final = ("*", "_default_", "", "0.0.0.0", "::")
+
+
+BASIC: Final = "basic"
+SCHEMES: Final = {DIGEST: DIGEST, WITHOUT_QOP: OLD_DIGEST}
+"""Values of --auth, with the schemes of `ProbeUser`."""
 
 
 class BadRequest(ValueError):
@@ -39,6 +46,7 @@ class RequestDescription:
         fields: header fields.
         certificate: the client's certificate, see `client_certificates`; TLS is then implied.
         client_host: the name of the client's address.
+        auth: how the user authenticates: digest or digest-without-qop; "" as the server asks for.
     """
 
     url: str
@@ -51,6 +59,7 @@ class RequestDescription:
     tls: bool = False
     certificate: str = ""
     client_host: str = ""
+    auth: str = ""
 
 
 def probe_of(
@@ -90,13 +99,21 @@ def probe_of(
         host = configuration.main.name or "localhost"
         host = host if port == default_port(is_tls) or _HAS_PORT.search(host) else f"{host}:{port}"
     fields = described.fields
+    if described.auth and described.auth not in SCHEMES:
+        raise BadRequest(f"--auth {_shown(described.auth)}: neither {' nor '.join(SCHEMES)}")
     given = described.user or unquote(parts.netloc.rpartition("@")[0], "latin-1")
     user = None
     if ":" in given:
         credentials = b64encode(to_bytes(given)).decode("ascii")
         fields = (("Authorization", f"Basic {credentials}"), *fields)
     elif given:
-        user = ProbeUser(given, is_assumed=True, has_file_groups=True, has_file_users=has_file_users)
+        user = ProbeUser(
+            given,
+            SCHEMES.get(described.auth, BASIC),
+            is_assumed=True,
+            has_file_groups=True,
+            has_file_users=has_file_users,
+        )
     return Probe(
         target,
         described.method,

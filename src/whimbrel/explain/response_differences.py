@@ -5,7 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Final
 
+from whimbrel.verify.answer import Answer
 from whimbrel.verify.difference import FieldDifference, compare
+from whimbrel.verify.digest_user import by_digest, wants_digest
 from whimbrel.verify.probe import Probe
 from whimbrel.verify.side import Side
 
@@ -22,11 +24,19 @@ def response_differences(old: Side, new: Side, probe: Probe) -> tuple[FieldDiffe
     if not (old.is_loaded and new.is_loaded):
         return ()
     new.runtime.time = old.runtime.time  # times in responses (Expires, Date) are those of one moment
-    difference = compare(old.answer(probe), new.answer(probe))
+    difference = compare(_answer(old, probe), _answer(new, probe))
     if difference is None or "status" in difference.names:
         return ()
     parts = (part for part in difference.parts if part.name not in _STEPS)
     return tuple(part for part in parts if not part.name.startswith(_ENVIRONMENT))
+
+
+def _answer(side: Side, probe: Probe) -> Answer:
+    """Return the answer to *probe*; a user whom only Digest admits answers its challenge."""
+    answer = side.answer(probe)
+    if answer.status != 401 or probe.user is None or not wants_digest(answer.field("www-authenticate")):
+        return answer
+    return side.answer(by_digest(probe)) if probe.user.scheme == "basic" else answer
 
 
 def part_texts(part: FieldDifference) -> tuple[str, str]:

@@ -198,6 +198,9 @@ def main_rows(explanation: RequestExplanation, sources: SourceLines, root: str) 
         is_line = step.kind == "mapping" and step.what != "core" and step.lines
         if is_line and step.result != "declined" and not (rewritten_paths(step) or refused_paths(step)):
             yield _row("mapping", step.lines[0], sources, root)
+            applied = (rule for rule in step.children if rule.kind == "rule" and rule.result == "applied")
+            for rule in applied:
+                yield from _condition_rows(rule, sources, root)
     yield from (row for step in block for row in _file_row(step, root))
     for step, path in negotiations(block):
         place = place_of(step.lines[0], root) if step.lines else ""
@@ -256,21 +259,8 @@ def _rewriting_rows(explanation: RequestExplanation, sources: SourceLines, root:
                 else TextRow("error page", step.what, place_of(page, root))
             )
         for inner in step.children if step.kind == "redirect" else (step,):
-            rows += [
-                TextRow(
-                    "rewritten to",
-                    f"{relative(path, root)}  by {sources.text(line) or line.text}",
-                    place_of(line, root),
-                )
-                for line, path in rewritten_paths(inner)
-                if path != explanation.location
-            ]
-            rows += [
-                TextRow(
-                    "not rewritten", f"to {path}  by {sources.text(line) or line.text}", place_of(line, root)
-                )
-                for line, path in refused_paths(inner)
-            ]
+            for rule in inner.children:
+                rows += _rule_rows(rule, sources, root)
     shown_rows = list(dict.fromkeys(rows))[: MAX_ROWS if len(rows) <= MAX_ROWS else MAX_ROWS // 2]
     label = ""
     for row in shown_rows:
@@ -280,6 +270,32 @@ def _rewriting_rows(explanation: RequestExplanation, sources: SourceLines, root:
         count = sum(row.label == "redirected to" for row in rows)
         total = f"{count} internal redirects" if count else f"{len(rows)} times"
         yield TextRow("", f"and so on: {total} in all")
+
+
+def _rule_rows(rule: ExplanationStep, sources: SourceLines, root: str) -> Iterator[TextRow]:
+    """Yield what a rule gave the request, or would have given it, and what its conditions compared."""
+    of_rule = ExplanationStep(rule.kind, "", children=(rule,))
+    for line, path in rewritten_paths(of_rule):
+        by = f"{relative(path, root)}  by {sources.text(line) or line.text}"
+        yield TextRow("rewritten to", by, place_of(line, root))
+    for line, path in refused_paths(of_rule):
+        yield TextRow(
+            "not rewritten", f"to {path}  by {sources.text(line) or line.text}", place_of(line, root)
+        )
+    if rewritten_paths(of_rule) or refused_paths(of_rule):
+        yield from _condition_rows(rule, sources, root)
+
+
+def _condition_rows(rule: ExplanationStep, sources: SourceLines, root: str) -> Iterator[TextRow]:
+    """Yield the RewriteCond lines of *rule* that were tried, each with what it compared."""
+    label = "if"
+    for step in rule.children:
+        if step.kind == "condition":
+            line = step.lines[0] if step.lines else None
+            text = (sources.text(line) if line is not None else "") or step.what
+            place = place_of(line, root) if line is not None else ""
+            yield TextRow(label, f"{text}: {step.result} {step.detail}", place)
+            label = ""
 
 
 def _log_rows(explanation: RequestExplanation) -> Iterator[TextRow]:

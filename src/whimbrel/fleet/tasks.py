@@ -319,16 +319,15 @@ def _not_started(result: ServerResult, why: str) -> ServerResult:
 
 
 def _note(result: VerifyResult) -> str:
-    """Return what limits a comparison: the requests that were not asked, or the first fact that is not known;
-    "" for nothing.
+    """Return what limits a comparison: the requests that were not asked, the first fact that is not known, or
+    what is open in the new text; "" for nothing.
     """
     from whimbrel.verify.verification import CUT
 
     if result.is_cut:
         return f"{count_noun(result.probes, 'request')} asked: {CUT} (--limit)"
     reasons = [one.reason for one in result.not_decided] + [item.subject for item in result.scope.deciding]
-    reasons += result.open_reasons
-    return f"not decided: {reasons[0]}" if reasons else ""
+    return f"not decided: {reasons[0]}" if reasons else next(iter(result.open_reasons), "")
 
 
 def work(task: FleetTask, server: FleetServer, report_writing: ReportWriting = lambda: None) -> ServerResult:

@@ -9,7 +9,7 @@ from typing import Final
 
 from whimbrel.base.counts import count_noun, word_for
 from whimbrel.replay.summary import Summary
-from whimbrel.replay.tally import NOT_RUN, Tally
+from whimbrel.replay.tally import NOT_RUN
 from whimbrel.report.page.model import Bar, Chart, Column
 from whimbrel.report.page.texts import number, page_text
 
@@ -49,8 +49,11 @@ def _share(count: int, highest: int) -> float:
     return round(100 * count / highest, 2)
 
 
-def time_chart(tally: Tally) -> Chart | None:
-    """Return the requests along the time, those that change in front; None for less than two columns."""
+def time_chart(summary: Summary) -> Chart | None:
+    """Return the requests along the time, those that change in front, or that have another status than was
+    logged; None for less than two columns.
+    """
+    tally = summary.tally
     moments: dict[datetime, tuple[int, int]] = {}
     without = 0
     for hour, (count, changed) in tally.hours.items():
@@ -85,7 +88,8 @@ def time_chart(tally: Tally) -> Chart | None:
     note += (
         f" {count_noun(without, 'request')} {word_for(without, 'has', 'have')} no time." if without else ""
     )
-    names = "requests", "of these, with another answer"
+    what = "with another status than was logged" if summary.is_against_log else "with another answer"
+    names = "requests", f"of these, {what}"
     return Chart("Requests along the time", names, columns=columns, highest=highest, note=note)
 
 

@@ -46,7 +46,7 @@ def page_of(summary: Summary, next_command: str = "") -> ReportPage:
     """Return the page of *summary*: verdict, who gains or loses access, statuses, changes by line."""
     anchors = Anchors()
     changes = [(key, change, anchors.new("change")) for key, change in summary.changes]
-    charts = (status_chart(summary), time_chart(summary.tally))
+    charts = (status_chart(summary), time_chart(summary))
     return ReportPage(
         "replay",
         "Logged requests, old and new answers",

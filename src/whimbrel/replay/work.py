@@ -180,6 +180,7 @@ class Replayer:
         has_user = form.position("user") is not None
         find = self._of_piece.get
         statuses = tally.statuses
+        is_against_log = self.work.old == self.work.new
         for values, number in counts.items():
             client = values[client_at] if client_at is not None else CLIENT_BYTES
             logged = values[status_at] if status_at is not None else b""
@@ -200,6 +201,8 @@ class Replayer:
             statuses[status, outcome.old, outcome.new] += number
             if hour_at is not None:
                 is_changed = outcome.change is not None and not outcome.change.rule  # else cosmetic
+                if is_against_log:
+                    is_changed = outcome.new != NOT_RUN and status not in (0, outcome.new)
                 tally.count_hour(values[hour_at], number, is_changed=is_changed)
             if outcome.is_missing and 200 <= status < 400:
                 tally.missing += number

@@ -30,6 +30,7 @@ from whimbrel.verify.assumptions import USER_KEY
 from whimbrel.verify.probe import Probe
 from whimbrel.verify.probe_engine import AccessCheck, ProbeEngine
 from whimbrel.verify.probe_tls import ProbeTls
+from whimbrel.verify.state_pages import WORDED
 
 _CLIENT_PORT: Final = 50000
 _MAX_BODY: Final = 1 << 20
@@ -237,7 +238,7 @@ def is_built_in(r: Request, status: int) -> bool:
     """Return True if the body is a page that the server words."""
     if status < 300:
         is_listing = r.handler == "httpd/unix-directory" and r.finfo is not None
-        return is_listing or r.handler in ("server-status", "server-info")
+        return is_listing or r.handler in WORDED
     if not r.is_committed:
         return False  # the response of an ErrorDocument
     document = error_document(r, status)

@@ -10,6 +10,7 @@ from whimbrel.base.lazy_dataclasses import dataclass
 from whimbrel.upgrade.rules.modules.php import COMMON, OF_ONE_VERSION
 from whimbrel.verify.answer import Answer
 from whimbrel.verify.program_sources import SOURCE, is_php, is_source, what_is_sent
+from whimbrel.verify.state_pages import OF_EACH_SERVER, is_of_state
 
 VARIABLE: Final[dict[str, str]] = {
     "date": "the time of the response",
@@ -26,6 +27,7 @@ VARIABLE: Final[dict[str, str]] = {
     "proxy-authenticate": "as www-authenticate",
     "authentication-info": "the proof of Digest follows from the nonce, as the next nonce",
     "proxy-authentication-info": "as authentication-info",
+    "body": "of pages that are made at each request (see state_pages): not compared",
     "boundary": "of multipart bodies: random",
     "vary": "compared as a set, whose order says nothing (RFC 9110, 12.5.5); of the server's own pages, "
     "which 2.2 filters by type and 2.4 does not, without Accept-Encoding",
@@ -103,10 +105,12 @@ def compare(old: Answer, new: Answer) -> Difference | None:
     is_worded = old.is_built_in and new.is_built_in and old.dialect != new.dialect
     names = dict.fromkeys(name.lower() for name, _ in (*old.fields, *new.fields))
     for name in names:
-        if name not in _IGNORED and not (is_worded and name in _OF_PAGES):
+        if name == "content-type" and is_of_state(old, new):
+            _compare(parts, name, *(one.content_type.partition(";")[0] for one in (old, new)))
+        elif name not in _IGNORED and not (is_worded and name in _OF_PAGES):
             form = _form(name, old, new, is_worded)
             _compare(parts, name, form(old), form(new))
-    if old.body != new.body and not is_worded:
+    if old.body != new.body and not (is_worded or is_of_state(old, new, OF_EACH_SERVER)):
         parts.append(
             FieldDifference("body", f"{old.length} bytes {old.body}", f"{new.length} bytes {new.body}")
         )

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
 from hashlib import md5
 from typing import Final
 
@@ -22,6 +23,11 @@ _CLIENT_NONCE: Final = "0123456789abcdef"
 def by_digest(probe: Probe) -> Probe:
     """Return *probe* with a user who answers challenges of Digest."""
     return probe if probe.user is None else replace(probe, user=replace(probe.user, scheme=DIGEST))
+
+
+def wants_digest(challenges: Sequence[str]) -> bool:
+    """Return True if all *challenges*, values of WWW-Authenticate, ask for Digest."""
+    return bool(challenges) and all(value[:7].lower() == "digest " for value in challenges)
 
 
 def authorization(probe: Probe, challenged: Answer) -> str:

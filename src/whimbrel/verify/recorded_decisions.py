@@ -41,12 +41,12 @@ def has_recordable_decisions(result: VerifyResult) -> bool:
     text.
     """
     return result.dialects == (V22.name, V24.name) and any(
-        group.joint_cause.new and not group.opens and _can_be_decided(group)
+        group.joint_cause.new and not group.opens and can_be_decided(group)
         for group in result.causes_to_review
     )
 
 
-def _can_be_decided(group: DifferenceGroup) -> bool:
+def can_be_decided(group: DifferenceGroup) -> bool:
     """Return True unless no comment decides: about a real server, and about access of unknown effect."""
     is_known = bool(group.opens or group.closes) or not is_of_access(group)
     return is_known and not group.rule and group.kind != "httpd"
@@ -59,7 +59,7 @@ def mark_decided(result: VerifyResult, recorded: Iterable[Finding], *, side: int
     found = list(recorded)
     places = by_place(one for one in found if one.message != OF_COMMENT or one.rule in _OF_LINES)
     result.scope = _decided_items(result.scope, places)
-    for group in filter(_can_be_decided, result.groups if found else ()):
+    for group in filter(can_be_decided, result.groups if found else ()):
         if is_without_lines(group, side):
             named = rule_of_reason(group.reason)
             group.decided = tuple(_at(one) for one in found if one.rule == named)[:1]

@@ -1,4 +1,4 @@
-"""Addresses of a server on which clients have to speak TLS."""
+"""Ports of a server, and addresses on which clients have to speak TLS."""
 
 from __future__ import annotations
 
@@ -6,6 +6,11 @@ from whimbrel.config.configuration import Configuration
 from whimbrel.config.model import Server
 from whimbrel.modules.ssl.mod_ssl.settings import ON
 from whimbrel.modules.ssl.mod_ssl.start import engine_of
+
+
+def ports_of(configuration: Configuration) -> tuple[int, ...]:
+    """Return the ports of all Listen lines, each once."""
+    return tuple(dict.fromkeys(listener.port for listener in configuration.spec.listeners))
 
 
 def takes_tls(configuration: Configuration, address: str, port: int) -> bool:

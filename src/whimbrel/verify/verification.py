@@ -107,6 +107,7 @@ class DifferenceGroup:
         decided: the comments of the new text that record a decision about it: ``R01 at FILE:LINE``.
         further: for access: the lines that decided the requests behind the first one.
         is_of_versions: both texts have the lines of the cause, and the versions do not do the same with them.
+        words: what `whimbrel explain` shows this difference with; () for nothing. `unshown`: why it cannot.
     """
 
     kind: str
@@ -120,6 +121,8 @@ class DifferenceGroup:
     rule: str = ""
     decided: tuple[str, ...] = ()
     further: Cause = Cause((), ())
+    words: tuple[str, ...] = ()
+    unshown: str = ""
 
     @property
     def joint_cause(self) -> Cause:
@@ -192,6 +195,8 @@ class VerifyResult:
             "" for nothing. `questions`: rule, place, question and answers of each. `has_stop`: 2.4 does
             not start, or answers 500, until then.
         logs: the access logs of the server of the old side that are on this machine.
+        ports: those of the Listen lines of the new side.
+        not_compared: the bodies that are made at each request, in words; "" for none.
         unwritten: where a server of the new side, a copy, answers 500 with the old .htaccess files; "" for
             nowhere.
     """
@@ -213,6 +218,8 @@ class VerifyResult:
     questions: tuple[tuple[str, str, str, str], ...] = ()
     has_stop: bool = False
     unwritten: str = ""
+    not_compared: str = ""
+    ports: tuple[int, ...] = ()
     logs: list[str] = field(default_factory=list)
     dialects: tuple[str, str] = ("", "")
 
@@ -266,10 +273,10 @@ class VerifyResult:
 
     @property
     def excepted_note(self) -> str:
-        """The differences that are not to review: cosmetic ones, and those that comments decide; "" for
-        none.
+        """The differences that are not to review: cosmetic ones, and those that comments decide, and the
+        bodies that were not compared; "" for none.
         """
-        return ", ".join(filter(None, (self.cosmetic_note, self.decided_note)))
+        return ", ".join(filter(None, (self.cosmetic_note, self.decided_note, self.not_compared)))
 
     @property
     def decided_note(self) -> str:

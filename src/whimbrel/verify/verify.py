@@ -46,7 +46,9 @@ from whimbrel.verify.patterns.pairs import PatternPair, pattern_pairs
 from whimbrel.verify.plan_decisions import PlanDecisions
 from whimbrel.verify.probe import Probe
 from whimbrel.verify.side import Side, replaced_paths
+from whimbrel.verify.state_pages import StatePages
 from whimbrel.verify.text_differences import TextDifferences
+from whimbrel.verify.tls_ports import ports_of
 from whimbrel.verify.undecided_passwords import undecided_passwords
 from whimbrel.verify.verification import CUT, DifferenceGroup, Example, NotDecided, VerifyResult
 from whimbrel.verify.weights import Weight, weight_of
@@ -100,6 +102,7 @@ def verify(
     if on_windows:
         result.limits.append(f"read as a server on Windows: {' and '.join(on_windows)}")
     result.logs = written_logs(old.loaded)
+    result.ports = ports_of(new.loaded)
     Comparison(old, new, result, limit).run(more, report_progress)
     return result
 
@@ -133,6 +136,7 @@ class Comparison:
         self._groups: dict[object, DifferenceGroup] = {}
         self._reasons: dict[str, None] = {}
         self._coverage: Coverage | None = None
+        self._state_pages = StatePages()
         self.source.prefer(self._is_redirected)
         for side in (old, new):
             for place in sorted(side.loaded.declared_names.get(SCRIPTS, ())):
@@ -274,6 +278,8 @@ class Comparison:
         *unreached*: why no request met a line.
         """
         self.result.groups = self.found()
+        self.result.limits.extend(filter(None, (self._state_pages.sentence,)))
+        self.result.not_compared = self._state_pages.note_of_bodies
         for lines in self.lines:
             self.result.scope = self.result.scope.with_items(undecided_passwords(lines))
         if self._coverage is not None:
@@ -442,6 +448,7 @@ class Comparison:
         plans: tuple[Plan | None, Plan | None],
         access: DifferenceGroup | None,
     ) -> None:
+        self._state_pages.note(probe.url, old, new)
         difference = self.located.difference(old, new)
         if difference is None:
             return

@@ -437,6 +437,25 @@ def test_what_follows_a_replay() -> None:
     assert after_replay(failed, old, new, "") == "Next: whimbrel check new\n"
 
 
+def test_a_copy_is_served_on_ports_that_need_no_root(site: Path, tmp_path: Path) -> None:
+    """Ports below 1024 need root; the defines of the replay choose what is read, as in all its commands."""
+    text = (site / "conf/httpd.conf").read_text().replace("Listen 127.0.0.1:8080", "Listen 80")
+    defined = "<IfDefine MORE>\nListen 443 http\nListen 8088\n</IfDefine>\n"
+    (site / "conf/httpd.conf").write_text(f"{text}{defined}")
+    copy = tmp_path / "copy"
+    shutil.copytree(site, copy)
+    (tmp_path / "log").write_text('10.1.1.1 - - [10/Oct/2000:13:55:36 -0700] "GET / HTTP/1.1" 404 20\n')
+    status, output = run(["replay", "log", "--old", str(site), "--new", str(copy), "-D", "MORE"], tmp_path)
+    command = line_of(output, "Next")
+    assert command == [
+        *("serve", "--loopback", "--port", "80=8080", "--port", "443=8443", "-D", "MORE", str(copy))
+    ], output
+    first = next(one for one in output.splitlines() if one.startswith("First: "))
+    assert first.endswith(f"whimbrel verify -D MORE {shlex.quote(str(site))} {copy}")
+    failed = Summary("o", "n", (), Tally(), ("n: bad",), dialects=("2.2", "2.4"))
+    assert after_replay(failed, None, Path("n"), "", ["-D", "A"]) == "Next: whimbrel check -D A n\n"
+
+
 def test_what_an_upgrade_has_written_is_no_text_of_2_2(site: Path) -> None:
     """The .htaccess files of a copy are those of the tree: `upgrade --write` has changed them for both."""
     override = f'<Directory "{site}/htdocs">\nAllowOverride All\n</Directory>\n'
@@ -498,8 +517,62 @@ def test_access_that_a_copy_opens_is_explained_next(site: Path, tmp_path: Path) 
     assert status == 1 and output.startswith("403 Forbidden in "), output
 
 
+def test_a_login_by_digest_without_qop_is_explained_next(site: Path) -> None:
+    """2.4 refuses clients of RFC 2069 (AH10560), 2.2 admits them: the command shows it."""
+    (site / "digest").write_text("u:staff:5c36f958a82dfda7250780b4b65de83a\n")
+    modules = ("auth_digest", "authn_file", "authz_user")
+    loads = "".join(f"LoadModule {name}_module modules/mod_{name}.so\n" for name in modules)
+    more = f'{loads}<Location />\nAuthType Digest\nAuthName staff\nAuthUserFile "{site}/digest"\n'
+    text = f"{(site / 'conf/httpd.conf').read_text()}{more}Require valid-user\n</Location>\n"
+    core = "LoadModule authn_core_module modules/mod_authn_core.so\n"
+    (site / "conf/old.conf").write_text(text)
+    (site / "conf/new.conf").write_text(f"{core}{text}")
+    status, output = run(["verify", "conf/old.conf", "conf/new.conf"], site)
+    assert status == 1, output
+    command = line_of(output, "Next")
+    assert command[0] == "explain" and command[command.index("--auth") + 1] == "digest-without-qop", output
+    status, output = run(command, site)
+    assert status == 1 and "401 Unauthorized in " in output.partition("\n")[0], output
+
+
+def test_a_difference_that_no_command_shows_has_the_reason(site: Path) -> None:
+    """No line sets the variable, so that no request of a client does, and `explain` has no option for it."""
+    loads = "LoadModule authz_core_module x.so\nLoadModule authz_host_module x.so\n"
+    text = (site / "conf/httpd.conf").read_text().replace("DefaultType None", "")
+    for name, line in (("old.conf", "all denied"), ("new.conf", "env nowhere")):
+        more = "" if "authz_core" in text else loads
+        section = f"<Location /d>\nRequire {line}\n</Location>\n"
+        (site / "conf" / name).write_text(f"{text}{more}{section}")
+    status, output = run(["verify", "conf/old.conf", "conf/new.conf", "--old-dialect", "2.4"], site)
+    assert status == 1, output
+    first = next(line for line in output.splitlines() if line.startswith("First: "))
+    assert "difference 1 (" in first and "new.conf:" in first
+    assert "explain has no option for the variable nowhere" in first
+    assert line_of(output, "Next")[0] == "verify"
+
+
+def test_the_first_open_difference_is_named_not_the_first(site: Path) -> None:
+    """A comment DIFF decides about a difference of an upgraded text; the next one is open."""
+    loads = "LoadModule headers_module modules/mod_headers.so\n"
+    text = f"{(site / 'conf/httpd.conf').read_text()}{loads}"
+    (site / "conf/old.conf").write_text(text)
+    decided = "# whimbrel: ignore[DIFF]\nHeader set X-A 1\n"
+    more = "<Location /a.html>\nHeader set X-B 1\n</Location>\n"
+    (site / "conf/new.conf").write_text(f"{text}{decided}{more}")
+    (site / "htdocs/a.html").write_text("a\n")
+    status, output = run(["verify", "conf/old.conf", "conf/new.conf"], site)
+    assert status == 1, output
+    first = next(line for line in output.splitlines() if line.startswith("First: "))
+    number = next(line for line in output.splitlines() if "x-b: " in line.lower())
+    heads = output[: output.index(number)].splitlines()
+    wanted = [line.partition(".")[0] for line in heads if line[:1].isdigit()][-1]
+    assert f"look at difference {wanted} (" in first, output
+    page = run(["verify", "conf/old.conf", "conf/new.conf", "--format", "html"], site)[1]
+    assert f"look at difference {wanted} (" in page
+
+
 def test_the_page_of_a_comparison_does_not_name_itself_next(site: Path) -> None:
-    """Without a request that `explain` can ask, the text names the page, and the page nothing."""
+    """Without a request that `explain` can ask, the text names the page, and the page what is open."""
     section = "<Location /a>\nOrder allow,deny\nAllow from 10.0.0.0/8\n</Location>\n"
     load = "LoadModule authz_host_module modules/mod_authz_host.so\n"
     main = site / "conf/httpd.conf"
@@ -507,7 +580,10 @@ def test_the_page_of_a_comparison_does_not_name_itself_next(site: Path) -> None:
     run(["upgrade", "--write", "-d", str(site)], site)
     main.write_text(main.read_text().replace("10.0.0.0/8", "11.0.0.0/8"))
     words = ["verify", "--backups", "-d", str(site)]
-    assert "--format html &gt; differences.html" not in run([*words, "--format", "html"], site)[1]
+    page = run([*words, "--format", "html"], site)[1]
+    assert "--format html &gt; differences.html" not in page
+    assert 'class="next"' in page
+    assert "look at difference 1 (" in page and "correct its line" in page
     assert "--format html > differences.html" in run(words, site)[1]
     program = str(site / "no httpd")
     status, output = run([*words, "--with-httpd", program], site)

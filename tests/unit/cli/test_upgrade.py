@@ -432,7 +432,8 @@ def test_what_stops_the_start_is_to_correct_in_the_new_text(site: Path, tmp_path
     page = upgrade(*named, "--format", "html", cwd=site)[1].decode()
     assert "Then correct, in the new text, C06 conf/httpd.conf:3" in page
     copied = upgrade(*named, "--out", str(tmp_path / "new"), cwd=site)[1].decode().splitlines()
-    assert copied[-2].startswith("First: correct C06 conf/httpd.conf:3: 2.4 does not start"), copied
+    place = tmp_path / "new/conf/httpd.conf:3"
+    assert copied[-2].startswith(f"First: correct C06 {place}: 2.4 does not start"), copied
     assert copied[-1].startswith("Next: whimbrel verify ")
 
 

@@ -12,7 +12,7 @@ from whimbrel.explain.explanation import explain_probe
 from whimbrel.explain.source_lines import SourceLines
 from whimbrel.explain.step import RequestExplanation
 from whimbrel.explain.text import main_rows
-from whimbrel.verify.probe import Probe, ProbeUser
+from whimbrel.verify.probe import Probe, ProbeUser, TlsFacts
 from whimbrel.verify.side import Side
 
 
@@ -96,6 +96,45 @@ def test_a_deny_line_beside_an_allow_line_that_matches_refuses_nothing(
     assert found.sentence.endswith(cause or "index.html is sent")
     assert "Deny from all" not in texts(found)
     assert texts(found) == (["SSLRequireSSL"] if cause else ["Allow from 192.0.2.1"])
+
+
+@pytest.mark.parametrize("dialect", ["2.2", "2.4"])
+@pytest.mark.parametrize(
+    ("options", "user", "status", "line", "sentence"),
+    [
+        ("", "", 401, "Require valid-user", "no credentials were sent"),
+        ("", "bob", 200, "Require valid-user", "index.html is sent"),
+        ("SSLOptions +StrictRequire", "bob", 403, "SSLRequireSSL", "SSL connection required"),
+    ],
+)
+def test_satisfy_any_asks_for_a_user_behind_sslrequiressl(
+    tmp_path: Path, dialect: str, options: str, user: str, status: int, line: str, sentence: str
+) -> None:
+    """StrictRequire forces a refusal by SSLRequireSSL "even when Satisfy Any is used" (mod_ssl, SSLOptions);
+    without it the user decides, and the message about TLS is no reason of the 401."""
+    conf = "Listen 80\nServerName q\nDocumentRoot @ROOT@/htdocs\nTypesConfig @ROOT@/mime.types\n"
+    loads = (f"LoadModule {name}_module modules/mod_{name}.so\n" for name in ("access_compat", "ssl"))
+    conf += f"{''.join(loads)}<Location />\nSSLRequireSSL\n{options}\nAuthType Basic\nAuthName staff\n"
+    conf += "AuthUserFile @ROOT@/users\nRequire valid-user\nSatisfy any\n</Location>\n"
+    side = old_side(tmp_path, conf) if dialect == "2.2" else side_of(tmp_path, conf)
+    explanation = explained(side, "/index.html", user=user)
+    cause = cause_of(explanation)
+    assert explanation.status == status
+    assert line in texts(cause)
+    assert cause.sentence.endswith(sentence)
+
+
+@pytest.mark.parametrize("dialect", ["2.2", "2.4"])
+def test_of_several_sslrequire_lines_the_one_that_fails_is_named(tmp_path: Path, dialect: str) -> None:
+    """All SSLRequire lines must hold (mod_ssl, SSLRequire): the others refuse nothing."""
+    conf = "Listen 80\nServerName q\nDocumentRoot @ROOT@/htdocs\nTypesConfig @ROOT@/mime.types\n"
+    conf += "LoadModule ssl_module modules/mod_ssl.so\n<Location />\n"
+    conf += 'SSLRequire %{REMOTE_ADDR} == "192.0.2.1"\nSSLRequire %{REQUEST_METHOD} == "PUT"\n'
+    conf += 'SSLRequire %{REQUEST_METHOD} != "PUT"\n</Location>\n'
+    side = old_side(tmp_path, conf) if dialect == "2.2" else side_of(tmp_path, conf)
+    explanation = explain_probe(side, Probe("/index.html", host="q", tls=TlsFacts()))
+    assert explanation.status == 403
+    assert texts(cause_of(explanation)) == ['SSLRequire %{REQUEST_METHOD} == "PUT"']
 
 
 def test_order_allow_and_deny_of_22(tmp_path: Path) -> None:

@@ -186,6 +186,46 @@ def test_the_redirect_of_a_directory_has_the_url_that_is_sent(root: Path) -> Non
         found = explained(side_of(root, CONF + rules.format(target=target)), "/loops/suche?x=1")
         assert (found.status, found.location) == (301, f"http://q.example{sent}")
         lines = list(short_lines(found, KnowledgeScope(), OutputStyle(str(root))))
-        assert not any(f"{root}/htdocs/loops/jahr" in line or "rewritten to" in line for line in lines), lines
+        assert not any(f"{root}/htdocs/loops/jahr" in line for line in lines), lines
+        (row,) = [line for line in lines if line.startswith("rewritten to")]
+        assert row.split()[2] == f"http://q.example{sent}"
         results = [step.result for step in found.all() if step.kind == "rule" and "suche" in step.what]
         assert results == [f"-> http://q.example{sent}"]
+
+
+@pytest.mark.parametrize(
+    ("rule", "status", "label"),
+    [
+        ("RewriteRule ^/(a.*)$ http://b.example/$1 [R=301,L]", 301, "rewritten to"),
+        ("RewriteRule ^/a - [F]", 403, "mapping"),
+        ("RewriteRule ^/a - [G]", 410, "mapping"),
+    ],
+)
+def test_the_conditions_of_the_rule_that_decided_are_named(
+    root: Path, rule: str, status: int, label: str
+) -> None:
+    """A pattern of RewriteCond is compared with its test string; of conditions with OR one is enough, and a
+    rule whose conditions fail does nothing (mod_rewrite, RewriteCond)."""
+    more = f"""
+RewriteCond %{{REMOTE_ADDR}} ^10
+RewriteRule ^/a /never
+RewriteCond %{{HTTP_HOST}} ^nowhere [OR]
+RewriteCond %{{HTTP_HOST}} ^A\\. [NC]
+RewriteCond %{{REQUEST_METHOD}} !^POST$
+{rule}
+"""
+    found = explained(side_of(root, CONF.replace("RewriteRule ^/nope - [F]", more)), "/ab", "a.example")
+    assert found.status == status
+    lines = list(short_lines(found, KnowledgeScope(), OutputStyle(str(root), 200)))
+    at = next(n for n, line in enumerate(lines) if line.startswith(label))
+    assert f"RewriteRule {rule.split()[1]}" in lines[at]
+    rows = [line.split(None, 1)[-1] if n == 1 else line.strip() for n, line in enumerate(lines[at : at + 4])][
+        1:
+    ]
+    texts = [
+        "RewriteCond %{HTTP_HOST} ^nowhere [OR]: fails on 'a.example'",
+        "RewriteCond %{HTTP_HOST} ^A\\. [NC]: holds on 'a.example'",
+        "RewriteCond %{REQUEST_METHOD} !^POST$: holds on 'GET'",
+    ]
+    assert [row.startswith(text) for row, text in zip(rows, texts, strict=True)] == [True] * 3, rows
+    assert not any("never" in line or "REMOTE_ADDR" in line for line in lines)

@@ -41,7 +41,7 @@ def test_without_an_old_configuration_the_log_stands_before() -> None:
     ids=["hours", "days", "months", "years"],
 )
 def test_columns_of_time(hours: dict[str, tuple[int, int]], labels: int) -> None:
-    chart = time_chart(Tally(hours=hours))
+    chart = time_chart(Summary("old", "new", (), Tally(hours=hours)))
     assert chart is not None and len(chart.columns) == labels <= MAX_COLUMNS
     assert max(column.heights[0] for column in chart.columns) == 100.0
     assert all(column.heights[1] <= column.heights[0] for column in chart.columns)
@@ -49,11 +49,22 @@ def test_columns_of_time(hours: dict[str, tuple[int, int]], labels: int) -> None
 
 def test_hours_that_are_none() -> None:
     bad = {"": (9, 0), "99/Foo/2000:13": (1, 0), "31/Feb/2000:13": (1, 0)}
-    assert time_chart(Tally(hours=bad)) is None
-    chart = time_chart(Tally(hours={**bad, "10/Oct/2000:22": (4, 1), "10/Oct/2000:23": (8, 2)}))
+    assert time_chart(Summary("old", "new", (), Tally(hours=bad))) is None
+    chart = time_chart(
+        Summary("old", "new", (), Tally(hours={**bad, "10/Oct/2000:22": (4, 1), "10/Oct/2000:23": (8, 2)}))
+    )
     assert chart is not None
     assert [column.title for column in chart.columns] == [
         "2000-10-10 22:00: 4 requests, 1 changed",
         "2000-10-10 23:00: 8 requests, 2 changed",
     ]
     assert chart.note.endswith("the highest is 8. 11 requests have no time.")
+
+
+@pytest.mark.parametrize(
+    ("old", "second"), [("old", "with another answer"), ("", "with another status than was logged")]
+)
+def test_the_front_of_the_columns_is_what_the_sentence_counts(old: str, second: str) -> None:
+    hours = {"10/Oct/2000:22": (4, 1), "10/Oct/2000:23": (8, 2)}
+    chart = time_chart(Summary(old, "new", (), Tally(hours=hours)))
+    assert chart is not None and chart.names == ("requests", f"of these, {second}")

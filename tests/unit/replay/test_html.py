@@ -121,6 +121,18 @@ def test_what_is_cosmetic_is_no_other_answer_of_an_hour(
     assert tally.hours == {"10/Oct/2000:13": (2, 0)} and tally.changed == 1
 
 
+def test_without_an_old_configuration_hours_count_other_statuses_than_logged(tmp_path: Path) -> None:
+    """Then nothing changes, and the sentence of the page counts what was logged otherwise."""
+    log = write_log(
+        tmp_path, [line("/index.html"), line("/index.html", status=404), line("/none", status=404)]
+    )
+    work = work_of(tmp_path)
+    tally = Tally()
+    for piece in pieces_of([log]):
+        tally.add(Replayer(replace(work, old=work.new, with_hours=True)).run(piece))
+    assert tally.changed == 0 and tally.hours == {"10/Oct/2000:13": (3, 1)}
+
+
 def test_formats_without_a_time_have_no_hours() -> None:
     assert "hour" in LineFormat.compile(COMBINED, with_hours=True).names
     for text in ('%h "%r" %>s', '%h "%{%s}t" "%r" %>s', '[%t] "%r"'):

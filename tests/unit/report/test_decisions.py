@@ -147,7 +147,7 @@ def test_a_comparison_begins_with_its_verdict_and_its_page_has_the_next_command(
     below = [DECIDE, *(line.replace("conf:14", "conf:16") for line in BELOW)]
     assert lines[2].startswith("start: ") and "modules/mod_mpm_prefork.so is not on this machine" in lines[2]
     assert lines[3:6] == below and "to decide" not in lines[1]
-    assert lines[-3:-1] == [lines[1], DECIDE] and lines.count(below[1]) == 1
+    assert lines[-4:-2] == [lines[1], DECIDE] and lines.count(below[1]) == 1
     command = lines[-1].removeprefix("Next: ")
     assert command.startswith("whimbrel ")
     top = top_of(run(verify.app, site, new, "--format", "html"))

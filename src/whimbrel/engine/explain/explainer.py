@@ -30,7 +30,7 @@ from whimbrel.engine.explain.decisions import (
 )
 from whimbrel.engine.explain.hook_traces import HookRecorder, HookTrace
 from whimbrel.engine.input.body import RequestBody
-from whimbrel.engine.log.error_log_line import DEBUG, DEFAULT_LEVEL, LogLine, enabled
+from whimbrel.engine.log.error_log_line import DEBUG, DEFAULT_LEVEL, INFO, LogLine, enabled
 from whimbrel.engine.pipeline.access import check_access
 from whimbrel.engine.plan.plan import Plan, PlanSource
 from whimbrel.engine.plan.plan_cache import PlanCache
@@ -89,8 +89,9 @@ class Explained:
     Attributes:
         answer: the response; None if a handler was not run (see `Explainer`).
         requests: first the request, then its sub-requests and redirects in the order of their first hook.
-        log: the lines of the error log, each message once. `unlogged`: those of the core that LogLevel leaves
-            out, from level debug on. `plans`: the settings in force when a line was logged, by its code.
+        log: the lines of the error log, each message once. `unlogged`: those of the core and of mod_ssl that
+            LogLevel leaves out, from level debug or info on. `plans`: the settings in force when a line was
+            logged, by its code.
         final: the request whose response is sent. `not_run`: the module whose handler was not run, or "".
         what_not_run: the application that it would have run, "" for the file or a back end.
     """
@@ -109,7 +110,7 @@ class TracedPlan(Plan):
     """A plan whose hooks record their results; hook makers find `tracer` in their scope.
 
     *logged* are the levels of the configuration; `levels` lets the lines of the core through, which give
-    reasons.
+    reasons, and those of mod_ssl that name the condition which fails.
     """
 
     __slots__ = ("logged",)
@@ -120,8 +121,12 @@ class TracedPlan(Plan):
     ) -> None:
         super().__init__(cache, server, layers, records)
         self.logged = self.levels
-        limit = self.levels.get("core", self.levels.get("", DEFAULT_LEVEL))
-        self.levels = {**self.levels, "core": max(limit, DEBUG)}
+        others = self.levels.get("", DEFAULT_LEVEL)
+        self.levels = {
+            **self.levels,
+            "core": max(self.levels.get("core", others), DEBUG),
+            "ssl": max(self.levels.get("ssl", others), INFO),
+        }
 
     def make_hooks(self, phase: Phase) -> list[CompiledHook]:
         """As in Plan; each hook records a trace, those of the access phases also a step of the decision."""

@@ -22,6 +22,7 @@ _NAMES: Final = (
 )
 LEVELS: Final = {name: number for number, name in enumerate(_NAMES.split())}
 DEFAULT_LEVEL: Final = LEVELS["warn"]
+INFO: Final = LEVELS["info"]
 DEBUG: Final = LEVELS["debug"]
 
 

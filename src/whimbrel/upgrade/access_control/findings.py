@@ -52,7 +52,7 @@ from whimbrel.upgrade.access_control.staying_lines import (
 )
 from whimbrel.upgrade.access_control.trees import all_of, to_lines
 from whimbrel.upgrade.access_control.unchanged_sections import NEIGHBOUR
-from whimbrel.upgrade.access_control.unchanged_text import of_section
+from whimbrel.upgrade.access_control.unchanged_text import as_running, of_section
 from whimbrel.upgrade.access_control.void_lines import is_unknown_require, normalized, remark_on
 from whimbrel.upgrade.edits.diff import display_path
 from whimbrel.upgrade.model import FileEdit, Finding, Risk, Safety, Style
@@ -446,7 +446,7 @@ def _solved_finding(
         and has_directive(lines, RECORD | {"satisfy"})
         and not _gone(analysis, lines)
     )
-    return Finding(
+    found = Finding(
         number,
         section.place,
         _message(tree, analysis, section) + note + (f"; {remark}" if remark else ""),
@@ -458,6 +458,7 @@ def _solved_finding(
         remark=remark,
         unless=LOADED if is_only_that else "",
     )
+    return as_running(analysis, found, unchanged)
 
 
 def refused_files(tree: ConfigTree) -> frozenset[str]:

@@ -259,6 +259,8 @@ class ConfigTree:
         modules_24: the same under 2.4.
         defines: the names that are defined.
         environment: the variables of the environment of the server.
+        service_files: the files from which its service takes variables and options.
+        generated: the files that the start script of its distribution writes and that are missing here.
         unread: the parts that could not be read; a finding reports each.
         modules_unread: the line that names files with LoadModule lines which were not read; None for none.
         missing_roots: the served directories that are not here, in which .htaccess files may be read.
@@ -289,6 +291,8 @@ class ConfigTree:
         self.modules_24: list[str] = []
         self.defines: set[str] = set()
         self.environment: Mapping[str, str] = {}
+        self.service_files: tuple[str, ...] = ()
+        self.generated: frozenset[str] = frozenset()
         self.unread: list[UnknownItem] = []
         self.modules_unread: SourceLocation | None = None
         self.missing_roots: list[str] = []

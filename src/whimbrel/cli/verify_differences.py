@@ -1,0 +1,50 @@
+"""The first difference of a comparison that is open: its number, its line, and the request that shows it."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, NamedTuple
+
+if TYPE_CHECKING:
+    from whimbrel.verify.verification import DifferenceGroup, VerifyResult
+
+
+class OpenDifference(NamedTuple):
+    """What is to be looked at, and the words of `explain` that show it; () if none do."""
+
+    sentence: str
+    request: tuple[str, ...]
+
+
+def open_difference(result: VerifyResult, *, has_backups: bool) -> OpenDifference:
+    """Return the first difference of *result* that is neither cosmetic nor decided, or the first one after it
+    that a request shows. *has_backups*: `explain` cannot read the old side.
+    """
+    groups = result.causes_to_review
+    shown = None if has_backups else next((group for group in groups if group.words), None)
+    first = groups[0]
+    sentence = f"look at difference {_named(result, first)}, the first that is open"
+    if shown is not None and shown is first:
+        return OpenDifference(sentence, shown.words)
+    why = "explain does not read what the upgrade replaced" if has_backups else first.unshown
+    sentence = f"{sentence} ({why})" if why else sentence
+    if shown is None:
+        return OpenDifference(f"{sentence}; {_remedy(first)}", ())
+    sentence = f"{sentence}, then at difference {_named(result, shown)}"
+    return OpenDifference(sentence, shown.words)
+
+
+def _named(result: VerifyResult, group: DifferenceGroup) -> str:
+    """Return the number of *group* in the report and the line that it is about."""
+    number = next(n for n, one in enumerate(result.groups, 1) if one is group)
+    cause = group.joint_cause
+    line = next(iter((*group.lines[1], *cause.new, *group.lines[0], *cause.old)), None)
+    return f"{number} ({line.path}:{line.line})" if line is not None else str(number)
+
+
+def _remedy(group: DifferenceGroup) -> str:
+    """Return what closes *group*."""
+    from whimbrel.verify.recorded_decisions import can_be_decided
+
+    if not group.opens and can_be_decided(group):
+        return "correct its line, or record that the answers are wanted: # whimbrel: ignore[DIFF] above it"
+    return "correct its line"
