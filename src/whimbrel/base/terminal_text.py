@@ -24,6 +24,7 @@ UNBOUNDED: Final = 1 << 30
 """The width of a pipe: nothing is wrapped, so that each line can be searched."""
 MIN_WIDTH: Final = 20
 """Columns that a terminal has at least."""
+_WORDS: Final = re.compile(r"(\s*)(\S+)")
 _REORDERING: Final = re.compile("[\u061c\u200b-\u200f\u2028-\u202e\u2060-\u2069\ufeff]")
 """Characters that show nothing, end a line or change the order of a line's text."""
 
@@ -76,13 +77,16 @@ def columns_of(text: str) -> int:
 
 
 def wrapped(text: str, width: int) -> list[str]:
-    """Return the lines of *text*, broken between words only: a longer word is a line."""
+    """Return the lines of *text*, broken between words only: a longer word is a line. Two spaces, between the
+    columns of a line, stay two.
+    """
     if len(text) <= width and (text.isascii() or columns_of(text) <= width):
         return [text]
     lines: list[str] = []
     line = ""
-    for word in text.split():
-        joined = f"{line} {word}" if line else word
+    for gap, word in _WORDS.findall(text):
+        between = "  " if gap == "  " else " "
+        joined = f"{line}{between}{word}" if line else word
         if line and columns_of(joined) > width:
             lines.append(line)
             joined = word

@@ -52,6 +52,8 @@ def test_a_long_text_is_cut_at_once() -> None:
 def test_words_are_never_broken() -> None:
     assert wrapped("one twothreefour five", 8) == ["one", "twothreefour", "five"]
     assert wrapped("a b", 3) == ["a b"]
+    assert wrapped("C05 name  a.conf:8  Is it?", 18) == ["C05 name  a.conf:8", "Is it?"]
+    assert wrapped("one   two\nthree", 9) == ["one two", "three"]
     assert wrapped("", 8) == [""]
     assert wrapped("日本 日本", 5) == ["日本", "日本"]
 
