@@ -275,7 +275,9 @@ def _cause_of_denial(access: ExplanationStep, status: int | None, logged: str, m
     if user is not None and (is_unlogged or _UNAUTHORIZED in logged):
         required = rules or _required(leaves)
         return AnswerCause(_lines(required or [access]), _refusal_of(user[1], rules, tree, method))
-    if user is not None and status != 500 and _is_unauthorized(access):  # 2.2, whose modules log each its own words
+    if (
+        user is not None and status != 500 and _is_unauthorized(access)
+    ):  # 2.2, whose modules log each its own words
         return AnswerCause(_lines(_required(leaves) or [access]), _without_code(logged))
     if is_challenge:
         return _cause_of_challenge(access, leaves, rules, logged)

@@ -15,7 +15,7 @@ from whimbrel.config.options import LoadOptions
 from whimbrel.explain.cause import cause_of
 from whimbrel.explain.explanation import explain_probe
 from whimbrel.explain.request_description import RequestDescription, probe_of
-from whimbrel.explain.tls_versions import certificate_notice
+from whimbrel.explain.tls_versions import certificate_notice, connection_notice
 from whimbrel.verify.loading import load_side
 from whimbrel.verify.probe import Probe, TlsFacts
 from whimbrel.verify.side import Side
@@ -144,3 +144,13 @@ def test_the_notice_says_where_the_version_decides(
         notice.startswith("over TLS 1.3 the answer is 403 Forbidden, over TLS 1.2 it is 200 OK") is has_notice
     )
     assert bool(notice) is has_notice
+
+
+def test_a_port_without_tls_is_named(tmp_path: Path) -> None:
+    """httpd reads the first bytes of TLS on such a port as no request (SSLEngine, default off)."""
+    with_tls = site(tmp_path / "on")
+    plain = side_of(tmp_path / "off", "Listen 80\nServerName q.example\nDocumentRoot @ROOT@/htdocs\n")
+    for side, is_named in ((with_tls, False), (plain, True)):
+        probe = probe_of(RequestDescription("https://q.example/index.html"), side.configuration)
+        assert ("no client connects by TLS" in connection_notice(side, probe)) is is_named
+    assert connection_notice(plain, Probe("/index.html", host="q.example")) == ""
