@@ -46,5 +46,5 @@ def _what_closes(group: DifferenceGroup) -> str:
     from whimbrel.verify.recorded_decisions import can_be_decided
 
     if not group.opens and can_be_decided(group):
-        return "correct its line, or record that the answers are wanted: # whimbrel: ignore[DIFF] above it"
-    return "correct its line"
+        return "correct its lines, or put # whimbrel: ignore[DIFF] above each if the answers are wanted"
+    return "correct its lines"
