@@ -11,6 +11,7 @@ from bisect import bisect_left
 from collections.abc import Callable, Container, Iterable, Iterator, Sequence
 from typing import Final, Generic
 
+from whimbrel.access.host_roots import MAX_HOST_ROOTS, host_roots
 from whimbrel.access.samples import regex_samples, wildcard_samples
 from whimbrel.access.sections import (
     Override,
@@ -21,6 +22,7 @@ from whimbrel.access.sections import (
     absolute_path,
     ancestors,
     is_htaccess_ignored,
+    slashed,
 )
 from whimbrel.base.latin1 import to_text as as_text
 from whimbrel.base.lazy_dataclasses import dataclass, field
@@ -215,24 +217,28 @@ class _ServerMap(Generic[S, V]):
     """
 
     def __init__(
-        self, root: str, inventory: SectionInventory[S, V], server: V | None, shared: _SectionGroups[S]
+        self,
+        root: str,
+        inventory: SectionInventory[S, V],
+        server: V | None,
+        shared: _SectionGroups[S],
+        bounds: Bounds,
     ) -> None:
         self.is_main = server is None
         own = _SectionGroups(inventory.of_server(server)[1])
         self.shared = shared
         self.own = own
-        self.root: str = (
-            inventory.roots.get(server) or inventory.roots.get(None) or absolute_path(root, "htdocs")
-        )
+        self.path_sections = sorted(shared.plain + own.plain, key=lambda u: u.components)
+        self.htaccess = shared.htaccess
+        self.roots = self._roots(root, inventory, server, bounds)
+        self.root = self.roots[0]
         inherited = [] if self.is_main else inventory.aliases.get(None, [])
         self.maps: list[tuple[str, str]] = [
             (prefix, target if prefix.endswith("/") else target.rstrip("/"))
             for prefix, target in (*inventory.aliases.get(server, []), *inherited)
         ]
-        self.maps.append(("/", self.root.rstrip("/") + "/"))
-        self.path_sections = sorted(shared.plain + own.plain, key=lambda u: u.components)
+        self.maps += [("/", top.rstrip("/") + "/") for top in self.roots]
         self.regex_sections = shared.regex_sections + own.regex_sections
-        self.htaccess = shared.htaccess
         self._walks = _DirectoryWalks(shared, own.plain)
         self.files = shared.files + own.files
         self.outermost_files = shared.outermost_files + own.outermost_files
@@ -246,6 +252,23 @@ class _ServerMap(Generic[S, V]):
         patterns = [u for u in self.locations if u.regex is not None or u.fnmatch]
         ends = ["/" + name for section in patterns for name in _names_of(section)]
         self.path_infos = [*dict.fromkeys(["/" + _NEUTRAL, *ends])][:_MAX_PATH_INFOS] if patterns else []
+
+    def _roots(
+        self, root: str, inventory: SectionInventory[S, V], server: V | None, bounds: Bounds
+    ) -> list[str]:
+        """Return the DocumentRoot of the server, or the directories of its VirtualDocumentRoot.
+
+        A RewriteRule of the server may reach its DocumentRoot beside these.
+        """
+        plain = inventory.roots.get(server) or inventory.roots.get(None) or absolute_path(root, "htdocs")
+        text = inventory.host_root_of(server)
+        if not text:
+            return [plain]
+        named = [directory for u in self.path_sections for directory in _directories_of(u)]
+        found = host_roots(text, bounds.disk, [*named, *self.htaccess], _NEUTRAL)
+        if len(found) > MAX_HOST_ROOTS:
+            bounds.exceeded[f"of the directories of {text} only {MAX_HOST_ROOTS} were tried"] = None
+        return [*found, plain] if inventory.is_served_by(server, slashed(plain), ()) else found
 
     def is_relevant(self, section: S) -> bool:
         """Return True if the section has lines about access, or holds one that has."""
@@ -261,11 +284,21 @@ class _ServerMap(Generic[S, V]):
                 return target + url[len(prefix) :]
         return self.root + url
 
+    def paths_of(self, url: str) -> list[str]:
+        """Return the file paths that a URL path is mapped to, one for each document root."""
+        first = self.path_of(url)
+        if len(self.roots) == 1 or first != self.root.rstrip("/") + url:
+            return [first]
+        return [top.rstrip("/") + url for top in self.roots]
+
+    def _leads_to(self, url: str, path: str) -> bool:
+        return self.path_of(url) == path or (len(self.roots) > 1 and path in self.paths_of(url))
+
     def url_of(self, path: str) -> str | None:
         """Return a URL path that is mapped to *path*, None if there is none."""
         for prefix, target in self.maps:
             url = prefix + path[len(target) :]
-            if path.startswith(target) and self.path_of(url) == path:
+            if path.startswith(target) and self._leads_to(url, path):
                 return url
             if path + "/" == target:
                 return prefix.rstrip("/") or "/"
@@ -274,7 +307,7 @@ class _ServerMap(Generic[S, V]):
     def urls_of(self, path: str) -> list[str]:
         """Return all URL paths that are mapped to *path*."""
         urls = (prefix + path[len(target) :] for prefix, target in self.maps if path.startswith(target))
-        return [url for url in urls if self.path_of(url) == path]
+        return [url for url in urls if self._leads_to(url, path)]
 
     def aliases_of(self, path: str, url: str) -> Iterator[str]:
         """Yield the other URL paths that are mapped to *path* and match the same sections as *url*."""
@@ -337,7 +370,7 @@ def find_chains(
         report_progress("which sections meet", number, len(inventory.servers) + 1)
         if virtual_host is not None and virtual_host in excluded:
             continue
-        server = _ServerMap(root, inventory, virtual_host, shared)
+        server = _ServerMap(root, inventory, virtual_host, shared, bounds)
         for chain in _chains(server, bounds):
             best_known = best.get((chain.sections, chain.overrides))
             if chain.sections and (best_known is None or (chain.is_certain and not best_known.is_certain)):
@@ -363,23 +396,27 @@ class ServedRequests(Generic[S, V]):
         """
         for virtual_host, server, files, names in self._known_servers():
             for url in dict.fromkeys(_urls_below(server, directory, prefixes)):
-                existing = files.get(server.path_of(url).rstrip("/") + "/", [])[:_MAX_NAMES]
+                tops = server.paths_of(url)
+                names_here = [name for top in tops for name in files.get(top.rstrip("/") + "/", [])]
+                existing = names_here[:_MAX_NAMES]
                 samples = dict.fromkeys(
                     (url or "/", *(f"{url}/{name}" for name in ("", _NEUTRAL, *existing)))
                 )
                 uncertain = dict.fromkeys(f"{url}/{name}" for name in names)
                 for sample in samples | uncertain:
-                    parent, _, name = server.path_of(sample).rpartition("/")
-                    chain = server.chain(_Witness(parent + "/", name, sample in samples, sample))
-                    if chain.sections:
-                        yield virtual_host, chain
+                    paths = server.paths_of(sample)
+                    for path in [one for one in paths if one.startswith(directory)] or paths:
+                        parent, _, name = path.rpartition("/")
+                        chain = server.chain(_Witness(parent + "/", name, sample in samples, sample))
+                        if chain.sections:
+                            yield virtual_host, chain
 
     def _known_servers(self) -> list[tuple[V | None, _ServerMap[S, V], dict[str, list[str]], list[str]]]:
         """Return each server with its paths, its files by directory, and names that its sections match."""
         if not self._servers:
             shared = _SectionGroups(self._inventory.of_server(None)[0])
             for virtual_host in (None, *dict.fromkeys(self._inventory.servers)):
-                server = _ServerMap(self._root, self._inventory, virtual_host, shared)
+                server = _ServerMap(self._root, self._inventory, virtual_host, shared, self._bounds)
                 files = _find_directories(server, self._bounds)
                 sections = [*server.files, *server.locations, *server.regex_sections]
                 names = dict.fromkeys(name for section in sections for name in _names_of(section))
@@ -400,9 +437,9 @@ def _urls_below(server: _ServerMap[S, V], directory: str, prefixes: Sequence[str
     for section in [*server.path_sections, *server.htaccess.values()]:
         for below in _directories_of(section):
             for given in prefixes:
-                path = server.path_of(given).rstrip("/") + "/"
-                if below.startswith(path):
-                    yield f"{given}/{below[len(path) :]}".rstrip("/")
+                for path in map(slashed, server.paths_of(given)):
+                    if below.startswith(path):
+                        yield f"{given}/{below[len(path) :]}".rstrip("/")
 
 
 def admitted_overrides(inventory: SectionInventory[S, V]) -> dict[S, Override]:
@@ -580,10 +617,10 @@ def _urls(server: _ServerMap[S, V], directories: dict[str, None]) -> Iterator[_W
                 else (url,)
             )
             for replacement in replacements:
-                path = server.path_of(replacement)
-                directory, _, name = path.rpartition("/")
-                yield _Witness(directory + "/", name, section.regex is None, replacement)
-                directories.setdefault(directory + "/")
+                for path in server.paths_of(replacement):
+                    directory, _, name = path.rpartition("/")
+                    yield _Witness(directory + "/", name, section.regex is None, replacement)
+                    directories.setdefault(directory + "/")
     for section in server.regex_sections:
         for text in _texts_of(section):
             path = (

@@ -120,6 +120,8 @@ class SectionInventory(Generic[S, V]):
     Attributes:
         servers: the virtual hosts.
         roots: the DocumentRoot of each server, of the main server by None.
+        host_roots: the paths with `%` specifiers of VirtualDocumentRoot, likewise; they take the place of
+            the DocumentRoot. "": the server has DocumentRoot, whatever the main server has.
         aliases: the pairs of URL prefix and path of each server, likewise.
         proxied: the pairs of URL path and URL of a back end of each server, likewise.
         is_served_by: whether a server may serve a directory; the main server also stands for each host that
@@ -129,10 +131,16 @@ class SectionInventory(Generic[S, V]):
     sections: list[S] = field(default_factory=list)
     servers: list[V] = field(default_factory=list)
     roots: dict[V | None, str] = field(default_factory=dict)
+    host_roots: dict[V | None, str] = field(default_factory=dict)
     aliases: dict[V | None, list[tuple[str, str]]] = field(default_factory=dict)
     proxied: dict[V | None, list[tuple[str, str]]] = field(default_factory=dict)
     is_served_by: Callable[[V | None, str, Container[V | None]], bool] = _always
     _groups: dict[object, list[S]] = field(default_factory=dict, repr=False)
+
+    def host_root_of(self, server: V | None) -> str:
+        """Return the VirtualDocumentRoot of the server, its own or that of the main server; "" for none."""
+        own = self.host_roots.get(server)
+        return self.host_roots.get(None, "") if own is None else own
 
     def of_server(self, server: V | None) -> tuple[list[S], list[S]]:
         """Return the sections of every server, with .htaccess files, and the sections of *server* alone."""
@@ -151,6 +159,11 @@ def absolute_path(root: str, path: str, *, keep_slash: bool = False) -> str:
     if clean.startswith("//"):  # POSIX gives two slashes at the beginning a meaning of their own
         clean = clean[1:]
     return clean + "/" if keep_slash and path.endswith("/") and clean != "/" else clean
+
+
+def slashed(path: str) -> str:
+    """Return the path with one slash at its end."""
+    return path.rstrip("/") + "/"
 
 
 def ancestors(directory: str) -> Iterator[str]:

@@ -110,15 +110,16 @@ def check_parts(
 ) -> Report:
     """Return one report about all parts, up to *jobs* of them at a time.
 
-    Paths are relative to the directory of the only part, or to the working directory. Raises UsageError if no
-    file can be read.
+    Paths are relative to the directory of the only part (of a copy of a machine: to that copy), or to the
+    working directory. Raises UsageError if no file can be read.
     """
     report = Report(titles={rule.number: rule.title for rule in all_rules()}, names=rule_names())
     work = [(batch, directory) for sources, directory in parts for batch in batches(sources)]
     unread: list[Finding] = []
     results = check_all([batch for batch, _ in work], wanted, jobs, progress, step, options)
     for (batch, directory), result in zip(work, results, strict=True):
-        base = directory if len(parts) == 1 else from_system(os.getcwd())
+        image = batch.options.image if batch.options is not None else ""
+        base = (image or directory) if len(parts) == 1 else from_system(os.getcwd())
         if result.files:
             left = _left(directory, result.files, result.findings, wanted, batch.options)
             result.findings += [one.finding for one in left if not one.is_exempt]
@@ -128,7 +129,9 @@ def check_parts(
                 *result.exempted,
                 *(one for one in exempt if one.risk in (Risk.OPENS, Risk.CLOSES)),
             )
-        report.add(as_report(result, base))
+        part = as_report(result, base)
+        part.written_in = directory
+        report.add(part)
         unread += [finding for finding in result.findings if not result.files]
     if not report.files:
         raise UsageError("; ".join(f"{finding.place}: {finding.message}" for finding in unread) or "no files")

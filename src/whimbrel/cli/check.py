@@ -63,7 +63,7 @@ from whimbrel.cli.options import (
     sources,
 )
 from whimbrel.cli.parts_of_servers import server_of_part
-from whimbrel.cli.terminal import NoPager, write_text
+from whimbrel.cli.terminal import NoPager, write_page, write_text
 from whimbrel.utilities.usage_error import UsageError
 
 if TYPE_CHECKING:
@@ -326,6 +326,11 @@ def _print_report(report: Report, shape: Format, output: _TextOutput) -> None:
         )
         write_text(text, may_page=output.may_page)
         return
+    if shape is Format.html:
+        from whimbrel.report.page.check_page import check_page
+
+        write_page(check_page(report))
+        return
     if shape is Format.sarif:
         from whimbrel.upgrade.documents.explain import documents_of
 
@@ -379,7 +384,7 @@ class _TextOutput(NamedTuple):
         if any(entry.is_fixable for entry in report.entries):
             return command_line("upgrade", *self.arguments)
         breaking = [entry for entry in report.findings if entry.risk is Risk.BREAKS]
-        is_upgraded = _is_upgraded(report.directory)
+        is_upgraded = _is_upgraded(report.written_in)
         following = self.tested if report.is_of_24 else self.compared
         if is_upgraded:  # no answer was compared here, and the text of 2.2 is there
             following = self.backups

@@ -19,7 +19,7 @@ from whimbrel.base.terminal_text import terminal_width
 from whimbrel.cli.interrupts import EXIT_INTERRUPTED
 from whimbrel.cli.next_commands import quoted_words
 from whimbrel.cli.options import ColorMode, given_words, is_colored
-from whimbrel.cli.terminal import write_bytes, write_text
+from whimbrel.cli.terminal import write_bytes, write_page, write_text
 from whimbrel.utilities.usage_error import UsageError
 
 if TYPE_CHECKING:
@@ -217,6 +217,11 @@ def _print(report: FleetReport, choice: FleetChoice, following: str, *, has_prob
         index = from_system(str(choice.pages / "index.html")) if choice.pages is not None else ""
         text = render_text(report, style, following, index="" if has_problem else index)
         write_text(text, may_page=choice.may_page and not report.is_interrupted)
+        return
+    if choice.shape == FleetFormat.html:
+        from whimbrel.fleet.page import fleet_page
+
+        write_page(fleet_page(report, following))
         return
     render: Callable[[FleetReport, str], str]
     render = import_module(f"whimbrel.fleet.formats.{choice.shape}").render

@@ -33,7 +33,7 @@ from whimbrel.cli.options import (
     sources,
     write_fragment_hints,
 )
-from whimbrel.cli.terminal import NoPager, write_text
+from whimbrel.cli.terminal import NoPager, write_page, write_text
 from whimbrel.utilities.usage_error import UsageError
 
 if TYPE_CHECKING:
@@ -351,9 +351,10 @@ def _print(summary: Summary, shape: ReplayFormat, following: str, *, may_page: b
     if shape is ReplayFormat.json:
         text = json.dumps(summary.as_dict(), indent=1) + "\n"
     elif shape is ReplayFormat.html:
-        from whimbrel.replay.html import html_of
+        from whimbrel.replay.html import page_of
 
-        text = html_of(summary, command_of(following))
+        write_page(page_of(summary, command_of(following)))
+        return
     else:
         from whimbrel.replay.text import text_of
 

@@ -6,12 +6,15 @@ import os
 import shlex
 import subprocess
 import sys
-from typing import Annotated, Final
+from typing import TYPE_CHECKING, Annotated, Final
 
 import typer
 
 from whimbrel.base.programs import programs_permitted, require_programs
-from whimbrel.base.terminal_text import terminal_bytes
+from whimbrel.base.terminal_text import shown, terminal_bytes
+
+if TYPE_CHECKING:
+    from whimbrel.report.page.model import ReportPage
 
 DEFAULT_PAGER: Final = "less -FRX"
 _NO_PAGER: Final = ("", "cat")
@@ -48,6 +51,17 @@ def write_bytes(data: bytes, *, may_page: bool = True) -> None:
     except BrokenPipeError:
         with open(os.devnull, "wb") as nowhere:
             os.dup2(nowhere.fileno(), sys.stdout.fileno())
+
+
+def write_page(page: ReportPage) -> None:
+    """Write the document of *page* to standard output, and its result in one line to standard error."""
+    from whimbrel.report.page.texts import result_line
+    from whimbrel.report.page.writing import write
+
+    write_bytes(write(page).encode(), may_page=False)
+    sys.stderr.flush()
+    sys.stderr.buffer.write(terminal_bytes(f"{shown(result_line(page))}\n"))
+    sys.stderr.flush()
 
 
 def open_closed_files() -> None:

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Annotated, Final, NamedTuple
 import typer
 
 from whimbrel.base.builds import AUTO
-from whimbrel.base.counts import and_more, count_noun, word_for
+from whimbrel.base.counts import count_noun, word_for
 from whimbrel.base.latin1 import from_system, to_bytes, to_system
 from whimbrel.base.lazy_dataclasses import replace
 from whimbrel.base.terminal_text import shown, terminal_bytes
@@ -67,7 +67,8 @@ from whimbrel.cli.options import (
     sources,
 )
 from whimbrel.cli.parts_of_servers import FOR_THE_PART, about_part, server_of_part
-from whimbrel.cli.terminal import NoPager
+from whimbrel.cli.terminal import NoPager, write_page
+from whimbrel.cli.upgrade_stops import after_writing, before_writing, first_stop
 from whimbrel.utilities.usage_error import UsageError
 
 if TYPE_CHECKING:
@@ -77,7 +78,7 @@ if TYPE_CHECKING:
     from whimbrel.upgrade.apply.server_copy import ServerCopy
     from whimbrel.upgrade.check.check import Selection
     from whimbrel.upgrade.check.fixpoint import DecideCallback, UpgradeResult
-    from whimbrel.upgrade.model import Finding, UpgradeOptions
+    from whimbrel.upgrade.model import UpgradeOptions
     from whimbrel.upgrade.source.config_tree import ConfigTree
     from whimbrel.upgrade.source.reading import Sources
 
@@ -95,8 +96,6 @@ EPILOG: Final = epilog(
     ),
     f"{NOTE} {FLEET_NOTE}",
 )
-MAX_EXTERNAL: Final = 3
-"""Files outside of the tree that the line before the command names."""
 HOW: Final = frozenset(
     ("target_build", "style", "also_22", "exact", "unsafe_flags", "assume", "verify", "is_open")
 )
@@ -132,6 +131,7 @@ class BuildChoice(StrEnum):
 
     debian = "debian"
     shared = "shared"
+    suse = "suse"
 
 
 class Assumption(StrEnum):
@@ -144,8 +144,8 @@ TargetBuildOption = Annotated[
     BuildChoice | None,
     typer.Option(
         "--target-build",
-        help="Write for this build of 2.4: Debian's, which refuses LoadModule lines of compiled-in modules, "
-        "or one with all modules as files. Default: detected. Example: --target-build debian",
+        help="Write for this build of 2.4: Debian's or SUSE's, which refuse LoadModule lines of compiled-in "
+        "modules, or one with all modules as files. Default: detected. Example: --target-build debian",
     ),
 ]
 Write = Annotated[
@@ -333,7 +333,8 @@ def upgrade(
                 )
         is_written = write or interactive or out is not None
         is_left = bool(result.files) and (out is not None or not is_written)
-        following = _before_writing(result, directory, external if is_left else [], is_written=is_written)
+        top = result.tree.disk.image or directory
+        following = before_writing(result, top, external if is_left else [], copy, is_written=is_written)
         if is_written:
             following += after_upgrade(
                 context,
@@ -344,8 +345,8 @@ def upgrade(
                 without=beside,
             )
         if not is_written:
-            following += _of_part(result, what, directory, writing)
-        if is_left and out is not None and not _stops(result):
+            following += _of_part(result, what, top, writing)
+        if is_left and out is not None and not first_stop(result):
             following.append(f"To go live: {writing}")
         only = frozenset(beside.values())
         following[:0] = [] if is_written else _about_named(result, only)
@@ -353,7 +354,7 @@ def upgrade(
         output = _Output(
             shape, color, is_written, words, uncompared, following, not no_pager, copy, writing, backups, only
         )
-        raise typer.Exit(_print_result(result, directory, output))
+        raise typer.Exit(_print_result(result, top, output))
     except (UsageError, RuleError, UnknownRule, WriteError) as problem:
         _write_stderr(str(problem))
         raise typer.Exit(EXIT_USAGE) from None
@@ -386,7 +387,7 @@ def _of_part(result: UpgradeResult, what: Sources, directory: str, writing: str)
     lines = about_part(what, around) if result.files or result.has_open_findings else []
     if result.files:
         lines.append(f"{FOR_THE_PART if around else 'Next'}: {writing}")
-        lines += _after_writing(result, directory)
+        lines += after_writing(result, directory)
     return lines
 
 
@@ -429,70 +430,6 @@ def _refused_external(external: list[str], directory: str, writing: str) -> str:
         f"nothing was written: {count_noun(len(external), 'file')} to change "
         f"{word_for(len(external), 'is', 'are')} outside of {directory}:\n{files}\nNext: {writing}"
     )
-
-
-def _before_writing(
-    result: UpgradeResult, directory: str, external: list[str], *, is_written: bool
-) -> list[str]:
-    """Return the lines before the command that comes next: what is to correct before it, and what --outside
-    is for. *is_written*: the new text is there.
-    """
-    from whimbrel.upgrade.edits.diff import display_path
-    from whimbrel.upgrade.model import READ_ERROR
-    from whimbrel.upgrade.source.text_faults import COPY_LINKS, LINK_TEXT
-
-    stop = _stops(result)
-    lines = []
-    links = [one for one in result.needs_review if LINK_TEXT in one.message]
-    if links:
-        place = shown(display_path(links[0].place.path, directory))
-        others = and_more(len(links) - 1)
-        lines.append(f"First: {COPY_LINKS}: text in the place of a link: {place}{others}")
-    elif stop is not None and (is_written or stop.rule == READ_ERROR or not result.files):
-        lines.append(f"First: correct {_correction(stop, result, directory, is_new=is_written)}")
-    if external:
-        named = [*map(shown, external[:MAX_EXTERNAL]), *["..."] * (len(external) > MAX_EXTERNAL)]
-        lines.append(
-            f"--outside: {count_noun(len(external), 'file')} to change "
-            f"{word_for(len(external), 'is', 'are')} outside of the tree: {', '.join(named)}"
-        )
-    return lines
-
-
-def _after_writing(result: UpgradeResult, directory: str) -> list[str]:
-    """Return what is to correct in the new text: a correction of the old one changes what 2.2 does."""
-    from whimbrel.upgrade.model import READ_ERROR
-
-    stop = _stops(result)
-    if stop is None or stop.rule == READ_ERROR:
-        return []
-    return [f"Then correct, in the new text, {_correction(stop, result, directory, is_new=True)}"]
-
-
-def _correction(stop: Finding, result: UpgradeResult, directory: str, *, is_new: bool) -> str:
-    """Return the place of *stop*, of the new text if *is_new*, and what 2.4 does until it is corrected."""
-    from whimbrel.report.entries import entry_of
-    from whimbrel.report.written_lines import WrittenLines
-
-    entry = entry_of(stop, directory)
-    place = shown((WrittenLines(result).entry(entry, stop, directory) if is_new else entry).place)
-    is_assumed = bool(stop.accepted) and not stop.is_proven
-    if is_assumed:
-        return f"{stop.rule} {place}: whether 2.4 starts is not known until then"
-    unless = f" unless {stop.unless}" if stop.unless else ""
-    what = "2.4 does not start"
-    if stop.is_per_request:
-        what = f"2.4 answers requests{' below its directory' * stop.in_htaccess} with 500"
-    return f"{stop.rule} {place}: {what}{unless}, until then"
-
-
-def _stops(result: UpgradeResult) -> Finding | None:
-    """Return the first finding with which 2.4 does not start, or answers 500, after the upgrade."""
-    from whimbrel.upgrade.model import Risk
-
-    lone = result.tree.lone_paths
-    breaking = (one for one in result.needs_review if one.risk is Risk.BREAKS and not one.edits)
-    return next((one for one in breaking if one.place.path not in lone), None)
 
 
 def _uncompared(what: Sources, wanted: Selection, *, is_verified: bool) -> str:
@@ -642,7 +579,7 @@ def _print_result(result: UpgradeResult, directory: str, output: _Output) -> int
             result, directory, is_written, output.copy, output.writing, output.uncompared
         )
     elif output.shape is OutputFormat.html:
-        upgrade_output.write_page(
+        page = upgrade_output.page_of(
             result,
             directory,
             is_written=is_written,
@@ -651,6 +588,8 @@ def _print_result(result: UpgradeResult, directory: str, output: _Output) -> int
             facts=output.copy.facts if output.copy is not None else (),
             following=output.following,
         )
+        write_page(page)
+        return _exit_status(result, is_written=is_written)
     is_text = output.shape is OutputFormat.text
     stream = sys.stdout if is_written and is_text else sys.stderr
     summary = upgrade_output.summary_text(
@@ -676,6 +615,10 @@ def _print_result(result: UpgradeResult, directory: str, output: _Output) -> int
             ready = shown(upgrade_output.ready_line(result, directory, output.uncompared))
             summary = terminal_bytes("".join(f"{line}\n" for line in (ready, *output.following)))
     upgrade_output.write_to(stream, summary)
+    return _exit_status(result, is_written=is_written)
+
+
+def _exit_status(result: UpgradeResult, *, is_written: bool) -> int:
     if result.files and not is_written:
         return EXIT_FINDINGS
     is_open = result.has_open_findings or result.version_causes > 0

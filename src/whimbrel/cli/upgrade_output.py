@@ -7,7 +7,7 @@ import os
 import sys
 from collections import Counter
 from collections.abc import Iterable, Iterator
-from typing import Any, Final, TextIO
+from typing import TYPE_CHECKING, Any, Final, TextIO
 
 from whimbrel.base.counts import count_noun, word_for
 from whimbrel.base.latin1 import to_bytes, to_text
@@ -37,6 +37,9 @@ from whimbrel.upgrade.model import READ_ERROR, Finding, InputContext
 from whimbrel.upgrade.rules import rule_names
 from whimbrel.upgrade.source.config_tree import Role
 from whimbrel.upgrade.source.reading import described as inputs
+
+if TYPE_CHECKING:
+    from whimbrel.report.page.model import ReportPage
 
 MAX_SUMMARY_LINE: Final = 1200
 """Characters of a line of the summary."""
@@ -225,7 +228,10 @@ def _remarks(applied: Iterable[Finding], directory: str, written: WrittenLines |
         if finding.remark and not finding.needs_review:
             entry = replace(entry_of(finding, directory), line=finding.place.line)
             place = (entry if written is None else written.entry(entry, finding, directory)).place
-            places.setdefault((finding.rule, finding.remark), []).append(place)
+            remark = finding.remark
+            if written is not None:
+                remark = written.sentence(remark, directory, finding.place.path)
+            places.setdefault((finding.rule, remark), []).append(place)
     for (rule, remark), found in places.items():
         more = f" and {len(found) - 1} more" if len(found) > 1 else ""
         yield f"{found[0]}{more}: {rule}: {remark}"
@@ -289,7 +295,7 @@ def write_json(
     sys.stdout.write("\n")
 
 
-def write_page(
+def page_of(
     result: UpgradeResult,
     directory: str,
     *,
@@ -298,15 +304,14 @@ def write_page(
     uncompared: str,
     facts: Iterable[str],
     following: Iterable[str],
-) -> None:
-    """Print the page of HTML; *facts* are sentences about the result, *following* lines with the commands
+) -> ReportPage:
+    """Return the page of HTML; *facts* are sentences about the result, *following* lines with the commands
     that come next; *verified*: see `summary_text`, *uncompared*: see `ready_line`.
     """
     from whimbrel.report.page.upgrade_page import upgrade_page
-    from whimbrel.report.page.writing import write
 
     open_entries = [entry_of(finding, directory) for finding in _left_to_do(result)]
-    page = upgrade_page(
+    return upgrade_page(
         result,
         directory,
         diffs(result, directory),
@@ -322,9 +327,6 @@ def write_page(
         first=first_of("\n".join(following)),
         next_command=command_of("\n".join(following)),
     )
-    sys.stdout.flush()
-    sys.stdout.buffer.write(write(page).encode())
-    sys.stdout.buffer.flush()
 
 
 def _as_json(finding: Finding, directory: str) -> dict[str, Any]:

@@ -50,7 +50,7 @@ from whimbrel.cli.options import (
     sources,
     write_fragment_hints,
 )
-from whimbrel.cli.terminal import NoPager, write_bytes
+from whimbrel.cli.terminal import NoPager, write_bytes, write_page
 from whimbrel.config.servers import why_no_server
 from whimbrel.utilities.usage_error import UsageError
 
@@ -265,11 +265,14 @@ def _add_httpd(program: Path, new: Side, result: VerifyResult) -> None:
 def _print(
     result: VerifyResult, shape: ReportFormat, color: ColorMode, following: str, *, may_page: bool
 ) -> None:
+    if shape is ReportFormat.html:
+        from whimbrel.report.page.verify_page import verify_page
+
+        write_page(verify_page(result, command_of(following), first_of(following)))
+        return
     render: Callable[..., str] = import_module(f"whimbrel.report.verification.{shape.value}").render
     if shape is ReportFormat.text:
         text = render(result, colored=is_colored(color)) + following
         write_bytes(encoded(text, is_colored=is_colored(color)), may_page=may_page)
-    elif shape is ReportFormat.html:
-        write_bytes(render(result, command_of(following), first_of(following)).encode(), may_page=False)
     else:
         write_bytes(render(result).encode(), may_page=False)

@@ -23,6 +23,7 @@ from whimbrel.config.loaded import LoadedModules
 from whimbrel.config.model import Included, Server, ServerSpec, Stage, StartMessage, Tree
 from whimbrel.config.options import LoadOptions
 from whimbrel.config.read_budget import ReadBudget
+from whimbrel.config.skipped_branches import SkippedBranch
 from whimbrel.directives.node import Node
 from whimbrel.directives.spec import Versions
 from whimbrel.registry.methods import Methods
@@ -50,6 +51,7 @@ class Configuration:
     Attributes:
         tree: the directives as executed; Include and the conditional blocks of reading are replaced by
             their contents.
+        skipped: the branches that are not read, since their conditions are not true.
         unimplemented: directives of loaded modules without behaviour here, with their module's source.
         handlers: names of handlers, each with the directive that sets it (see handlers.py).
         available: modules by the base name of the module file (``mod_dir``), as LoadModule names it.
@@ -108,6 +110,7 @@ class Configuration:
         self.execution_messages = range(0)
         self.spec = ServerSpec(options.server_root)
         self.methods = Methods()
+        self.skipped: list[SkippedBranch] = []
         self.unimplemented: list[tuple[Node, str]] = []
         self.handlers: list[tuple[Node, str]] = []
         self.declared_names: dict[str, set[str]] = {}

@@ -257,7 +257,8 @@ def _built_in(configuration: Configuration, name: str) -> bool:
 def read(configuration: Configuration) -> Configuration:
     """Build the tree: the -C lines, the configuration file, the -c lines."""
     options = configuration.options
-    reader = Reader(CommandContext(configuration, configuration.main, configuration.main.defaults))
+    state = CommandContext(configuration, configuration.main, configuration.main.defaults)
+    reader = Reader(state, configuration.skipped)
     with DeepRecursion(), ThirdPartyListing(configuration):
         read_lines(reader, options.before)
         may_miss = configuration.dialect.main_file_may_miss and bool(options.before or options.after)

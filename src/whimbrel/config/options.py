@@ -41,6 +41,8 @@ class LoadOptions:
         overlay: contents of files that replace those on disk, by absolute path, as named or without links.
         copies: files that contents of *overlay* were read from, by the same paths.
         build: the build of httpd whose compiled-in modules and default paths apply (base/builds.py).
+        service_files: the files from which a service takes the environment and options, as they are here.
+        generated: the files of *overlay* that the start script of a distribution writes, missing here.
         is_elsewhere: the server runs on another machine: a line that names a file, directory, library or user
             that is missing here is left out (`Configuration.missing`).
         is_copy: *server_root* has a copy of a server's files: Include reads paths below the ServerRoot of the
@@ -74,6 +76,8 @@ class LoadOptions:
     built_in_origin: str = ""
     is_unix: bool = False
     program: str = ""
+    service_files: tuple[str, ...] = ()
+    generated: frozenset[str] = frozenset()
     is_elsewhere: bool = False
     is_copy: bool = False
     copied: tuple[tuple[str, str], ...] = ()

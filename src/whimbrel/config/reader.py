@@ -14,6 +14,7 @@ from whimbrel.base.latin1 import to_text as as_text
 from whimbrel.base.static_typing import Any, TypeVar
 from whimbrel.config.execute import CommandContext
 from whimbrel.config.loaded import BoundDirective
+from whimbrel.config.skipped_branches import SkippedBranch, SkippedLines
 from whimbrel.directives.command import Command
 from whimbrel.directives.node import Node
 from whimbrel.directives.tokens import expand, getword, undefined_warning
@@ -100,9 +101,12 @@ def short_enough(scanned: Lines, source: str, path: str, limit: int) -> Lines:
 
 
 class Reader:
-    """Reads texts into one tree; *state* is the command object of EXEC_ON_READ directives."""
+    """Reads texts into one tree; *state* is the command object of EXEC_ON_READ directives.
 
-    def __init__(self, state: CommandContext) -> None:
+    *skipped* gets the branches that are not read; None: they are forgotten.
+    """
+
+    def __init__(self, state: CommandContext, skipped: list[SkippedBranch] | None = None) -> None:
         self.state = state
         self.configuration = state.configuration
         old = state.configuration.dialect.lines_22
@@ -115,6 +119,7 @@ class Reader:
         self._enter = ""
         self._level = 0
         self._memory: dict[type[Any], Any] = {}
+        self._skipped = skipped
         self._nodes: list[Node] = self.configuration.tree
         self._parent: Node | None = None
         state.reader = self
@@ -255,12 +260,21 @@ class Reader:
         """Return the list that is being filled and the section it belongs to."""
         return self._nodes, self._parent
 
-    def soak(self, container: str) -> None:
+    def soak(self, container: str, argument: str = "") -> None:
         """Skip to the closing tag of *container*: the false case.  Only nesting is checked, with the messages
         of ap_soak_end_container.
         """
+        place = self.source.place()
+        skipped = SkippedLines() if self._skipped is not None else None
+        self._soak(container, skipped)
+        if skipped is not None and self._skipped is not None:
+            self._skipped.append(skipped.branch(place, f"{container} {argument.rpartition('>')[0].strip()}>"))
+
+    def _soak(self, container: str, skipped: SkippedLines | None) -> None:
         waiting = [container]
         for _number, line in self.source.lines:
+            if skipped is not None:
+                skipped.add(line)
             if line[0] != "<" and line[0] not in "\"'":
                 continue
             word, rest = getword(line)

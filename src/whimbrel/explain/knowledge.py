@@ -10,7 +10,7 @@ from whimbrel.engine.explain.decisions import GRANTED
 from whimbrel.explain.client_names import unknown_names
 from whimbrel.explain.step import RequestExplanation
 from whimbrel.explain.types_of_names import needs_types
-from whimbrel.upgrade.knowledge.loaded import OF_TYPES
+from whimbrel.upgrade.knowledge.loaded import NOT_TRUE, OF_TYPES
 from whimbrel.upgrade.knowledge.scope import KnowledgeScope, UnknownItem, UnknownKind
 from whimbrel.verify.assumptions import OF_FILES
 from whimbrel.verify.config_lines import SideLines
@@ -44,6 +44,8 @@ class RequestKnowledge:
             replace(item, matters=item.matters and (has_user or item.kind is not UnknownKind.MISSING))
             for item in self.scope.items
         ]
+        host = probe.host.partition(":")[0].lower()
+        items = [replace(item, matters=True) if _is_in_branch(item, host) else item for item in items]
         if any(item.consequence == OF_TYPES for item in items) and needs_types(explanation):
             items = [replace(item, matters=True) if item.consequence == OF_TYPES else item for item in items]
         for path, item in self._directories.items():
@@ -92,3 +94,9 @@ class RequestKnowledge:
                 f"no password file that is here has the user {probe.user.name}",
                 "the user and its password were taken as valid",
             )
+
+
+def _is_in_branch(item: UnknownItem, host: str) -> bool:
+    """Return True for the item about a branch that is not read and that has the virtual host *host*."""
+    condition, is_branch, names = item.subject.partition(NOT_TRUE)
+    return bool(is_branch and condition and host) and host in names.lower().replace(",", " ").split()

@@ -30,11 +30,23 @@ SEVERITY: Final = (2, 1, 3, 0)
 
 @dataclass(frozen=True, slots=True)
 class RuleCount:
-    """The findings of one rule with one risk on a server."""
+    """The findings of one rule with one class of effects on a server.
+
+    Attributes:
+        is_per_request: 2.4 starts with these lines, and answers requests with 500.
+    """
 
     rule: str
     risk: Risk
     count: int
+    is_per_request: bool = False
+
+    @property
+    def effect(self) -> EffectClass:
+        """The class of effects, as the report of one server has it."""
+        if self.rule == READ_ERROR and self.risk is not Risk.BREAKS:
+            return UNREAD
+        return EffectClass(self.risk, self.is_per_request)
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,9 +57,8 @@ class ServerResult:
         name, path: those of the server; all texts have one character per byte.
         verdict: in a word or two: "findings", "same", "not decided" ...
         code: the exit code that the command for this server alone has.
-        rules: the findings by rule and risk.
+        rules: the findings by rule and class of effects.
         review: the number of findings to decide, as the report of one server counts them.
-        per_request: the number of those that break start-up in which 2.4 starts and answers 500.
         undecided: the number of facts that are not known and may matter.
         files, lines: the size of what was read.
         changed: the number of files that an upgrade changes.
@@ -74,9 +85,13 @@ class ServerResult:
     page: str = ""
     has_page: bool = False
     review: int = 0
-    per_request: int = 0
     note: str = ""
     access: str = ""
+
+    @property
+    def per_request(self) -> int:
+        """The number of findings with which 2.4 starts and answers requests with 500."""
+        return sum(one.count for one in self.rules if one.is_per_request)
 
     def work(self) -> tuple[int, ...]:
         """Return the place of a server among others: unreadable ones, then those with the most to decide, not
@@ -96,21 +111,17 @@ class ServerResult:
         """Count the findings by class of effect, as the report of one server does."""
         counts: Counter[EffectClass] = Counter()
         for one in self.rules:
-            is_unread = one.rule == READ_ERROR and one.risk is not Risk.BREAKS
-            counts[UNREAD if is_unread else EffectClass(one.risk)] += one.count
-        if self.per_request:
-            counts[EffectClass(Risk.BREAKS)] -= self.per_request
-            counts[EffectClass(Risk.BREAKS, True)] = self.per_request
+            counts[one.effect] += one.count
         return {effect: count for effect, count in counts.items() if count}
 
 
 @dataclass(frozen=True, slots=True)
 class RuleTotal:
-    """One rule over all servers; *risk* is its worst, which *worst_servers* and *worst_findings* have."""
+    """One rule over all servers; *effect* is its worst, which *worst_servers* and *worst_findings* have."""
 
     rule: str
     name: str
-    risk: Risk
+    effect: EffectClass
     servers: int
     findings: int
     worst_servers: int
@@ -176,29 +187,34 @@ class FleetReport:
         return f"{worst.name}: correct {place}" if place != worst.fault else f"{worst.name}: {worst.fault}"
 
     def rule_totals(self) -> list[RuleTotal]:
-        """Return the rules: the worst risk first, then those that most servers have."""
+        """Return the rules: the worst effect first, then those that most servers have."""
         servers: Counter[str] = Counter()
         findings: Counter[str] = Counter()
-        servers_by_risk: Counter[tuple[str, Risk]] = Counter()
-        findings_by_risk: Counter[tuple[str, Risk]] = Counter()
-        risks: dict[str, Risk] = {}
+        servers_by_effect: Counter[tuple[str, EffectClass]] = Counter()
+        findings_by_effect: Counter[tuple[str, EffectClass]] = Counter()
         for server in self.servers:
             servers.update({one.rule for one in server.rules})
+            servers_by_effect.update({(one.rule, one.effect) for one in server.rules})
             for one in server.rules:
                 findings[one.rule] += one.count
-                servers_by_risk[one.rule, one.risk] += 1  # a server counts each pair once
-                findings_by_risk[one.rule, one.risk] += one.count
-                risks[one.rule] = min(risks.get(one.rule, one.risk), one.risk, key=lambda risk: risk.rank)
+                findings_by_effect[one.rule, one.effect] += one.count
         totals = []
-        for rule, risk in risks.items():
+        for rule in servers:
+            effect = min((effect for name, effect in servers_by_effect if name == rule), key=_rank)
             name = self.names.get(rule, "")
-            of_worst = servers_by_risk[rule, risk], findings_by_risk[rule, risk]
-            totals.append(RuleTotal(rule, name, risk, servers[rule], findings[rule], *of_worst))
-        return sorted(totals, key=lambda one: (one.risk.rank, -one.servers, -one.findings, one.rule))
+            of_worst = servers_by_effect[rule, effect], findings_by_effect[rule, effect]
+            totals.append(RuleTotal(rule, name, effect, servers[rule], findings[rule], *of_worst))
+        return sorted(totals, key=lambda one: (_rank(one.effect), -one.servers, -one.findings, one.rule))
 
 
-def rule_counts(found: Iterable[tuple[str, Risk]]) -> tuple[RuleCount, ...]:
-    """Count pairs of rule and risk, the worst risk first."""
+def _rank(effect: EffectClass) -> tuple[int, bool, bool]:
+    return effect.rank
+
+
+def rule_counts(found: Iterable[tuple[str, EffectClass]]) -> tuple[RuleCount, ...]:
+    """Count pairs of rule and class of effects, the worst first."""
     counts = Counter(found)
     ordered = sorted(counts.items(), key=lambda item: (item[0][1].rank, -item[1], item[0][0]))
-    return tuple(RuleCount(rule, risk, count) for (rule, risk), count in ordered)
+    return tuple(
+        RuleCount(rule, effect.risk, count, effect.is_per_request) for (rule, effect), count in ordered
+    )

@@ -112,14 +112,14 @@ def _rule_table(report: FleetReport) -> Iterator[ReportTable]:
         (
             Cell(one.rule, "code"),
             Cell(one.name),
-            Cell(one.risk.value, "chip", KEYS[one.risk]),
+            Cell(one.effect.name, "chip", key_of(one.effect)),
             Cell(of_all(one.worst_servers, number(one.servers), one.servers), "number"),
             Cell(of_all(one.worst_findings, number(one.findings), one.findings), "number"),
         )
         for one in report.rule_totals()
     )
     if rows:
-        yield ReportTable("Rules that matter most", ("Rule", "Name", "Risk", "Servers", "Findings"), rows)
+        yield ReportTable("Rules that matter most", ("Rule", "Name", "Effect", "Servers", "Findings"), rows)
 
 
 def _server_table(report: FleetReport, places: dict[str, str]) -> ReportTable:
@@ -195,8 +195,8 @@ def _items(
             one.rule,
             report.names.get(one.rule, ""),
             page_text(server.name),
-            KEYS[one.risk],
-            one.risk.value,
+            key_of(one.effect),
+            one.effect.name,
             count_noun(one.count, "finding"),
             marks,
         )

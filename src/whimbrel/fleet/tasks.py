@@ -21,6 +21,7 @@ from whimbrel.fleet.model import NO_START, NOT_DECIDED, NOT_READ, NOT_STARTED, S
 from whimbrel.fleet.servers import NO_NEW, FleetServer
 from whimbrel.report.decisions import access_of_comparison, access_to_decide, counts_of
 from whimbrel.report.entries import entry_of
+from whimbrel.report.model import EffectClass
 from whimbrel.report.start_failures import reason_of
 from whimbrel.upgrade.apply.journal import WriteError
 from whimbrel.upgrade.check.check import Selection
@@ -91,8 +92,8 @@ class CheckTask:
         report = check_parts([(found, directory)], self.wanted, options=self.options)
         fault = report.start_fault
         if fault is not None:
-            report.stop = _no_start(fault, directory)
-            report.fault = fault.where(directory)
+            report.stop = _no_start(fault, report.directory)
+            report.fault = fault.where(report.directory)
         elif found.options is not None and report.is_complete and report.by_risk().get(Risk.BREAKS):
             add_start_failure(report, found.options)
         page = _check_page(report) if self.has_pages else ""
@@ -105,13 +106,12 @@ class CheckTask:
             from_system(server.path),
             verdict,
             code,
-            rule_counts((entry.rule, entry.risk) for entry in report.counted),
+            rule_counts((entry.rule, entry.effect_class) for entry in report.counted),
             _undecided(report.scope),
             report.counted_files,
             report.lines,
             page=page,
             review=counts_of(report.counted).to_decide,
-            per_request=sum(entry.effect_class.is_per_request for entry in report.counted),
             note=report.stop[:MAX_FAULT],
             access=access_to_decide(report.counted)[:MAX_FAULT],
         )
@@ -161,32 +161,32 @@ class UpgradeTask:
         if self.is_written:
             recover(directory)
         result, verified = upgrade_sources(found, self.options, self.wanted, is_verified=self.is_verified)
+        top = result.tree.disk.image or directory
         fault = start_fault(result, found.options)
         if fault is not None and fault.is_damage:
-            raise UsageError(_no_start(fault, directory))
+            raise UsageError(_no_start(fault, top))
         facts: tuple[str, ...] = (verified,)
         if self.writes:
             report_writing()
             facts += self._write(server, result, directory)
         verdict, code = self._verdict(result)
         lone = result.tree.lone_paths
-        entries = [entry_of(one, directory) for one in result.findings if one.place.path not in lone]
+        entries = [entry_of(one, top) for one in result.findings if one.place.path not in lone]
         counted = ServerResult(
             from_system(server.name),
             from_system(server.path),
             verdict,
             code,
-            rule_counts((entry.rule, entry.risk) for entry in entries),
+            rule_counts((entry.rule, entry.effect_class) for entry in entries),
             _undecided(result.scope),
             len(result.tree.files),
             sum(file.document.bytes.count(b"\n") for file in result.tree.files.values()),
             len(result.files),
-            page=self._page(result, directory, facts) if self.has_pages else "",
+            page=self._page(result, top, facts) if self.has_pages else "",
             review=counts_of(entries).to_decide,
-            per_request=sum(entry.effect_class.is_per_request for entry in entries),
             access=_access_of(result)[:MAX_FAULT],
         )
-        return counted if fault is None else _not_started(counted, _no_start(fault, directory))
+        return counted if fault is None else _not_started(counted, _no_start(fault, top))
 
     def _verdict(self, result: UpgradeResult) -> tuple[str, int]:
         """Return the verdict, and the exit code of the command for this server alone."""
@@ -255,8 +255,8 @@ class VerifyTask:
         result = compare_options((old, new), self.dialects, self.limit)
         if result.errors[0] and self.dialects == (V22.name, V24.name) and load(old, V24)[1] is None:
             return failed(server, "OLD is a text of 2.4: --old-dialect 2.4 compares it as such")
-        rules = [(V_RULES[group.kind], risk_of(group)) for group in result.groups]
-        rules += [("V-LOAD", Risk.BREAKS) for errors in result.errors for _error in errors]
+        rules = [(V_RULES[group.kind], EffectClass(risk_of(group))) for group in result.groups]
+        rules += [("V-LOAD", EffectClass(Risk.BREAKS)) for errors in result.errors for _error in errors]
         return ServerResult(
             from_system(server.name),
             from_system(server.path),
@@ -319,16 +319,15 @@ def _not_started(result: ServerResult, why: str) -> ServerResult:
 
 
 def _note(result: VerifyResult) -> str:
-    """Return what limits a comparison: the requests that were not asked, or the first fact that is not known;
-    "" for nothing.
+    """Return what limits a comparison: the requests that were not asked, the first fact that is not known, or
+    what is open in the new text; "" for nothing.
     """
     from whimbrel.verify.verification import CUT
 
     if result.is_cut:
         return f"{count_noun(result.probes, 'request')} asked: {CUT} (--limit)"
     reasons = [one.reason for one in result.not_decided] + [item.subject for item in result.scope.deciding]
-    reasons += result.open_reasons
-    return f"not decided: {reasons[0]}" if reasons else ""
+    return f"not decided: {reasons[0]}" if reasons else next(iter(result.open_reasons), "")
 
 
 def work(task: FleetTask, server: FleetServer, report_writing: ReportWriting = lambda: None) -> ServerResult:

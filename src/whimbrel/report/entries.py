@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from typing import Final
 
 from whimbrel.base.lazy_dataclasses import replace
@@ -29,16 +30,16 @@ def entry_of(
         finding.rule,
         display_path(finding.place.path, directory),
         line,
-        finding.message,
-        finding.advice,
+        relative_places(finding.message, directory),
+        relative_places(finding.advice, directory),
         finding.risk,
         finding.needs_review,
         bool(finding.edits),
         f"{display_path(via.path, directory)}:{via.line}" if via is not None else "",
-        finding.evidence,
+        relative_places(finding.evidence, directory),
         texts.get((finding.place.path, line), "").strip(),
         finding.new,
-        finding.decision,
+        relative_places(finding.decision, directory),
         finding.old,
         tuple(replace(fix, path=display_path(fix.path, directory)) for fix in finding.fixes),
         finding.in_htaccess,
@@ -54,6 +55,14 @@ def entry_of(
         stays=finding.stays,
         was_error=finding.was_error,
     )
+
+
+def relative_places(text: str, directory: str) -> str:
+    """Return *text* with each ``FILE:LINE`` of a file below *directory* as the places of findings have it."""
+    top = directory.rstrip("/") + "/"
+    if top == "/" or top not in text:
+        return text
+    return re.sub(rf"(?<![\w./-]){re.escape(top)}(?=[^\s:`]+:[0-9])", "", text)
 
 
 def _line_of(finding: Finding, texts: SourceTexts) -> int:

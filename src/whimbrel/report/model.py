@@ -179,7 +179,7 @@ class Report:
         names: short names of the rules, by number
         documents: Markdown documents of the rules, by number, for formats that hold them
         scope: what was read, and what is unknown
-        directory: the directory that paths of *scope* are shown relative to
+        directory: the directory that paths are shown relative to
         next_command: what to run after reading, "" for nothing
         is_complete: each file of the server was read
         is_of_24: the text loads modules that only 2.4 has
@@ -190,6 +190,7 @@ class Report:
         exempted: the findings about access whose lines a comment exempts: `entries` lacks them
         recorded: the findings whose lines a comment exempts that names their rule; `entries` lacks them too
         is_part: files were read without their server
+        written_in: the directory whose upgrades a journal records
     """
 
     files: list[str] = field(default_factory=list)
@@ -212,6 +213,7 @@ class Report:
     exempted: list[ReportEntry] = field(default_factory=list)
     recorded: list[Finding] = field(default_factory=list)
     is_part: bool = False
+    written_in: str = ""
 
     def add(self, other: Report) -> None:
         """Add the entries of *other*, each finding once."""
@@ -230,6 +232,7 @@ class Report:
         self.start_fault = self.start_fault or other.start_fault
         self.scope = self.scope.merge(other.scope)
         self.directory = self.directory or other.directory
+        self.written_in = self.written_in or other.written_in
         self.baselined += other.baselined
         self.titles.update(other.titles)
         self.names.update(other.names)

@@ -22,6 +22,8 @@ if TYPE_CHECKING:
     from whimbrel.verify.verification import DifferenceGroup, VerifyResult
 
 
+READY: Final = "ready for 2.4: "
+"""What the sentence begins with."""
 MAX_PLACES: Final = 4
 """Places of causes that a sentence names."""
 NOT_COMPARED: Final = "a check compares no answers"
@@ -55,7 +57,7 @@ def readiness(entries: Sequence[ReportEntry], unknown: int, uncompared: str, ver
         reasons = [
             f"{causes} (`whimbrel verify` shows what records {word_for(version_causes, 'it', 'them')})"
         ]
-    return f"ready for 2.4: {verdict}: {', '.join(reasons)}"
+    return f"{READY}{verdict}: {', '.join(reasons)}"
 
 
 def readiness_of_comparison(verification: VerifyResult) -> str:
@@ -148,7 +150,7 @@ def _with_unwritten(unwritten: str, verdict: str, reason: str) -> str:
     if unwritten and verdict in ("yes", "not decided", "not yet"):
         reason = unwritten if verdict == "yes" else f"{unwritten}; {reason}"
         verdict = "not yet"
-    return f"ready for 2.4: {verdict}: {reason}"
+    return f"{READY}{verdict}: {reason}"
 
 
 def _unready(differences: str, to_decide: str, *, has_stop: bool) -> tuple[str, str]:

@@ -2,17 +2,24 @@
 
 from __future__ import annotations
 
-from typing import NamedTuple
+import os
+import re
+from typing import Final, NamedTuple
 
 from whimbrel.base.errors import SourceLocation
 from whimbrel.base.latin1 import to_text
 from whimbrel.base.lazy_dataclasses import replace
+from whimbrel.report.entries import entry_of
 from whimbrel.report.model import ReportEntry
 from whimbrel.upgrade.check.fixpoint import UpgradeResult
 from whimbrel.upgrade.edits.diff import display_path
 from whimbrel.upgrade.knowledge.scope import KnowledgeScope, UnknownItem
 from whimbrel.upgrade.model import AccessDifference, Finding
 from whimbrel.upgrade.source.line_map import LineMap
+
+_OLD: Final = " of the old text"
+"""What follows the number of a line that the new text lacks."""
+_LINE: Final = re.compile(r"\bline ([0-9]+)\b")
 
 
 class _NewFile(NamedTuple):
@@ -28,6 +35,7 @@ class WrittenLines:
     def __init__(self, result: UpgradeResult) -> None:
         self._result = result
         self._files: dict[str, _NewFile] = {}
+        self._names: tuple[str, re.Pattern[str]] | None = None
 
     def entry(self, entry: ReportEntry, finding: Finding, directory: str) -> ReportEntry:
         """Return *entry*, that of *finding*, at its new line; with a mark if the new text has none for it."""
@@ -36,12 +44,55 @@ class WrittenLines:
         if via is not None and entry.via:
             line = self.line(via) or via.line
             entry = replace(entry, via=f"{display_path(via.path, directory)}:{line}")
+        entry = replace(
+            entry,
+            message=self.sentence(entry.message, directory, path),
+            advice=self.sentence(entry.advice, directory, path),
+            evidence=self.sentence(entry.evidence, directory),
+        )
         if path not in self._result.files or not entry.line:
             return entry
         line = self._written_line(finding, entry.line) or self.line(SourceLocation(path, entry.line))
         if not line:
             return replace(entry, is_old=True)
         return replace(entry, line=line, text=self._file(path).lines[line - 1].strip(), old=(), lines=())
+
+    def sentence(self, text: str, directory: str, path: str = "") -> str:
+        """Return *text* with the new numbers of the lines that it names as ``FILE:LINE``, and those of the
+        file *path* that it names as ``line LINE``; a line that the new text lacks is marked as an old one.
+        """
+
+        def of_file(found: re.Match[str]) -> str:
+            rule, name, number = found["rule"], found["name"], int(found["line"])
+            place = SourceLocation(os.path.join(directory, name), number)
+            line = self._line_of_finding(rule, place) if rule else self.line(place)
+            mark = f"{rule} at " if rule else ""
+            return f"{mark}{name}:{line}" if line else f"{mark}{name}:{number}{_OLD}"
+
+        def of_own(found: re.Match[str]) -> str:
+            line = self.line(SourceLocation(path, int(found[1])))
+            return f"line {line}" if line else f"{found[0]}{_OLD}"
+
+        text = self._named_places(directory).sub(of_file, text) if self._result.files else text
+        return _LINE.sub(of_own, text) if path in self._result.files else text
+
+    def _named_places(self, directory: str) -> re.Pattern[str]:
+        """Return the pattern of a line of a changed file, behind the rule that it is a finding of."""
+        if self._names is None or self._names[0] != directory:
+            names = {name for path in self._result.files for name in (path, display_path(path, directory))}
+            any_name = "|".join(map(re.escape, sorted(names, key=len, reverse=True)))
+            shape = rf"(?:(?P<rule>[A-Z][0-9]{{2}}) at )?(?<![\w./-])(?P<name>{any_name}):(?P<line>[0-9]+)"
+            self._names = directory, re.compile(shape)
+        return self._names[1]
+
+    def _line_of_finding(self, rule: str, place: SourceLocation) -> int:
+        """Return the new line that a report names for the finding of *rule* at *place*."""
+        for finding in self._result.findings:
+            where = finding.place
+            if (finding.rule, where.path, where.line) == (rule, place.path, place.line):
+                line = entry_of(finding).line
+                return self._written_line(finding, line) or self.line(SourceLocation(place.path, line))
+        return self.line(place)
 
     def scope(self, scope: KnowledgeScope) -> KnowledgeScope:
         """Return *scope* with the new lines of its items."""

@@ -245,6 +245,7 @@ class TargetBuild(Enum):
 
     DEBIAN = "debian"
     SHARED = "shared"
+    SUSE = "suse"
 
 
 NEWEST: Final = 71

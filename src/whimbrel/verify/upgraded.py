@@ -13,17 +13,18 @@ from typing import Final
 from whimbrel.base.counts import count_noun
 from whimbrel.base.dialect import V22, V24
 from whimbrel.base.errors import SourceLocation
-from whimbrel.base.layouts import DEBIAN
 from whimbrel.base.lazy_dataclasses import replace
 from whimbrel.config.options import LoadOptions, with_real_paths
 from whimbrel.upgrade.apply.left_decisions import AS_BEFORE
 from whimbrel.upgrade.check.fixpoint import UpgradeResult
 from whimbrel.upgrade.check.unverified import not_verified
-from whimbrel.upgrade.knowledge.scope import UnknownItem, UnknownKind
+from whimbrel.upgrade.knowledge.loaded import NOT_TRUE
+from whimbrel.upgrade.knowledge.scope import KnowledgeScope, UnknownItem, UnknownKind
 from whimbrel.upgrade.model import ACCESS_RULES, DIFFERENCE, Finding, Risk, Safety, TargetBuild
 from whimbrel.upgrade.source.binary import sources_of
 from whimbrel.upgrade.source.built_in_modules import as_its_build
 from whimbrel.upgrade.source.config_tree import ReportProgress, no_progress
+from whimbrel.verify.answer import DecidingLine
 from whimbrel.verify.config_lines import LineScope, SideLines
 from whimbrel.verify.coverage.coverage import TIME_ENDED
 from whimbrel.verify.coverage.without_line import RemovalBudget
@@ -77,14 +78,15 @@ def verify_upgrade(
     comparison.finish(TIME_ENDED if verification.has_ended else comparison.unreached)
     mark_decided(verification, result.recorded, side=0)
     groups = verification.causes_to_review
-    result.scope = result.scope.merge(verification.scope).with_items(_unexercised(comparison))
+    result.scope = result.scope.merge(_as_compared(verification.scope)).with_items(_unexercised(comparison))
     scopes = _scopes_of(comparison.lines[0])
     places = [frozenset(_places(group, scopes, result.files)) for group in groups]
     review_places = places_of_access((*result.findings, *result.exempted))
+    asked = AskedPlaces(result, _scopes_of(comparison.lines[1]))
     unconfirmed = {
         place: group
         for group, own in zip(groups, places, strict=True)
-        if not has_finding(group, review_places, scopes, result.files)
+        if not has_finding(group, review_places, scopes, result.files) and not asked.has(group)
         for place in own
     }
     lowered = lower_unconfirmed(result.findings, unconfirmed)
@@ -92,7 +94,7 @@ def verify_upgrade(
     of_versions = _of_versions(groups, places, changed, frozenset(one.rule for one in lowered))
     result.version_causes = of_versions
     lowered = _with_examples(lowered, groups)
-    result.findings = [*lowered, *_other_differences(groups, places, [*lowered, *result.exempted])]
+    result.findings = [*lowered, *_other_differences(groups, places, [*lowered, *result.exempted], asked)]
     counted = [group for group in verification.groups if not group.rule]  # with those that are decided
     result.access = tuple(access_differences(counted, of_old=True))
     return _sentence(comparison, len(changed), sum(map(_is_of_access, counted)), of_versions)
@@ -102,7 +104,8 @@ def both_texts(result: UpgradeResult, options: LoadOptions) -> tuple[LoadOptions
     """Return *options* of the old text, and those of the new one, which is in memory alone."""
     options = as_its_build(options, result.tree.built_in)
     options = replace(options, compiled_in=sources_of(result.tree.built_in))
-    build = DEBIAN if result.tree.options.target_build is TargetBuild.DEBIAN else options.build
+    target = result.tree.options.target_build
+    build = target.value if target in (TargetBuild.DEBIAN, TargetBuild.SUSE) else options.build
     return options, replace(
         options, overlay={**options.overlay, **with_real_paths(result.files)}, build=build
     )
@@ -192,18 +195,36 @@ def _sentence(comparison: Comparison, unconfirmed: int, access: int, of_versions
     return f"{text}; {count_noun(access, 'difference')} {verb} about access" if access else text
 
 
+def _as_compared(scope: KnowledgeScope) -> KnowledgeScope:
+    """Return *scope* for a text that was upgraded in all its branches, and compared without some of them."""
+    return KnowledgeScope(
+        scope.files_read,
+        tuple(
+            replace(
+                item, kind=UnknownKind.NOT_EXERCISED, consequence="upgraded, and its answers not compared"
+            )
+            if NOT_TRUE in item.subject and item.advice
+            else item
+            for item in scope.items
+        ),
+    )
+
+
 def _scopes_of(lines: SideLines) -> Scopes:
     """Return the scopes of all lines of a side."""
     return {(line.path, line.line): line.scope for scope in lines.scopes for line in scope.lines}
 
 
 def _other_differences(
-    groups: list[DifferenceGroup], places: list[frozenset[tuple[str, int]]], findings: list[Finding]
+    groups: list[DifferenceGroup],
+    places: list[frozenset[tuple[str, int]]],
+    findings: list[Finding],
+    asked: AskedPlaces,
 ) -> Iterator[Finding]:
     """Yield a finding for each difference of access at lines that no finding about access is about."""
     known = places_of_access(findings)
     for group, own in zip(groups, places, strict=True):
-        if _is_of_access(group) and known.isdisjoint(own):
+        if _is_of_access(group) and known.isdisjoint(own) and not asked.has(group):
             yield _difference(group)
 
 
@@ -255,6 +276,43 @@ def has_finding(
             if place in review_places or (scope is not None and (scope.path, scope.line) in review_places):
                 return True
     return False
+
+
+class AskedPlaces:
+    """The lines and sections of 2.2 about which a person is asked whether they may refuse more than before.
+
+    *scopes* are those of the new text.
+    """
+
+    def __init__(self, result: UpgradeResult, scopes: Scopes) -> None:
+        self._line_maps = result.line_maps
+        self._scopes = scopes
+        self._places = {
+            (one.place.path, one.place.line)
+            for one in (*result.findings, *result.exempted)
+            if one.needs_review and one.risk is Risk.CLOSES
+        }
+
+    def has(self, group: DifferenceGroup) -> bool:
+        """Return True if all that decides in 2.4 stands there, or where nothing decides about access, a line
+        of the cause. Access that is gained is a question of its own.
+        """
+        if risk_of_access(group) is not Risk.CLOSES:
+            return False
+        deciding = [line for line in group.cause.new if line.role == "decides"]
+        if not deciding:
+            return any(self._is_asked(line.path, line.line) for line in group.cause.new)
+        return all(self._is_asked(line.path, line.line) or self._is_in_section(line) for line in deciding)
+
+    def _is_in_section(self, line: DecidingLine) -> bool:
+        """Return True if *line* of the new text is in a section of the places."""
+        scope = self._scopes.get((line.path, line.line))
+        return scope is not None and scope.kind != "server" and self._is_asked(scope.path, scope.line)
+
+    def _is_asked(self, path: str, line: int) -> bool:
+        """Return True if *line* of the new text is one of the places, unchanged."""
+        line_map = self._line_maps.get(path)
+        return (path, line if line_map is None else line_map.unchanged_from(line)) in self._places
 
 
 def _is_of_access(group: DifferenceGroup) -> bool:

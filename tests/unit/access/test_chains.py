@@ -203,3 +203,41 @@ def test_a_file_is_tried_with_each_of_its_urls(tmp_path: Path) -> None:
     ]
     assert ["x.html", "/a/b"] in certain
     assert ["x.html", "/al/b"] in certain
+
+
+def test_a_host_of_mod_vhost_alias_serves_the_directories_of_its_names_alone(tmp_path: Path) -> None:
+    """mod_vhost_alias.c: URLs that no alias maps lead to the directory of the name, never to DocumentRoot."""
+    conf = (
+        "DocumentRoot ROOT/htdocs\n<Directory ROOT/htdocs/a>\nOrder allow,deny\n</Directory>\n"
+        "<VirtualHost *:80>\nVirtualDocumentRoot ROOT/hosts/%1/www\nAlias /al ROOT/al\n"
+        "<Files x.html>\nOrder allow,deny\n</Files>\n<Location /b>\nOrder allow,deny\n</Location>\n"
+        "</VirtualHost>\n"
+    )
+    files: dict[str, str | bytes] = {
+        "conf/httpd.conf": conf,
+        "htdocs/a/x.html": "",
+        "hosts/one/www/b/x.html": "",
+        "hosts/two/www/.htaccess": "Order allow,deny\n",
+        "hosts/two/other/.htaccess": "Order allow,deny\n",
+        "al/.htaccess": "Order allow,deny\n",
+    }
+    every = [names(chain, tmp_path) for chain in found(tmp_path, files)]
+    assert ["/htdocs/a/"] in every
+    assert not [one for one in every if "/htdocs/a/" in one and len(one) > 1]
+    assert ["x.html", "/b"] in every
+    assert ["/hosts/two/www/", "/b"] in every  # the <Location> is in force for each name
+    assert ["/hosts/two/www/", "x.html", "/b"] in every
+    assert ["/al/", "x.html"] in every
+    assert not [one for one in every if "/hosts/two/other/" in one and len(one) > 1]
+
+
+def test_the_urls_of_a_host_of_mod_vhost_alias(tmp_path: Path) -> None:
+    conf = (
+        "<VirtualHost *:80>\nVirtualDocumentRoot ROOT/hosts/%0\n<Files x.html>\nOrder allow,deny\n</Files>\n"
+        "<Location /b>\nOrder allow,deny\n</Location>\n</VirtualHost>\n"
+    )
+    files: dict[str, str | bytes] = {"conf/httpd.conf": conf, "hosts/one.example/b/x.html": ""}
+    chains = [chain for chain in found(tmp_path, files) if chain.is_certain and len(chain.sections) == 2]
+    assert [(chain.url, chain.path) for chain in chains] == [
+        ("/b/x.html", f"{tmp_path}/hosts/one.example/b/x.html")
+    ]

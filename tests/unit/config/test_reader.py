@@ -9,6 +9,9 @@ from pathlib import Path
 import pytest
 from tests.support.site import Site
 
+from whimbrel.config.options import LoadOptions
+from whimbrel.verify.loading import load_side
+
 BAD = "UseCanonicalName banana"
 REASON = "parameter must be 'on', 'off', or 'dns'"
 
@@ -127,3 +130,19 @@ def test_command_line_directives_have_their_own_words(tmp_path: Path) -> None:
     assert site.check(after=("Include nosuch",)) == (
         said + "Could not open configuration file @/nosuch: No such file or directory"
     )
+
+
+def test_branches_that_are_not_read(tmp_path: Path) -> None:
+    """Manual, core.html: the lines of an <IfDefine> or <IfModule> that is not true are not processed."""
+    (tmp_path / "httpd.conf").write_text(
+        "<IfDefine A>\n<VirtualHost *:80>\n  Alias /x /y\n  ServerName a.example\n</VirtualHost>\n"
+        '<VirtualHost 10.0.0.1:80>\n</VirtualHost>\nInclude "conf/a b.conf"\n</IfDefine>\n'
+        "<IfDefine !A>\nListen 80\n</IfDefine>\n<IfModule mod_none.c>\n<IfDefine B>\nInclude x\n</IfDefine>\n"
+        "</IfModule>\n"
+    )
+    found = load_side(LoadOptions(server_root=str(tmp_path), file="httpd.conf"), "2.2").configuration
+    assert found is not None
+    assert [(one.place.line, one.condition, one.hosts, one.files) for one in found.skipped] == [
+        (1, "<IfDefine A>", ("a.example", "10.0.0.1:80"), ("conf/a b.conf",)),
+        (13, "<IfModule mod_none.c>", (), ("x",)),
+    ]

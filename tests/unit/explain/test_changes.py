@@ -6,7 +6,8 @@ from pathlib import Path
 
 from tests.unit.explain.explained_site import CONF, explained, old_side, side_of
 
-from whimbrel.explain.changes import changed_steps, innermost
+from whimbrel.explain.changes import ChangedStep, changed_steps, innermost
+from whimbrel.explain.step import ExplanationStep
 from whimbrel.explain.text import have_equal_answers
 
 
@@ -42,6 +43,17 @@ def test_the_innermost_steps_are_found(tmp_path: Path) -> None:
     pairs = [(one.old and one.old.what, one.new and one.new.what) for one in changed_steps(before, after)]
     assert ("Require ip 10.0.0.0/8", None) in pairs and (None, "Require ip 192.0.2.0/24") in pairs
     assert not any("mod_rewrite" in (what or "") for pair in pairs for what in pair)
+
+
+def test_a_step_with_parts_is_no_innermost_one_if_both_sides_have_it() -> None:
+    part = ExplanationStep("access", "Require all denied")
+    whole = ExplanationStep("access", "access", children=(part,))
+    sent = ExplanationStep("response", "GET /", children=(part,))
+    kept = [
+        *(ChangedStep(whole, None), ChangedStep(None, whole)),
+        *(ChangedStep(part, part), ChangedStep(part, whole), ChangedStep(sent, sent)),
+    ]
+    assert innermost([ChangedStep(whole, whole), *kept, ChangedStep(whole, part)]) == kept
 
 
 def test_another_media_type_is_another_answer(tmp_path: Path) -> None:

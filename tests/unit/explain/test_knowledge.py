@@ -153,3 +153,15 @@ def test_the_file_of_types_matters_to_names_that_need_it(tmp_path: Path, path: s
     ]
     (tmp_path / "types").write_text("text/html html\nimage/jpeg jpg\n")
     assert "could not open mime types" not in run(file, path, "--json").stdout
+
+
+def test_a_host_that_stands_in_a_branch_which_is_not_read(tmp_path: Path) -> None:
+    """Without -D SSL another host answers for its name; httpd started with it answers by the host itself."""
+    host = "<VirtualHost *:8080>\nServerName b.example\nRedirect /x /y\n</VirtualHost>\n"
+    main = "<VirtualHost *:8080>\nServerName a.example\n</VirtualHost>\n"
+    file = site(tmp_path, f"{main}<IfDefine SSL>\n{host}</IfDefine>\n")
+    found = run(file, "http://b.example:8080/index.html")
+    assert found.exit_code == 3
+    assert "<IfDefine SSL> is not true here: virtual host b.example; add -D SSL" in found.stdout
+    assert run(file, "http://a.example:8080/index.html").exit_code == 0
+    assert run(file, "http://b.example:8080/index.html", "-D", "SSL").exit_code == 0

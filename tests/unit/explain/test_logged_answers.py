@@ -70,11 +70,21 @@ def test_a_user_whom_no_line_admits(here: tuple[str, ...]) -> None:
 
 @pytest.mark.parametrize(
     ("status", "reason"),
-    [(503, "the configuration or a file was another one then"), (304, "the client had a copy")],
+    [
+        (206, "the client asked for a part (Range)"),
+        (304, "the client had a copy"),
+        (400, "the request had a fault"),
+        (408, "the client was too slow"),
+        (412, "the client had a condition"),
+        (416, "the client asked for a part that the file does not have"),
+        (417, "the client sent Expect"),
+        (503, "the configuration or a file was another one then"),
+    ],
 )
 def test_another_status_than_the_logged_one_is_said_first(
     here: tuple[str, ...], status: int, reason: str
 ) -> None:
+    """With the field of RFC 9110, 15, that gives it and that no line of a log has."""
     lines = lines_of(access_line("alice", status), here)
     expected = f"the log has {status}, the configuration as it stands answers 200 OK: {reason}"
     assert lines[0].startswith(expected)

@@ -87,3 +87,17 @@ def test_the_ssl_line_that_refused_is_named_alone(tmp_path: Path, is_tls: bool, 
     found = explain_probe(side, probe)
     cause = cause_of(found)
     assert (found.status, [line.text for line in cause.lines]) == (403, deciding)
+
+
+@pytest.mark.parametrize(
+    ("word", "status"), [("off", 200), ("300", 300), ("permanent", 301), ("on", 302), ("308", 308)]
+)
+def test_the_line_that_redirects_to_the_index_is_named(tmp_path: Path, word: str, status: int) -> None:
+    """DirectoryIndexRedirect takes each status of redirects (mod_dir)."""
+    redirect = f"DirectoryIndexRedirect {word}"
+    more = NESTED.format(outer=redirect, inner="DirectoryIndex x.html")
+    found = explained(side_of(tmp_path, CONF + more), "/private/")
+    assert found.status == status
+    assert (
+        texts(step(found, "fix-ups", "mod_dir")) == ["DirectoryIndex x.html", redirect][: 1 + (status > 200)]
+    )

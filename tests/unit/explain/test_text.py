@@ -23,6 +23,7 @@ from whimbrel.explain.text import (
     row_lines,
     short_lines,
 )
+from whimbrel.explain.void_lines import UNREAD, VOID
 from whimbrel.upgrade.knowledge.scope import KnowledgeScope, UnknownItem, UnknownKind
 
 NOTHING = KnowledgeScope()
@@ -92,6 +93,26 @@ def test_lines_fit_the_terminal_unless_one_word_does_not(width: int, is_colored:
     assert [line for line in plain if len(line) > width and len(line.split()) > 1] == []
     words = " ".join(plain).split()
     assert {"403", "Forbidden", "a.conf:7", "http://q/", "<VirtualHost>)"} <= set(words)
+
+
+def test_a_narrow_terminal_has_labels_and_texts_below_each_other() -> None:
+    """From 48 columns on they stand beside each other."""
+    rows = [TextRow("file", "htdocs", "a.conf:7"), TextRow("", "more"), TextRow("x", "one")]
+    assert list(row_lines(rows, OutputStyle(width=47))) == ["file", "  htdocs  a.conf:7", "  more", "x one"]
+    assert list(row_lines(rows, OutputStyle(width=48))) == [
+        "file           htdocs  a.conf:7",
+        "               more",
+        "x              one",
+    ]
+
+
+@pytest.mark.parametrize("result", [VOID, UNREAD])
+def test_lines_that_are_not_asked_are_a_row(result: str) -> None:
+    lines = (Origin(SourceLocation("/r/htdocs/.htaccess", 2), "RewriteRule"),)
+    step = ExplanationStep("rules", "2 rules of /r/htdocs/.htaccess", result, lines, "no line of /r/a")
+    rows = main_rows(RequestExplanation("GET /", "2.4", 200, steps=(step,)), SourceLines(), "/r")
+    expected = "2 rules of htdocs/.htaccess: no line of a"
+    assert [row for row in rows if row.label == result] == [TextRow(result, expected, "htdocs/.htaccess:2")]
 
 
 def test_hostile_text_is_escaped_and_is_no_markup() -> None:

@@ -11,6 +11,7 @@ from pathlib import Path
 import pytest
 from tests.unit.explain.explained_site import side_of, write_site
 
+from whimbrel.base.lazy_dataclasses import replace
 from whimbrel.config.options import LoadOptions
 from whimbrel.explain.cause import cause_of
 from whimbrel.explain.explanation import explain_probe
@@ -154,3 +155,21 @@ def test_a_port_without_tls_is_named(tmp_path: Path) -> None:
         probe = probe_of(RequestDescription("https://q.example/index.html"), side.configuration)
         assert ("no client connects by TLS" in connection_notice(side, probe)) is is_named
     assert connection_notice(plain, Probe("/index.html", host="q.example")) == ""
+
+
+@pytest.mark.parametrize(("name", "has_notice"), [("q.example", True), ("tls12.example", False), ("", True)])
+def test_the_server_name_of_the_handshake_chooses_the_settings(
+    tmp_path: Path, name: str, has_notice: bool
+) -> None:
+    """RFC 6066, 3; without a name they are those of the first host. SSLProtocol of the other one has no 1.3."""
+    options = site(tmp_path).options
+    other = CONF[CONF.index("<VirtualHost") :].replace("q.example", "tls12.example")
+    with (tmp_path / "httpd.conf").open("a") as file:
+        file.write(other.format(host="SSLVerifyClient none\nSSLProtocol TLSv1.2"))
+    side = load_side(options, "2.4")
+    asked = probe("/req/", "O=Lab", "TLSv1.3")
+    assert asked.tls is not None
+    found = explain_probe(side, asked)
+    asked = replace(asked, tls=replace(asked.tls, server_name=name))
+    notice = certificate_notice(side, asked, found, lambda _one: replace(found, status=200))
+    assert bool(notice) is has_notice

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
+import pytest
 from tests.unit.explain.explained_site import CONF, explained, side_of
 
 from whimbrel.explain.step import ExplanationStep, RequestExplanation
@@ -24,6 +25,15 @@ def test_both_sides_and_what_differs(tmp_path: Path) -> None:
     new = explained(side_of(tmp_path, CONF.replace("Redirect /old", "Redirect /older")), "/old/x")
     out = rendered(side_by_side(old, new, ("before", "after")), 200, is_colored=False)
     assert "before: mapping: mod_alias" in out and "after: nothing" in out
+
+
+@pytest.mark.parametrize(("old", "new"), [(True, False), (False, True), (True, True)])
+def test_a_side_that_does_not_load_has_no_steps_that_differ(tmp_path: Path, old: bool, new: bool) -> None:
+    loaded = explained(side_of(tmp_path), "/old/x")
+    broken = RequestExplanation("GET http://q/", "2.4", errors=("AH00526: Syntax error",))
+    sides = [broken if is_broken else loaded for is_broken in (old, new)]
+    out = rendered(side_by_side(sides[0], sides[1], ("before", "after")), 200, is_colored=False)
+    assert "AH00526" in out and "steps that differ" not in out and "no step differs" not in out
 
 
 def test_markup_and_escapes_are_text() -> None:

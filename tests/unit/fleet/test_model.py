@@ -8,6 +8,8 @@ from whimbrel.base.lazy_dataclasses import replace
 from whimbrel.fleet.formats.html import render as html_of
 from whimbrel.fleet.formats.text import render
 from whimbrel.fleet.model import FleetReport, RuleCount, RuleTotal, ServerResult, rule_counts
+from whimbrel.fleet.page import fleet_page
+from whimbrel.report.model import EffectClass
 from whimbrel.upgrade.model import Risk
 
 
@@ -43,9 +45,9 @@ def test_rules_by_risk_then_by_servers() -> None:
         {"C17": "order"},
     )
     assert report.rule_totals() == [
-        RuleTotal("C17", "order", Risk.BREAKS, 1, 5, 1, 3),
-        RuleTotal("C20", "", Risk.CHANGES, 2, 2, 2, 2),
-        RuleTotal("C30", "", Risk.CHANGES, 1, 50, 1, 50),
+        RuleTotal("C17", "order", EffectClass(Risk.BREAKS), 1, 5, 1, 3),
+        RuleTotal("C20", "", EffectClass(Risk.CHANGES), 2, 2, 2, 2),
+        RuleTotal("C30", "", EffectClass(Risk.CHANGES), 1, 50, 1, 50),
     ]
 
 
@@ -63,8 +65,25 @@ def test_a_rule_names_how_many_servers_have_its_worst_risk() -> None:
     assert "2 of 3" in html_of(report) and "20 of 27" in html_of(report)
 
 
+def test_requests_that_fail_are_not_counted_as_breaking_the_start() -> None:
+    """The check of one server has two classes for them: a .htaccess file does not keep 2.4 from starting."""
+    found = rule_counts(
+        [("C17", EffectClass(Risk.BREAKS)), *[("C17", EffectClass(Risk.BREAKS, is_per_request=True))] * 3]
+    )
+    only = rule_counts([("C17", EffectClass(Risk.BREAKS, is_per_request=True))])
+    report = FleetReport("check", [server("a", 1, *found), server("b", 1, *only)], 2)
+    (line,) = [line.split() for line in render(report).splitlines() if line.startswith("  C")]
+    assert " ".join(line) == "C17 breaks start-up 1 of 2 servers 1 of 5 findings"
+    text = render(FleetReport("check", [server("b", 1, *only)], 1))
+    (line,) = [line.split() for line in text.splitlines() if line.startswith("  C")]
+    assert " ".join(line) == "C17 500 per request 1 server 1 finding"
+    texts = [item.word for group in fleet_page(report).groups for item in group.items]
+    assert texts == ["breaks start-up", "500 per request", "500 per request"]
+
+
 def test_counts_of_a_server() -> None:
-    counts = rule_counts([("A", Risk.CHANGES), ("B", Risk.OPENS), ("A", Risk.CHANGES)])
+    changes = EffectClass(Risk.CHANGES)
+    counts = rule_counts([("A", changes), ("B", EffectClass(Risk.OPENS)), ("A", changes)])
     assert counts == (RuleCount("B", Risk.OPENS, 1), RuleCount("A", Risk.CHANGES, 2))
     assert server("a", 1, *counts).by_risk() == {Risk.OPENS: 1, Risk.CHANGES: 2}
 

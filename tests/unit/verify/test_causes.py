@@ -8,7 +8,8 @@ from pathlib import Path
 import pytest
 from tests.unit.verify.sites import make_root, side
 
-from whimbrel.verify.answer import DecidingLine
+from whimbrel.verify.answer import DECIDES, DecidingLine
+from whimbrel.verify.causes import Cause
 from whimbrel.verify.verification import DifferenceGroup
 from whimbrel.verify.verify import verify
 
@@ -25,6 +26,16 @@ RewriteRule ^/gone - [G]
 </VirtualHost>
 """
 ALLOWED = "<Directory />\n{}\n</Directory>\n"
+
+
+def test_lines_that_decided_come_first_and_of_these_the_changed_ones() -> None:
+    decided = [DecidingLine("f", number, f"line {number}", DECIDES) for number in range(4)]
+    changed = (DecidingLine("f", 5), DecidingLine("f", 3))
+    asked = DecidingLine("f", 6, role="section")
+    cause = Cause(changed, changed[:1]).with_deciding(((asked, *decided), (decided[0],)))
+    assert [line.line for line in cause.old] == [3, 0, 1, 2, 5]
+    assert [line.line for line in cause.new] == [0, 5]
+    assert cause.old[0].role == DECIDES
 
 
 def test_another_virtual_host_is_the_cause_of_all_its_differences(tmp_path: Path) -> None:

@@ -132,6 +132,16 @@ def test_without_a_budget_the_lines_that_the_texts_show_are_named(
     assert not any(group.reason.startswith("no line") for group in found)
 
 
+def test_where_no_side_loads_without_its_lines_the_cause_is_not_known(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """That no line decides is said after a trial alone."""
+    monkeypatch.setattr("whimbrel.verify.exact_causes.side_without", lambda *_: None)
+    found = groups(tmp_path, CHARSET, "")
+    (group,) = [one for one in found if "content-type" in one.examples[0].difference.names]
+    assert not group.cause.old and group.reason.startswith(NOT_FOUND)
+
+
 def test_lines_without_which_nothing_loads_stay(tmp_path: Path) -> None:
     """Without TypesConfig no server loads here, and nothing was found out by removing it with the others."""
     make_root(tmp_path)

@@ -131,3 +131,13 @@ def test_a_lock_database_of_httpd_is_no_fault(root: Path) -> None:
     (root / "var/locks").write_bytes(b"\x13\x57\x9a\xce" * 100)
     found = explain_probe(side_of(root), Probe("/none", "PROPFIND", host="q"))
     assert found.status == 404
+
+
+def test_a_directory_that_is_assumed_and_what_lies_in_it(root: Path) -> None:
+    """Its outer directories are assumed as far as they do not exist."""
+    probing = side_of(root).probing
+    here = str(root / "htdocs")
+    probing.assume_directory(f"{here}/none/new/")
+    places = ("none", "none/", "none/new", "none/new/", "none/new/a.html", "none/other/x")
+    assert all(probing.is_assumed(f"{here}/{place}") for place in places)
+    assert not any(probing.is_assumed(place) for place in (here, f"{here}/", f"{here}/nonesuch", "/", ""))

@@ -20,11 +20,12 @@ from whimbrel.upgrade.check.load_errors import add_load_errors
 from whimbrel.upgrade.model import DIFFERENCE, LOAD_ERROR, Risk, Safety, UpgradeOptions
 from whimbrel.upgrade.source.reading import Sources, read_config_tree
 from whimbrel.verify import upgraded
-from whimbrel.verify.answer import Answer
+from whimbrel.verify.answer import Answer, DecidingLine
 from whimbrel.verify.causes import Cause
+from whimbrel.verify.config_lines import LineScope
 from whimbrel.verify.difference import Difference, FieldDifference
 from whimbrel.verify.probe import Probe
-from whimbrel.verify.upgraded import lower_unconfirmed, verify_upgrade
+from whimbrel.verify.upgraded import has_finding, lower_unconfirmed, verify_upgrade
 from whimbrel.verify.verification import DifferenceGroup, Example
 
 LOADED = ("authz_host", "auth_basic", "authn_file", "authz_user", "alias", "dir", "mime")
@@ -275,6 +276,59 @@ def test_other_differences_of_compressed_answers_are_for_review(
     assert lowered[0].safety is Safety.REVIEW
 
 
+@pytest.mark.parametrize(
+    ("status", "rule", "length", "is_noted"),
+    [
+        (200, "C30", 68, True),
+        (200, "C30", 69, False),
+        (200, "C34", 60, False),
+        (399, "C30", 60, True),
+        (400, "C30", 60, False),
+        (400, "C34", 690, True),
+        (404, "C34", 690, True),
+    ],
+)
+def test_which_rule_notes_a_body_that_is_not_compressed(
+    status: int, rule: str, length: int, is_noted: bool
+) -> None:
+    """C30: bodies of 68 bytes and less; C34: error pages, from 400 on (RFC 9110, 15), of any length."""
+    difference = Difference((FieldDifference("vary", "a", "b"),))
+    example = Example(Probe("/"), difference, Answer(status, length=length), Answer(status, length=length))
+    assert upgraded._is_noted(example, {rule}) is is_noted
+
+
+@pytest.mark.parametrize(
+    ("review", "is_covered"),
+    [(("f", 3), True), (("f", 1), True), (("f", 2), False), (("g", 3), False), (("written", 3), False)],
+)
+def test_a_finding_covers_the_line_by_which_24_decides_and_its_section(
+    review: tuple[str, int], is_covered: bool
+) -> None:
+    """Not lines of files that the upgrade writes, nor those that decide nothing."""
+    scope = LineScope("directory", "/x", "f", 1, ("", 0), None)
+    lines = (
+        DecidingLine("f", 2, role="section"),
+        DecidingLine("f", 3, role="decides"),
+        DecidingLine("written", 3, role="decides"),
+    )
+    opens = Example(Probe("/"), Difference(()), Answer(403), Answer(200))
+    group = DifferenceGroup("access", Cause((), lines), [opens], 1)
+    scopes = {("f", 3): scope}
+    assert has_finding(group, frozenset((review,)), scopes, {"written"}) is is_covered
+    other = DifferenceGroup("response", Cause((), lines), [replace(opens, old=Answer(200))], 1)
+    assert not has_finding(other, frozenset((review,)), scopes, {"written"})
+
+
+def test_progress_counts_the_requests(tmp_path: Path) -> None:
+    options = options_of(tmp_path, PRIVATE)
+    result = upgrade(read_config_tree(Sources(options=options), UpgradeOptions()))
+    reports: list[tuple[str, int, int]] = []
+    verify_upgrade(result, options, lambda *report: reports.append(report))
+    assert reports[0] == ("loading both versions", 0, 0)
+    assert len(reports) > 3
+    assert reports[1:] == [("requests to both versions", done, 0) for done in range(len(reports) - 1)]
+
+
 def test_a_difference_that_a_rule_foresees_is_its_question_alone(tmp_path: Path) -> None:
     """R01 asks about the question mark, with the request that 2.4.60 refuses as its example."""
     lines = "LoadModule rewrite_module modules/mod_rewrite.so\nRewriteEngine On\n"
@@ -313,3 +367,34 @@ def test_the_new_text_of_a_file_is_compared_behind_each_link(tmp_path: Path) -> 
     assert f"{tmp_path}/htdocs/link/.htaccess" in result.files
     assert not result.needs_review
     assert "no answer contradicts a safe change" in sentence
+
+
+OUTER_ANY = """<Files ~ "^\\.ht">
+    Order allow,deny
+    Deny from all
+</Files>
+<Directory "@ROOT@/htdocs/private">
+    AuthType Basic
+    AuthName private
+    AuthUserFile @ROOT@/conf/users
+    Require valid-user
+    Order deny,allow
+    Deny from all
+    Satisfy any
+</Directory>
+"""
+
+
+def test_a_section_that_refuses_more_is_one_question(tmp_path: Path) -> None:
+    """An outer Satisfy any made 2.2 serve what <Files> guards (X12): of 2.4 the sections around it are not
+    asked about again, as 2.4 refuses by <Files> alone.
+    """
+    (tmp_path / "conf").mkdir()
+    (tmp_path / "conf/users").write_text("anna:$apr1$Nc1Rb3gX$yrDpHiSwWDlUSDgxM1Yd5.\n")
+    _, result = verified(tmp_path, OUTER_ANY)
+    questions = [
+        one for one in result.findings if one.needs_review and one.rule in ("X12", "C17", DIFFERENCE)
+    ]
+    assert [one.rule for one in questions] == ["X12"]
+    assert "May these files be refused" in questions[0].decision
+    assert any(one.risk is Risk.CLOSES for one in result.access)

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import json
+from collections import Counter
 from typing import Any
 
 from whimbrel.api.conversion import path_of, text_of
 from whimbrel.fleet.model import FleetReport, ServerResult
+from whimbrel.upgrade.model import Risk
 
 
 def render(report: FleetReport, following: str = "") -> str:
@@ -24,7 +26,7 @@ def render(report: FleetReport, following: str = "") -> str:
             {
                 "rule": one.rule,
                 "name": one.name,
-                "risk": one.risk.value,
+                "risk": one.effect.risk.value,
                 "servers": one.servers,
                 "findings": one.findings,
             }
@@ -44,7 +46,9 @@ def _server(server: ServerResult) -> dict[str, Any]:
         "verdict": server.verdict,
         "exit_code": server.code,
         "risks": {risk.value: count for risk, count in server.by_risk().items()},
-        "rules": [{"rule": one.rule, "risk": one.risk.value, "count": one.count} for one in server.rules],
+        "rules": [
+            {"rule": rule, "risk": risk.value, "count": count} for (rule, risk), count in _by_risk(server)
+        ],
         "review": server.review,
         "per_request": server.per_request,
         "undecided": server.undecided,
@@ -56,6 +60,14 @@ def _server(server: ServerResult) -> dict[str, Any]:
         "seconds": round(server.seconds, 3),
         "same_as": text_of(server.same_as) or None,
     }
+
+
+def _by_risk(server: ServerResult) -> list[tuple[tuple[str, Risk], int]]:
+    """Return the numbers of findings by rule and risk; `per_request` has those that fail requests."""
+    counts: Counter[tuple[str, Risk]] = Counter()
+    for one in server.rules:
+        counts[one.rule, one.risk] += one.count
+    return [*counts.items()]
 
 
 def _path(path: str) -> str:

@@ -151,9 +151,9 @@ def _width(head: str) -> int:
 def _rules(rules: list[RuleTotal], style: FrameStyle) -> Iterator[str]:
     top = rules[:MAX_RULES]
     name_width = max(len(f"{one.rule} {one.name}") for one in top)
-    risk_width = max(len(one.risk.value) for one in top)
+    risk_width = max(len(one.effect.name) for one in top)
     for one in top:
-        risk = style.paint(padded(one.risk.value, risk_width), RISK_COLORS[one.risk])
+        risk = style.paint(padded(one.effect.name, risk_width), RISK_COLORS[one.effect.risk])
         servers = of_all(one.worst_servers, count_noun(one.servers, "server"), one.servers)
         findings = of_all(one.worst_findings, count_noun(one.findings, "finding"), one.findings)
         yield f"  {padded(f'{one.rule} {one.name}', name_width)}  {risk}  {servers:>14}  {findings:>16}"

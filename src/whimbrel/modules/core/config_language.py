@@ -135,7 +135,7 @@ def conditional(test: Test) -> Callable[[Command, None, list[str]], None]:
         if test(reader.configuration, name) != negated:
             reader.block(command.name)
         else:
-            reader.soak(command.name)
+            reader.soak(command.name, words[0])
 
     return apply
 

@@ -26,7 +26,7 @@ def set_if_version(command: Command, _none: None, words: list[str]) -> None:
     if holds(command.name, words, command.dialect.version):
         reader.block(command.name)
     else:
-        reader.soak(command.name)
+        reader.soak(command.name, " ".join(words))
 
 
 def holds(name: str, words: list[str], version: Version) -> bool:

@@ -7,7 +7,9 @@ from collections.abc import Iterable
 from typing import Final
 
 from whimbrel.base.terminal_text import shown
+from whimbrel.report.page.model import ReportPage
 from whimbrel.report.questions import QuestionText
+from whimbrel.report.readiness import READY
 
 MAX_MESSAGE: Final = 1200
 """Characters of a sentence."""
@@ -23,6 +25,15 @@ def page_text(text: str, limit: int = MAX_MESSAGE) -> str:
     reorder a line, and bytes that are no UTF-8 as escapes.
     """
     return without_bytes(shown(text, limit))
+
+
+def result_line(page: ReportPage) -> str:
+    """Return the result of *page* in one line: whether 2.4 may take over, or the verdict and the counts."""
+    first = next(iter(page.answer), "")
+    if first.startswith(READY):
+        return first
+    is_said = page.badge.text.lower() in page.sentence.lower()
+    return page.sentence if is_said else f"{page.badge.text}: {page.sentence}"
 
 
 def page_questions(texts: Iterable[QuestionText]) -> tuple[QuestionText, ...]:

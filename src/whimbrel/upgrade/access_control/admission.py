@@ -2,18 +2,22 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Sequence
 from typing import Final
 
 from whimbrel.access.decision import AccessVerdict
-from whimbrel.base.dialect import V22
+from whimbrel.base.counts import and_more
 from whimbrel.base.errors import SourceLocation
 from whimbrel.config.model import LOCATION_KINDS
+from whimbrel.upgrade.access_control import native
 from whimbrel.upgrade.access_control.analysis import AccessAnalysis
-from whimbrel.upgrade.access_control.effective import RECORD, has_directive
+from whimbrel.upgrade.access_control.edit_reasons import MAX_PLACES
+from whimbrel.upgrade.access_control.effective import RECORD, has_directive, merge_effective
 from whimbrel.upgrade.access_control.fragment_context import is_loose
 from whimbrel.upgrade.access_control.replacement import FILES
 from whimbrel.upgrade.access_control.sections import AccessSection
 from whimbrel.upgrade.access_control.solver import FailingChain, SectionPlan
+from whimbrel.upgrade.access_control.trees import DENIED
 from whimbrel.upgrade.edits.diff import display_path
 from whimbrel.upgrade.source.config_tree import ConfigTree
 
@@ -36,11 +40,8 @@ def admitted(tree: ConfigTree, analysis: AccessAnalysis, section: AccessSection,
         return AS_SHOWN
     other = beside(tree, analysis, section)
     if not other:
-        opening = _admitted_beside(tree, analysis).get(section)
-        if opening is None:
-            return UNCHANGED
-        where = f"{display_path(opening.path, tree.root)}:{opening.line}"
-        return f"{UNCHANGED}: {where} admits clients to these files below it, in 2.2 as in 2.4"
+        why = _admitted_beside(tree, analysis).get(section)
+        return f"{UNCHANGED}: {why}, in 2.2 as in 2.4" if why else UNCHANGED
     return f"{UNCHANGED} by this section alone; {other}"
 
 
@@ -49,7 +50,7 @@ def beside(tree: ConfigTree, analysis: AccessAnalysis, section: AccessSection) -
     other = _differs_together(tree, analysis).get(section)
     if other is None:
         return ""
-    return f"together with {display_path(other.path, tree.root)}:{other.line} 2.4 decides otherwise"
+    return f"together with {display_path(other.path, tree.top)}:{other.line} 2.4 decides otherwise"
 
 
 def reason_in(advice: str) -> str:
@@ -77,30 +78,60 @@ def _differs_together(tree: ConfigTree, analysis: AccessAnalysis) -> dict[Access
     return found
 
 
-def _admitted_beside(tree: ConfigTree, analysis: AccessAnalysis) -> dict[AccessSection, SourceLocation]:
-    """Return the <Files> sections that refuse every client, and whose lists a <Location> replaces that admits
-    clients; each with the place of this <Location>."""
+def _admitted_beside(tree: ConfigTree, analysis: AccessAnalysis) -> dict[AccessSection, str]:
+    """Return the <Files> sections that refuse every client alone, and why requests that they apply to are
+    admitted: a Satisfy Any lets users log in, or a <Location> replaces the lists."""
     cached = tree.cache.get("access control admitted beside")
     if isinstance(cached, tuple) and cached[0] is analysis:
-        known: dict[AccessSection, SourceLocation] = cached[1]
+        known: dict[AccessSection, str] = cached[1]
         return known
-    decisions = analysis.decisions
-    nobody = decisions.cache.space.false
-    found: dict[AccessSection, SourceLocation] = {}
-    for chain in decisions.chains:
-        refusing = [unit for unit in chain.sections if unit.kind in FILES and unit not in found]
-        last = chain.last
-        if not refusing or last.kind not in LOCATION_KINDS or not has_directive(last.access_lines, RECORD):
+    by_login: dict[AccessSection, dict[SourceLocation, None]] = {}
+    by_list: dict[AccessSection, SourceLocation] = {}
+    for chain in analysis.decisions.chains:
+        refusing = [unit for unit in chain.sections if unit.kind in FILES and _refuses_alone(analysis, unit)]
+        before = analysis.decisions.before_22(chain) if refusing else None
+        if before is None or before.when[AccessVerdict.GRANTED] == analysis.decisions.cache.space.false:
             continue
-        before = decisions.before_22(chain)
-        if before is None or before.when[AccessVerdict.GRANTED] == nobody:
-            continue
+        lists = next(unit for unit in reversed(chain.sections) if has_directive(unit.access_lines, RECORD))
+        satisfy = _satisfy_any(chain.sections)
         for unit in refusing:
-            own = decisions.cache.decision(V22.name, [decisions.layer_of(unit, unit.access_lines)])
-            if own is not None and own.when[AccessVerdict.GRANTED] == nobody:
-                found.setdefault(analysis.variants.base.get(unit, unit), tree.original_place(last.place))
+            section = analysis.variants.base.get(unit, unit)
+            if satisfy is not None and _refuses_alone(analysis, lists):
+                by_login.setdefault(section, {})[tree.original_place(satisfy)] = None
+            elif lists.kind in LOCATION_KINDS and not lists.is_page:
+                by_list.setdefault(section, tree.original_place(lists.place))
+    found: dict[AccessSection, str] = {}
+    for section, place in by_list.items():
+        found[section] = f"{_named(tree, [place])} admits clients to these files below it"
+    for section, places in by_login.items():
+        found[section] = f"users who log in read these files where Satisfy Any holds ({_named(tree, places)})"
     tree.cache["access control admitted beside"] = (analysis, found)
     return found
+
+
+def _refuses_alone(analysis: AccessAnalysis, section: AccessSection) -> bool:
+    """Return True if the Order, Allow and Deny lines of the section admit no client."""
+    lines = section.access_lines
+    if not has_directive(lines, RECORD):
+        return False
+    return all(native.host_tree(rules) == DENIED for rules in merge_effective([lines]).values())
+
+
+def _satisfy_any(sections: Sequence[AccessSection]) -> SourceLocation | None:
+    """Return the place of the Satisfy line that holds for the requests of a chain, None if it is not Any."""
+    for section in reversed(sections):
+        for line in reversed(section.access_lines):
+            if line.is_container and has_directive(line.children, {"satisfy"}):
+                return None  # it holds for some methods
+            if line.name == "satisfy":
+                return line.place if line.args.strip().strip('"').lower() == "any" else None
+    return None
+
+
+def _named(tree: ConfigTree, places: Iterable[SourceLocation]) -> str:
+    """Return the first `MAX_PLACES` of *places*, and the number of the others."""
+    named = [f"{display_path(place.path, tree.top)}:{place.line}" for place in places]
+    return ", ".join(named[:MAX_PLACES]) + and_more(max(0, len(named) - MAX_PLACES))
 
 
 def opens(request: FailingChain) -> bool:
@@ -113,6 +144,24 @@ def open_requests(plan: SectionPlan) -> list[FailingChain]:
     """Return the requests without a file that the new text decides otherwise than 2.2, with a client."""
     return [
         (chain, example) for chain, example in plan.possible if example is not None and not chain.is_prefix
+    ]
+
+
+def reachable_requests(tree: ConfigTree, section: AccessSection, plan: SectionPlan) -> list[FailingChain]:
+    """Return those of `open_requests` that httpd may be sent.
+
+    Below the page of a handler no file is: httpd takes the first component that does not exist, the page, as
+    the name of the file, and what follows it as PATH_INFO (request.c, `ap_directory_walk`).
+    """
+    requests = open_requests(plan)
+    if not section.is_page:
+        return requests
+    page = section.pattern.rstrip("/").rpartition("/")[2]
+    return [
+        one
+        for one in requests
+        if tree.disk.is_directory(one[0].path.rpartition("/")[0])
+        or all(unit.matches(page) for unit in one[0].sections if unit.kind in FILES)
     ]
 
 

@@ -46,7 +46,9 @@ from whimbrel.upgrade.access_control.vhost_equivalence import (
     password_file_exists,
 )
 from whimbrel.upgrade.model import FileEdit, Finding, InputContext, Style
+from whimbrel.upgrade.source.access_compat import access_compat
 from whimbrel.upgrade.source.config_tree import ConfigTree, Statement
+from whimbrel.upgrade.source.queries import was_24_config
 
 _SHOWN: Final = 8
 """Lines that a message quotes."""
@@ -449,6 +451,8 @@ def _analyze(
             if variants.base[unit] in both
         },
         aliases=to_access_lines(tree.named("<authnprovideralias", "<authzprovideralias")),
+        # the server that runs merges Order and Satisfy as mod_access_compat does
+        is_of_24=was_24_config(tree) and bool(access_compat(tree).is_loaded),
     )
     placements = Placements(decisions, ServedRequests(tree.text_root, inventory, host_chains.bounds))
     solver = Solver(

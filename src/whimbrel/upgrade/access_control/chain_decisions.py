@@ -67,6 +67,7 @@ class ChainDecisions:
         area: AccessSection | None = None,
         written: Mapping[AccessSection, Lines] | None = None,
         aliases: Lines = (),
+        is_of_24: bool = False,
     ) -> None:
         self.chains = chains
         self.area = area
@@ -81,6 +82,7 @@ class ChainDecisions:
         self._root = root
         self._readable = readable
         self._aliases = aliases
+        self.is_of_24 = is_of_24
         self.guards = frozenset(section for section in solved if is_guard(section))
         self._decisions_22: dict[Chain, AccessDecision | None] = {}
         self.compared = 0
@@ -156,7 +158,18 @@ class ChainDecisions:
         return self.cache.forbidden(V22.name)
 
     def before_22(self, chain: Chain) -> AccessDecision | None:
-        """Return the decision of 2.2; None if it is unknown."""
+        """Return the decision of the server that runs with the text: 2.2, or 2.4 with mod_access_compat if
+        the text is one of 2.4 that loads that. None if it is unknown.
+        """
+        return self.as_it_stands(chain) if self.is_of_24 else self.read_by_22(chain)
+
+    def as_it_stands(self, chain: Chain) -> AccessDecision | None:
+        """Return the decision of 2.4 with the text as it stands; None if 2.4 does not start."""
+        layers = [self.layer_of(part, part.access_lines_24) for part in chain.sections]
+        return self.cache.decision(V24.name, layers)
+
+    def read_by_22(self, chain: Chain) -> AccessDecision | None:
+        """Return the decision of 2.2 with the text; None if it is unknown."""
         if chain not in self._decisions_22:
             if any(
                 is_refused(self.lines[part], override)

@@ -60,7 +60,7 @@ def _target(tree: ConfigTree, one: Repetition, *, in_holder: bool) -> str:
 
 def _holder(tree: ConfigTree, one: Repetition) -> str:
     """Return the .htaccess file, or the place of the section, below which the repeated lines decide."""
-    path = display_path(one.holder.file.path, tree.root)
+    path = display_path(one.holder.file.path, tree.top)
     return path if one.holder.in_htaccess else _place(tree, one.holder.place)
 
 
@@ -89,4 +89,4 @@ def _methods(line: AccessLine) -> frozenset[str]:
 def _place(tree: ConfigTree, place: SourceLocation) -> str:
     """Return the place of a line in the text before any edit."""
     original = tree.original_place(place)
-    return f"{display_path(original.path, tree.root)}:{original.line}"
+    return f"{display_path(original.path, tree.top)}:{original.line}"

@@ -15,9 +15,9 @@ from whimbrel.upgrade.access_control.admission import (
     UNCHANGED,
     admitted,
     beside,
-    open_requests,
     opens,
     pending_requests,
+    reachable_requests,
 )
 from whimbrel.upgrade.access_control.analysis import (
     UPGRADED,
@@ -52,7 +52,7 @@ from whimbrel.upgrade.access_control.staying_lines import (
 )
 from whimbrel.upgrade.access_control.trees import all_of, to_lines
 from whimbrel.upgrade.access_control.unchanged_sections import NEIGHBOUR
-from whimbrel.upgrade.access_control.unchanged_text import of_section
+from whimbrel.upgrade.access_control.unchanged_text import as_running, of_section
 from whimbrel.upgrade.access_control.void_lines import is_unknown_require, normalized, remark_on
 from whimbrel.upgrade.edits.diff import display_path
 from whimbrel.upgrade.model import FileEdit, Finding, Risk, Safety, Style
@@ -345,9 +345,9 @@ def _advice_where_failing(tree: ConfigTree, section: AccessSection) -> str:
     return f"admit Require in this file, by AllowOverride AuthConfig, and upgrade again; else {check}"
 
 
-def _evidence_of_others(analysis: AccessAnalysis, section: AccessSection) -> str:
+def _evidence_of_others(tree: ConfigTree, analysis: AccessAnalysis, section: AccessSection) -> str:
     """Return two requests without a file that 2.4 decides otherwise, "" for none."""
-    others = open_requests(analysis.plans[section])[:2]
+    others = reachable_requests(tree, section, analysis.plans[section])[:2]
     lines = [IF_EVER + _evidence(chain, str(example)) for chain, example in others]
     return "\n".join(lines) + _example_origin(analysis, section) if others else ""
 
@@ -357,7 +357,7 @@ def _unmet_note(
 ) -> Finding | None:
     """Return the finding about a section that keeps its text and refuses more for files that may come; None
     if 2.4 decides all requests as 2.2 did."""
-    evidence = "" if section.is_page else _evidence_of_others(analysis, section)
+    evidence = "" if section.is_page else _evidence_of_others(tree, analysis, section)
     if not evidence:
         return None
     return Finding(
@@ -380,8 +380,8 @@ def _solved_finding(
 ) -> Finding:
     """Return the finding about a section whose new text decides as 2.2 did."""
     plan = analysis.plans[section]
-    others = open_requests(plan)
-    evidence = _evidence_of_others(analysis, section)
+    others = reachable_requests(tree, section, plan)
+    evidence = _evidence_of_others(tree, analysis, section)
     served = analysis.served_by_22(section) if is_guard(section) else None
     if served is not None:
         return Finding(
@@ -446,7 +446,7 @@ def _solved_finding(
         and has_directive(lines, RECORD | {"satisfy"})
         and not _gone(analysis, lines)
     )
-    return Finding(
+    found = Finding(
         number,
         section.place,
         _message(tree, analysis, section) + note + (f"; {remark}" if remark else ""),
@@ -458,6 +458,7 @@ def _solved_finding(
         remark=remark,
         unless=LOADED if is_only_that else "",
     )
+    return as_running(analysis, found, unchanged)
 
 
 def refused_files(tree: ConfigTree) -> frozenset[str]:
@@ -550,7 +551,7 @@ def _reason_for_compat(tree: ConfigTree, analysis: AccessAnalysis, section: Acce
 
 
 def _places(tree: ConfigTree, sections: Iterable[AccessSection]) -> str:
-    places = (f"{display_path(unit.file.path, tree.root)}:{unit.place.line}" for unit in sections)
+    places = (f"{display_path(unit.file.path, tree.top)}:{unit.place.line}" for unit in sections)
     return _listed(list(dict.fromkeys(places)), "and")
 
 

@@ -7,17 +7,13 @@ from collections.abc import Iterable, Sequence
 from typing import Final
 
 from whimbrel.access.chains import Bounds, paths_below
-from whimbrel.access.sections import absolute_path, ancestors
+from whimbrel.access.sections import absolute_path, ancestors, slashed
 from whimbrel.upgrade.access_control.sections import AccessSection, Inventory
 from whimbrel.upgrade.source.config_tree import Statement
+from whimbrel.upgrade.source.served_roots import fixed_part
 
 _MAX_FILES: Final = 1000
 """The maximum number of directories and files of one host that has equivalents."""
-
-
-def slashed(path: str) -> str:
-    """Return the path with one slash at its end."""
-    return path.rstrip("/") + "/"
 
 
 class HostDirectories:
@@ -37,6 +33,8 @@ class HostDirectories:
                 inventory.roots.get(server, main_root),
                 *(path for _, path in inventory.aliases.get(server, ())),
             ]
+            if inventory.host_root_of(server):
+                targets.append(fixed_part(inventory.host_root_of(server), "%"))
             for target in targets:
                 servers.setdefault(slashed(target), set()).add(server)
         by_file: dict[str, list[AccessSection]] = {}

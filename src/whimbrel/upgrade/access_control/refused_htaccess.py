@@ -98,9 +98,16 @@ def _refused_by_22(tree: ConfigTree, sections: Mapping[AccessSection, int]) -> M
                 line = ("", "")
             parsed[key] = line
         found = parsed[key]
-        if found is not None:
+        if found is not None and not (any(found) and _is_written(section)):
             refused[section.file.path] = found
     return refused
+
+
+def _is_written(section: AccessSection) -> bool:
+    """Return True if an upgrade wrote the file: what it leaves to decide is in its journal."""
+    from whimbrel.upgrade.apply.written_texts import is_written_by_upgrade  # few texts have been upgraded
+
+    return is_written_by_upgrade(section.file.path)
 
 
 def _server_of(tree: ConfigTree) -> Configuration | None:

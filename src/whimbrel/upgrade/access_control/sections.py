@@ -36,7 +36,8 @@ _KINDS: Final = {
     "<location": SectionKind.LOCATION,
     "<locationmatch": SectionKind.LOCATION_MATCH,
 }
-_MAPPING: Final = frozenset({"documentroot", "alias", "scriptalias", "wsgiscriptalias"})
+_HOST_ROOTS: Final = frozenset({"virtualdocumentroot", "virtualdocumentrootip"})
+_MAPPING: Final = _HOST_ROOTS | {"documentroot", "alias", "scriptalias", "wsgiscriptalias"}
 _PROXIES: Final = {"<proxy": SectionKind.LOCATION, "<proxymatch": SectionKind.LOCATION_MATCH}
 # arguments for 2.2 that match no client's name; 2.4 refuses them
 _COMMENT: Final = re.compile(r"(?<![ \t])[ \t]++#.*")
@@ -426,6 +427,9 @@ def _record_mapping(
             inventory.proxied.setdefault(server, []).append((passed[0], passed[1]))
     if statement.name == "documentroot" and words:
         inventory.roots[server] = absolute_path(tree.text_root, words[0])
+    elif statement.name in _HOST_ROOTS and words:
+        is_none = words[0].lower() == "none"
+        inventory.host_roots[server] = "" if is_none else absolute_path(tree.text_root, words[0])
     elif len(words) > 1:
         inventory.aliases.setdefault(server, []).append(
             (words[0], absolute_path(tree.text_root, words[1], keep_slash=True))

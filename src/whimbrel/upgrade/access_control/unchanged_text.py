@@ -5,11 +5,11 @@ same.
 from __future__ import annotations
 
 from whimbrel.access.decision import AccessVerdict, Counterexample
-from whimbrel.base.dialect import V24
-from whimbrel.base.lazy_dataclasses import dataclass
+from whimbrel.base.lazy_dataclasses import dataclass, replace
 from whimbrel.upgrade.access_control.analysis import AccessAnalysis
 from whimbrel.upgrade.access_control.sections import AccessSection
-from whimbrel.upgrade.model import AS_IT_STANDS, Risk
+from whimbrel.upgrade.apply.written_texts import is_written_by_upgrade
+from whimbrel.upgrade.model import AS_IT_STANDS, Finding, Risk, Safety
 from whimbrel.upgrade.source.access_compat import access_compat, needs_access_compat
 from whimbrel.upgrade.source.config_tree import ConfigTree
 from whimbrel.upgrade.source.walk import walk
@@ -34,6 +34,8 @@ def of_section(tree: ConfigTree, analysis: AccessAnalysis, section: AccessSectio
         return UnchangedText(Risk.BREAKS)
     if _has_choices(analysis, section):
         return UnchangedText(Risk.CHANGES)
+    if analysis.decisions.is_of_24 and is_written_by_upgrade(section.file.path):
+        return UnchangedText(Risk.COSMETIC)  # an upgrade wrote it for 2.4: what 2.2 did with it is no answer
     return _compared(analysis, section)
 
 
@@ -48,12 +50,8 @@ def _compared(analysis: AccessAnalysis, section: AccessSection, state: str = AS_
     decisions = analysis.decisions
     worst = UnchangedText(Risk.COSMETIC)
     for chain in analysis.chains_ending_at(section):
-        before = decisions.before_22(chain)
-        layers = [
-            decisions.cache.layer(part.kind, part.in_htaccess, part.access_lines_24)
-            for part in chain.sections
-        ]
-        after = decisions.cache.decision(V24.name, layers)
+        before = decisions.read_by_22(chain)
+        after = decisions.as_it_stands(chain)
         if after is None:
             return UnchangedText(Risk.BREAKS)
         if before is None:
@@ -70,3 +68,19 @@ def _of_example(example: Counterexample | None, state: str) -> UnchangedText:
         return UnchangedText(Risk.COSMETIC)
     risk = Risk.OPENS if example.after is AccessVerdict.GRANTED else Risk.CLOSES
     return UnchangedText(risk, f"{state}{example}")
+
+
+def as_running(analysis: AccessAnalysis, finding: Finding, unchanged: UnchangedText) -> Finding:
+    """Return *finding*, for review if the text loads mod_access_compat for 2.4 and *unchanged* differs from
+    what 2.2 does with it: the new text decides as the server of 2.4 that runs, and the text may be one of 2.2
+    that was put there.
+    """
+    if not analysis.decisions.is_of_24 or not unchanged.example:
+        return finding
+    return replace(
+        finding,
+        advice="the new text decides as 2.4 does with this one; check whether that is meant",
+        safety=Safety.REVIEW,
+        decision="Is meant what 2.4 decides with mod_access_compat, and not what 2.2 did with these lines?",
+        answers=("yes: upgrade writes it", "no: write the lines that are meant in the new text"),
+    )

@@ -22,14 +22,14 @@ from whimbrel.access.chains import Bounds
 from whimbrel.access.clients import addresses, hosts
 from whimbrel.access.layers import AccessLine
 from whimbrel.access.samples import regex_samples, wildcard_samples
-from whimbrel.access.sections import absolute_path, ancestors
+from whimbrel.access.sections import absolute_path, ancestors, slashed
 from whimbrel.base.lazy_dataclasses import dataclass, field
 from whimbrel.base.net import InvalidNetwork, Network, parse_network
 from whimbrel.config.copied_paths import CopiedPaths
 from whimbrel.config.model import SectionKind
 from whimbrel.syntax.words import getword
 from whimbrel.upgrade.access_control.fragment_context import is_loose
-from whimbrel.upgrade.access_control.host_directories import HostDirectories, slashed
+from whimbrel.upgrade.access_control.host_directories import HostDirectories
 from whimbrel.upgrade.access_control.sections import AccessSection, Inventory
 from whimbrel.upgrade.access_control.unchanged_sections import is_settled
 from whimbrel.upgrade.source.config_tree import ConfigTree, Statement
@@ -171,7 +171,7 @@ class VhostEquivalence:
         maps = self._maps(server)
         of_server = self.inventory.of_server(server)[1]
         on_disk = self.on_disk.owned(server)
-        if self._is_unique([*of_server, *on_disk]):
+        if self.inventory.host_root_of(server) or self._is_unique([*of_server, *on_disk]):
             return _HostProfile([], {}, OwnNames()), None
         parts: dict[str, int] = {}
         for _, target in maps:

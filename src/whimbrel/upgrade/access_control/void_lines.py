@@ -22,6 +22,7 @@ from whimbrel.upgrade.access_control.effective import (
 )
 from whimbrel.upgrade.access_control.replacement import Lines
 from whimbrel.upgrade.access_control.sections import AccessSection, Chain
+from whimbrel.upgrade.edits.diff import display_path
 from whimbrel.upgrade.source.config_tree import ConfigTree
 
 Candidate = EffectiveDirective | AccessLine
@@ -73,7 +74,7 @@ def remark_on(tree: ConfigTree, analysis: AccessAnalysis, section: AccessSection
     replaced = analysis.replaced(section)
     if replaced is None:
         return remark
-    where = f"{replaced.place.path.removeprefix(tree.root + '/')}:{replaced.place.line}"
+    where = f"{display_path(replaced.place.path, tree.top)}:{replaced.place.line}"
     return f"{remark}: its section replaced that of {where}, which admits fewer clients"
 
 

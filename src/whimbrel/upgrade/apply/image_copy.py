@@ -38,10 +38,10 @@ def copy_image(result: UpgradeResult, to: Path, copied: Tree, copy: Copying) -> 
     """
     tree = result.tree
     writer = _ImageWriter(result, to, copied, copy)
-    for path in tree.files:
+    for path in (path for path in tree.files if path not in tree.generated):
         writer.write(path)
     named = named_files(tree)
-    for path in [file.path for file in named if not file.is_linked] + _accounts(tree):
+    for path in (*(file.path for file in named if not file.is_linked), *_accounts(tree), *tree.service_files):
         writer.write(path)
     for pattern in tree.include_patterns:
         writer.note_links_in(os.path.dirname(pattern) if has_wildcards(pattern) else pattern)

@@ -42,6 +42,11 @@ class ServerCopy(NamedTuple):
     refused: tuple[tuple[str, int], ...] = ()
     is_image: bool = False
 
+    def place_of(self, path: str, result: UpgradeResult, directory: str) -> str:
+        """Return where the copy of the server of *directory* has the file at *path*."""
+        top = result.tree.disk.image if self.is_image else directory
+        return f"{self.directory.rstrip('/')}/{display_path(path, top).lstrip('/')}"
+
 
 def write_in_place(
     result: UpgradeResult,
@@ -54,29 +59,36 @@ def write_in_place(
     """Write the changed files; return the paths of the backups. The directories of *named* were named by the
     user; *is_confirmed*: the user was asked about each change. Raises WriteError.
     """
-    if not result.files:
+    files = written_files(result)
+    if not files:
         return []
     return write(
-        result.files,
+        files,
         directory,
         is_read=read_by_includes(result.tree),
         tops=_tops(named),
         is_open=is_open,
-        expected={path: result.tree.files[path].document.bytes for path in result.files},
+        expected={path: result.tree.files[path].document.bytes for path in files},
         read={
             path: file.document.bytes
             for path, file in result.tree.files.items()
-            if path not in result.tree.lone_paths
+            if path not in result.tree.lone_paths | result.tree.generated
         },
-        left=left_decisions(result, result.files, is_confirmed=is_confirmed),
+        left=left_decisions(result, files, is_confirmed=is_confirmed),
     )
+
+
+def written_files(result: UpgradeResult) -> dict[str, bytes]:
+    """Return the new texts that are written: all but those of files that a start script writes."""
+    generated = result.tree.generated
+    return {path: data for path, data in result.files.items() if path not in generated}
 
 
 def external_files(result: UpgradeResult, directory: str, named: Sequence[Path]) -> list[str]:
     """Return the changed files that `write_in_place` refuses unless it may write everywhere."""
     paths = RealPaths()
     tops = [(top, paths.of(top)) for top in (directory, *_tops(named))]
-    return [path for path in result.files if not any(_is_below(path, *top, paths) for top in tops)]
+    return [path for path in written_files(result) if not any(_is_below(path, *top, paths) for top in tops)]
 
 
 def _is_below(path: str, top: str, real_top: str, paths: RealPaths) -> bool:
@@ -108,7 +120,9 @@ def copy_tree(result: UpgradeResult, directory: str, to: Path) -> ServerCopy:
             return copy
         root = f"{directory.rstrip('/')}/"
         texts = {
-            path: result.files.get(path, file.document.bytes) for path, file in result.tree.files.items()
+            path: result.files.get(path, file.document.bytes)
+            for path, file in result.tree.files.items()
+            if path not in result.tree.generated
         }
         named = [file for file in named_files(result.tree) if file.path.startswith(root)]
         move = Relocation(

@@ -157,13 +157,13 @@ def decisions_left(directory: str) -> tuple[LeftDecision, ...]:
         journal = _load(directory)
     except WriteError:
         return ()
-    states = {entry.target: _is_upgraded(entry, journal) for entry in journal.entries}
+    states = {entry.target: is_upgraded(entry, journal) for entry in journal.entries}
     if states and not any(states.values()):
         return ()
     return tuple(one for one in journal.left if states.get(one.path) is not False)
 
 
-def _is_upgraded(entry: JournalEntry, journal: Journal) -> bool | None:
+def is_upgraded(entry: JournalEntry, journal: Journal) -> bool | None:
     """Return True if the file of *entry* is what an upgrade made of it, also with later changes, while its
     backup is there; False if it has the text from before, beside comments, or is missing; None if neither is
     known.

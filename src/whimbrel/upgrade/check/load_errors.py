@@ -12,7 +12,6 @@ from typing import Final
 
 from whimbrel.base.dialect import V24
 from whimbrel.base.errors import SourceLocation
-from whimbrel.base.layouts import DEBIAN
 from whimbrel.base.lazy_dataclasses import replace
 from whimbrel.catalogue import catalogue
 from whimbrel.catalogue.load import directive_names
@@ -146,8 +145,9 @@ def load_new_texts(result: UpgradeResult, options: LoadOptions) -> Configuration
 
 def _of_target(options: LoadOptions, result: UpgradeResult) -> LoadOptions:
     """Return *options* to load the new text by the build of 2.4 for which it is written."""
-    if result.tree.options.target_build is TargetBuild.DEBIAN:
-        return replace(options, build=DEBIAN)
+    target = result.tree.options.target_build
+    if target in (TargetBuild.DEBIAN, TargetBuild.SUSE):
+        return replace(options, build=target.value)
     return as_its_build(options, result.tree.built_in)
 
 

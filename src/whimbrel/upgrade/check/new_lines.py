@@ -1,7 +1,8 @@
 """Lines of files without their server that 2.2 refuses and 2.4 reads: new arguments, flags and sections.
 
 A text with such a line comes from no running 2.2, so its answers under 2.2 are those of no request: X22 names
-the first line of each file. The rule itself finds those of .htaccess files below a server.
+the first line of each file, unless an upgrade wrote it. The rule itself finds those of .htaccess files
+below a server.
 """
 
 from __future__ import annotations
@@ -11,6 +12,7 @@ from typing import Final
 from whimbrel.base.dialect import V22
 from whimbrel.base.errors import SourceLocation
 from whimbrel.catalogue import catalogue
+from whimbrel.upgrade.apply.written_texts import is_written_by_upgrade
 from whimbrel.upgrade.check.fixpoint import UpgradeResult
 from whimbrel.upgrade.check.loading import (
     LoadedTexts,
@@ -42,7 +44,8 @@ def add_new_lines(result: UpgradeResult) -> None:
             continue
         if not problem.name or catalogue("2.4").find(problem.name.lower()):
             done.add(place.path)
-            result.findings = [*result.findings, _finding(result, place, problem)]
+            if not is_written_by_upgrade(place.path):  # what that leaves to decide is in its journal
+                result.findings = [*result.findings, _finding(result, place, problem)]
 
 
 def _finding(result: UpgradeResult, place: SourceLocation, problem: RefusedLine) -> Finding:

@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+import os
 import re
 from typing import Final
 
+from whimbrel.base.latin1 import to_bytes
 from whimbrel.base.lazy_dataclasses import dataclass
 from whimbrel.catalogue import ModuleEntry, catalogue
 from whimbrel.config.detected_build import lacks_module
 from whimbrel.upgrade.edits.helpers import insert_above_comment
 from whimbrel.upgrade.model import FileEdit, TargetBuild
+from whimbrel.upgrade.source.built_in_modules import is_of_suse
 from whimbrel.upgrade.source.config_tree import ConfigTree, Role, Statement
 from whimbrel.upgrade.source.queries import THIRD_PARTY_22, is_branch, main_statements, top_level
 
@@ -17,6 +20,10 @@ BUILT_IN: Final = frozenset(
     {"log_config_module", "logio_module", "version_module", "unixd_module", "watchdog_module"}
 )
 """Modules that Debian compiles in: a LoadModule line for one of them is an error there."""
+OF_SUSE: Final = frozenset({row.identifier for row in catalogue("2.4").modules if row.kind == "mpm"}) | {
+    *("unixd_module", "systemd_module")
+}
+"""Modules in the programs httpd-prefork, httpd-worker and httpd-event of SUSE: each has its MPM."""
 _DEBIAN: Final = "/usr/lib/apache2/modules"
 _MPM_TEST: Final = re.compile(r"!?(?:prefork|worker|event)\.c|!?mpm_\w+_module", re.IGNORECASE)
 _CORE_TESTS: Final = frozenset(
@@ -36,6 +43,7 @@ class LoadModuleLines:
         lines: the lines of 2.4 outside of sections; *all_lines* are those in sections, too.
         template: the line whose form new lines copy, None if there is none.
         is_debian: modules are enabled by links to files (``mods-enabled/x.load``).
+        is_suse: the text is one of SUSE's packages.
     """
 
     tree: ConfigTree
@@ -45,6 +53,7 @@ class LoadModuleLines:
     all_lines: list[Statement]
     template: Statement | None
     is_debian: bool
+    is_suse: bool = False
 
     @property
     def also_22(self) -> bool:
@@ -53,11 +62,10 @@ class LoadModuleLines:
     def is_built_in(self, identifier: str) -> bool:
         """Return True if the target 2.4 has the module built in: by the options, else as far as the directory
         of modules shows."""
-        if identifier not in BUILT_IN:
-            return False
-        if self.tree.options.target_build is not None:
-            return self.tree.options.target_build is TargetBuild.DEBIAN
         directory = self._directory()
+        known = self._is_known(identifier, directory)
+        if known is not None:
+            return known
         if self.is_debian or directory.startswith(_DEBIAN):
             return True
         return self._lacks_module(directory, identifier)
@@ -66,12 +74,28 @@ class LoadModuleLines:
         """Return True if the target 2.4 has the module of the LoadModule line built in: it refuses to
         start."""
         identifier, path = line.words()
+        directory = path.rpartition("/")[0]
+        known = self._is_known(identifier, directory)
+        if known is not None:
+            return known
+        return directory == _DEBIAN or self._lacks_module(directory, identifier)
+
+    def _is_known(self, identifier: str, directory: str) -> bool | None:
+        """Return True if the named or shown build of 2.4 has *identifier* built in, False if no build has;
+        None if the files in *directory* decide.
+        """
+        target = self.tree.options.target_build
+        if target is TargetBuild.SUSE or (target is None and self.is_suse):
+            return identifier in OF_SUSE and not self._has_module(directory, identifier)
         if identifier not in BUILT_IN:
             return False
-        if self.tree.options.target_build is not None:
-            return self.tree.options.target_build is TargetBuild.DEBIAN
-        directory = path.rpartition("/")[0]
-        return directory == _DEBIAN or self._lacks_module(directory, identifier)
+        return None if target is None else target is TargetBuild.DEBIAN
+
+    def _has_module(self, directory: str, identifier: str) -> bool:
+        """Return True if the file of *identifier* is in *directory*, here or in the copy."""
+        row = catalogue("2.4").module(identifier)
+        place = self.tree.module_file(f"{directory}/")
+        return row is not None and bool(place) and os.path.isfile(to_bytes(f"{place}{row.file}.so"))
 
     def _lacks_module(self, directory: str, identifier: str) -> bool:
         """Return True if *directory* holds the modules of a 2.4, but not this one."""
@@ -209,6 +233,7 @@ def load_module_lines(tree: ConfigTree) -> LoadModuleLines:
         lines_24,
         template,
         _is_debian(tree, template),
+        is_of_suse(tree),
     )
     tree.cache["loading"] = load_lines
     return load_lines

@@ -495,4 +495,4 @@ def _where(tree: ConfigTree, edit: FileEdit) -> str:
     text = tree.files[edit.path].document.bytes
     line = SourceLocation(edit.path, text.count(b"\n", 0, edit.edit.start) + 1)
     at = tree.original_place(line)
-    return f"at {display_path(at.path, tree.root)}:{at.line}"
+    return f"at {display_path(at.path, tree.top)}:{at.line}"

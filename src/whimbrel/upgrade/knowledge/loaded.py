@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from typing import Final
 
+from whimbrel.base.counts import and_more, count_noun, word_for
 from whimbrel.base.errors import (
     ForeignDirective,
     ForeignModule,
@@ -16,6 +17,7 @@ from whimbrel.base.errors import (
     UndecidedVariables,
 )
 from whimbrel.config.configuration import Configuration
+from whimbrel.config.skipped_branches import SkippedBranch
 from whimbrel.directives.node import Node
 from whimbrel.upgrade.knowledge.lines import (
     WITHOUT_ANSWERS,
@@ -25,6 +27,11 @@ from whimbrel.upgrade.knowledge.lines import (
 )
 from whimbrel.upgrade.knowledge.scope import KnowledgeScope, UnknownItem, UnknownKind
 
+NOT_TRUE: Final = " is not true here"
+"""What the item about a branch says of its condition."""
+MAX_NAMES: Final = 3
+"""Hosts, and files, that the item about a branch names."""
+_DEFINE: Final = "<ifdefine "
 NO_START: Final = "no answer depends on it, but no server starts here without it"
 OF_TYPES: Final = "Content-Type depends on it, and no server starts here without it"
 """What follows from a missing file of types, and from a line that was left out, such as that of a log in a
@@ -47,6 +54,8 @@ def scope_of(configuration: Configuration, missing: Iterable[MissingResource]) -
             lines, configuration.root, configuration.stand_ins, matters=True, disk=configuration.disk
         ),
         *_stand_ins(configuration),
+        # one version reads what is meant for it alone
+        *skipped_items(one for one in configuration.skipped if not _is_of_version(one)),
     ]
     files = dict.fromkeys(included.path for included in configuration.includes)
     return KnowledgeScope(tuple(files), tuple(dict.fromkeys(items)))
@@ -89,6 +98,46 @@ def _stand_ins(configuration: Configuration) -> Iterator[UnknownItem]:
                 f"copy {file.place}",
                 matters=False,
             )
+
+
+def skipped_items(branches: Iterable[SkippedBranch]) -> Iterator[UnknownItem]:
+    """Yield an item for each condition that is not true: of <IfDefine> sections, and of others with hosts or
+    files in them, since most <IfModule> sections have the settings of a module that is not used.
+    """
+    by_condition: dict[str, list[SkippedBranch]] = {}
+    for branch in branches:
+        if branch.hosts or branch.files or branch.condition.lower().startswith(_DEFINE):
+            by_condition.setdefault(branch.condition, []).append(branch)
+    for condition, found in by_condition.items():
+        first = next((one for one in found if one.hosts), next((one for one in found if one.files), found[0]))
+        hosts = list(dict.fromkeys(host for one in found for host in one.hosts))
+        files = list(dict.fromkeys(file for one in found for file in one.files))
+        parts = [
+            f"{word_for(len(hosts), 'virtual host', 'virtual hosts')} {_listed(hosts)}" if hosts else "",
+            _listed(files) if files else "",
+            f"{count_noun(len(found), 'section')} in all" if len(found) > 1 else "",
+        ]
+        what = ", ".join(filter(None, parts))
+        subject = f"{condition}{NOT_TRUE}{': ' if what else ''}{what}"
+        yield UnknownItem(
+            UnknownKind.NOT_READ, first.place, subject, advice=_advice(condition), matters=False
+        )
+
+
+def _is_of_version(branch: SkippedBranch) -> bool:
+    return branch.condition.lower().startswith("<ifversion")
+
+
+def _listed(names: Sequence[str]) -> str:
+    return ", ".join(names[:MAX_NAMES]) + and_more(max(0, len(names) - MAX_NAMES))
+
+
+def _advice(condition: str) -> str:
+    """Return the option that makes the condition true, "" for none."""
+    if not condition.lower().startswith(_DEFINE):
+        return ""
+    name = condition[len(_DEFINE) :].rstrip(">").strip().strip('"')
+    return f"leave out -D {name[1:]}" if name[:1] == "!" else f"add -D {name}"
 
 
 def _without_behaviour(configuration: Configuration) -> Iterator[UnknownItem]:

@@ -88,7 +88,7 @@ def _sentence(tree: ConfigTree, state: AccessCompat, lines: list[Statement]) -> 
         return f"mod_access_compat: the text loads it for 2.4 ({state.place}), which {_NAMES} need"
     first: dict[str, str] = {}
     for line in lines:
-        place = f"{display_path(line.file.path, tree.root)}:{line.place.line} ({line.node.name})"
+        place = f"{display_path(line.file.path, tree.top)}:{line.place.line} ({line.node.name})"
         is_htaccess = line.file.role is Role.HTACCESS
         first.setdefault(f"{line.file.refusal} {'where it reads' if is_htaccess else 'at'}", place)
     effect = " and ".join(f"{words} {first[words]}" for words in sorted(first, reverse=True))

@@ -16,7 +16,7 @@ from whimbrel.base.builds import ANY, AUTO, WINDOWS
 from whimbrel.base.errors import SourceLocation
 from whimbrel.base.file_reading import read_regular
 from whimbrel.base.latin1 import to_bytes
-from whimbrel.base.layouts import Layout, recognize
+from whimbrel.base.layouts import SUSE, Layout, recognize
 from whimbrel.base.lazy_dataclasses import replace
 from whimbrel.catalogue import catalogue
 from whimbrel.config.options import LoadOptions
@@ -170,8 +170,21 @@ def _shown_modules(tree: ConfigTree, listed: frozenset[str] | None) -> BuiltIn:
     return BuiltIn(DEFAULT, "httpd's default build", assumed=True)
 
 
+def is_of_suse(tree: ConfigTree) -> bool:
+    """Return True if the text or the place of its main file is one of SUSE's packages."""
+    lines = [line for line in tree.named("loadmodule", include_inactive=True) if line.words()]
+    layout = _layout_of(tree, lines)
+    return layout is not None and layout.build == SUSE
+
+
 def _distribution(tree: ConfigTree, lines: list[Statement]) -> Layout | None:
     """Return the layout of the tree, if the modules of its 2.2 are known."""
+    layout = _layout_of(tree, lines)
+    return layout if layout is not None and layout.modules_22 is not None else None
+
+
+def _layout_of(tree: ConfigTree, lines: list[Statement]) -> Layout | None:
+    """Return the layout that the tree with the LoadModule *lines* shows."""
     paths = [
         tree.root,
         *(line.args.strip().strip('"') for line in tree.named("serverroot", include_inactive=True)),
@@ -181,7 +194,7 @@ def _distribution(tree: ConfigTree, lines: list[Statement]) -> Layout | None:
     if main is not None:
         paths.append(main.path)
     found = recognize(tuple(paths), main.document.bytes if main is not None else b"")
-    return found.layout if found is not None and found.layout.modules_22 is not None else None
+    return found.layout if found is not None else None
 
 
 def _module_paths(lines: list[Statement]) -> Iterator[str]:

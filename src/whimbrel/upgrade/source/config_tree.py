@@ -25,10 +25,12 @@ from whimbrel.upgrade.knowledge.lines import (
     missing_user_files,
     undefined_variables,
 )
+from whimbrel.upgrade.knowledge.loaded import skipped_items
 from whimbrel.upgrade.knowledge.scope import KnowledgeScope, UnknownItem, UnknownKind
 from whimbrel.upgrade.model import FileEdit, InputContext, UpgradeOptions
 from whimbrel.upgrade.source.marks import without_marks_above
 from whimbrel.upgrade.source.text_faults import TextFault
+from whimbrel.upgrade.source.unread_branches import unread_branches
 
 
 class Role(Enum):
@@ -257,6 +259,8 @@ class ConfigTree:
         modules_24: the same under 2.4.
         defines: the names that are defined.
         environment: the variables of the environment of the server.
+        service_files: the files from which its service takes variables and options.
+        generated: the files that the start script of its distribution writes and that are missing here.
         unread: the parts that could not be read; a finding reports each.
         modules_unread: the line that names files with LoadModule lines which were not read; None for none.
         missing_roots: the served directories that are not here, in which .htaccess files may be read.
@@ -287,6 +291,8 @@ class ConfigTree:
         self.modules_24: list[str] = []
         self.defines: set[str] = set()
         self.environment: Mapping[str, str] = {}
+        self.service_files: tuple[str, ...] = ()
+        self.generated: frozenset[str] = frozenset()
         self.unread: list[UnknownItem] = []
         self.modules_unread: SourceLocation | None = None
         self.missing_roots: list[str] = []
@@ -308,6 +314,11 @@ class ConfigTree:
     def text_root(self) -> str:
         """Return the directory that relative paths of the text are below, as the text names it."""
         return self.disk.text_root or self.root
+
+    @property
+    def top(self) -> str:
+        """The directory that sentences name paths from: the copy of a machine, or the server root."""
+        return self.disk.image or self.root
 
     def module_file(self, path: str) -> str:
         """Return the file that *path* of a LoadModule line names; "" where it is no part of a copy."""
@@ -342,7 +353,16 @@ class ConfigTree:
             and not (statement.in_22 is False and statement.in_24 is False)
         ]
         users = missing_user_files(lines, self.text_root, matters=False, disk=self.disk) if self.root else ()
-        items = [*self.unread, *self.undecided, *self.built_in.items(), *undefined_variables(lines), *users]
+        is_server = self.context is InputContext.SERVER
+        skipped = skipped_items(unread_branches(self.statements)) if is_server else ()
+        items = [
+            *self.unread,
+            *self.undecided,
+            *self.built_in.items(),
+            *undefined_variables(lines),
+            *users,
+            *skipped,
+        ]
         return KnowledgeScope(tuple(self.files), tuple(dict.fromkeys(items)))
 
     def add(self, statement: Statement) -> None:

@@ -120,6 +120,8 @@ def sources(named: ConfigArguments) -> tuple[Sources, str]:
         environment={from_system(key): from_system(value) for key, value in settings.environment.items()},
         undecided=tuple(settings.undecided),
         overlay=settings.overlay,
+        service_files=_all(settings.files),
+        generated=frozenset(settings.overlay),
         is_copy=is_relocated,
         copied=tuple((from_system(original), from_system(place)) for original, place in server.copied),
     )

@@ -298,6 +298,9 @@ class ConfigTreeReader:
         self.tree.undecided = [item_of(part) for part in options.undecided] if options is not None else []
         self.tree.defines = set(options.defines) if options is not None else set()
         self.tree.environment = options.environment if options is not None else sources.environment
+        if options is not None:
+            self.tree.service_files = options.service_files
+            self.tree.generated = options.generated
         self.branches = Branches(
             self.tree.defines, is_complete=options is not None, built_in=built_in.modules
         )

@@ -1,7 +1,8 @@
 """The servers that map a URL to a directory, or to one above or below it: no other sections apply there.
 
 A <Directory> inside a <VirtualHost> is in force for the requests of that host alone. Lines of the main server
-that map URLs hold in each host; DocumentRoot is inherited by hosts without one.
+that map URLs hold in each host, RewriteRule lines where RewriteOptions inherits them. DocumentRoot is
+inherited by hosts without one; VirtualDocumentRoot takes its place.
 """
 
 from __future__ import annotations
@@ -26,6 +27,8 @@ _TARGETS: Final = {
     **dict.fromkeys(VIRTUAL, 0),
 }
 """The number of the argument that names a directory or file."""
+_OF_ONE_SERVER: Final = frozenset({"documentroot", "rewriterule"})
+"""Directives of the main server that hold in no virtual host, or in those that inherit them."""
 _DOCUMENT_ROOT: Final = "%{DOCUMENT_ROOT}"
 _VARIABLE: Final = "$%"
 """Characters that begin a variable part of a path."""
@@ -91,20 +94,46 @@ class ServingHosts:
     def _mapped(self, tree: ConfigTree) -> Iterator[tuple[Statement | None, str]]:
         """Yield each server with the directories that its own lines, or an inherited DocumentRoot, name."""
         roots: dict[Statement | None, str] = {}
+        host_roots: dict[Statement | None, bool] = {
+            server_of(line): line.words()[:1] not in ([], ["none"])
+            for line in executed_by_22(tree, "virtualdocumentroot", "virtualdocumentrootip")
+        }
+        inheriting = self._inheriting(tree)
+        rewriting: set[Statement | None] = set()
         for line in _mapping_lines(tree):
             path = _target(tree, line)
             host = server_of(line)
+            if line.name == "rewriterule":
+                rewriting.update(inheriting if host is None else (host,))
             if line.name == "documentroot":
                 roots[host] = path
-            if host is not None or line.name == "documentroot":
+            elif line.name == "rewriterule" and host is None:
+                yield from ((one, path) for one in inheriting)
+            elif host is not None:
                 yield host, path
         main_root = roots.get(None) or absolute_path(tree.text_root, "htdocs")
-        yield from ((host, main_root) for host in (None, *self._hosts) if host not in roots)
+        for host in (None, *self._hosts):
+            # mod_rewrite appends a path that is no file to the DocumentRoot, in spite of VirtualDocumentRoot
+            if host in rewriting or not host_roots.get(host, host_roots.get(None, False)):
+                yield host, roots.get(host, main_root)
+
+    def _inheriting(self, tree: ConfigTree) -> list[Statement | None]:
+        """Return the servers that apply the RewriteRule lines of the main server: itself, and others by
+        RewriteOptions."""
+        inheriting: dict[Statement | None, None] = {None: None}
+        for line in executed_by_22(tree, "rewriteoptions"):
+            words = {word.lower() for word in line.words()}
+            host = server_of(line)
+            if host is None and words & {"inheritdown", "inheritdownbefore"}:
+                return [None, *self._hosts]
+            if has_server_context(line) and words & {"inherit", "inheritbefore"}:
+                inheriting[host] = None
+        return [*inheriting]
 
     def _of_all(self, tree: ConfigTree) -> Iterator[str]:
         """Yield the directories that lines of the main server name for all servers, and those of users."""
         for line in _mapping_lines(tree):
-            if line.name != "documentroot" and server_of(line) is None:
+            if line.name not in _OF_ONE_SERVER and server_of(line) is None:
                 yield _target(tree, line)
         for word in _user_words(tree):
             if word[:1] == "/":
@@ -130,6 +159,8 @@ def _mapping_lines(tree: ConfigTree) -> Iterator[Statement]:
 def _target(tree: ConfigTree, line: Statement) -> str:
     """Return the directory above the variable part of the path that the line names; "/" for any directory."""
     path = line.words()[_TARGETS.get(line.name, 1)]
+    if line.name == "rewriterule":
+        path = path.partition("?")[0]
     for mark in _VARIABLE:
         path = fixed_part(path, mark) if mark in path else path
     return absolute_path(tree.text_root, path) if path.strip("/") else "/"

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import Final, NamedTuple
 
+from whimbrel.base.fnmatch import simple_match
 from whimbrel.config.copied_paths import CopiedPaths
 from whimbrel.config.model import Server
 from whimbrel.modules.mappers.mod_vhost_alias import VhostAliasServerConfig
@@ -36,7 +37,10 @@ def mass_hosts(server: Server, disk: CopiedPaths) -> list[MassHost]:
         return []
     start, _, first = head.rpartition("/")
     segments = (first + percent + tail).split("/")
-    found = [MassHost(_host_of(segments, path), path + "/") for path in _matching(start, segments, disk)]
+    names = [server.name, *server.names, *server.wild_names]
+    found = [
+        MassHost(_host_of(segments, path, names), f"{path}/") for path in _matching(start, segments, disk)
+    ]
     named = [host for host in found if host.name][:MAX_MASS_HOSTS]
     return [host._replace(files=tuple(disk.names_in(host.root)[:_MAX_FILES])) for host in named]
 
@@ -53,8 +57,10 @@ def _matching(start: str, segments: list[str], disk: CopiedPaths) -> Iterator[st
             yield from _matching(f"{start}/{name}", segments[1:], disk)
 
 
-def _host_of(segments: list[str], path: str) -> str:
-    """Return a host name that leads to *path*, "" if none is known: of three parts, or the name itself."""
+def _host_of(segments: list[str], path: str, names: Sequence[str]) -> str:
+    """Return a host name that leads to *path*, "" if none is known: one that a pattern of *names*, those of
+    the virtual host, admits; without patterns another one of three parts, or the name itself.
+    """
     parts: dict[int, dict[int, str]] = {}
     for segment, entry in zip(segments, path.split("/")[-len(segments) :], strict=True):
         piece = _PIECE.fullmatch(segment)
@@ -67,9 +73,35 @@ def _host_of(segments: list[str], path: str) -> str:
             return _with_rest(part, entry)
         if part == 0 or not _LABEL.fullmatch(entry):
             return ""
-        number = part if part > 0 else PARTS + 1 + part
-        parts.setdefault(number, {})[int(letter or 0)] = entry
-    return ".".join(_part(parts.get(number, {})) for number in range(1, PARTS + 1))
+        parts.setdefault(part, {})[int(letter or 0)] = entry
+    own = next(filter(None, (_named(name.lower().split("."), parts) for name in names if name)), "")
+    if own or any(map(_is_pattern, names)):
+        return own
+    of_three = {part if part > 0 else PARTS + 1 + part: letters for part, letters in parts.items()}
+    return ".".join(_part(of_three.get(number, {})) for number in range(1, PARTS + 1))
+
+
+def _named(labels: list[str], parts: dict[int, dict[int, str]]) -> str:
+    """Return the name of *labels*, which may have wildcards, that has these *parts*; "" for none."""
+    labels = [*labels]
+    for part, letters in parts.items():
+        at = part - 1 if part > 0 else len(labels) + part
+        if not 0 <= at < len(labels):
+            return ""
+        label = labels[at]
+        if _is_pattern(label):
+            labels[at] = _part(letters)
+            if not simple_match(labels[at], label):
+                return ""
+        elif any(
+            text != (label[number - 1 : number] if number else label) for number, text in letters.items()
+        ):
+            return ""
+    return ".".join(label.replace("*", _OTHER).replace("?", "x") for label in labels)
+
+
+def _is_pattern(name: str) -> bool:
+    return "*" in name or "?" in name
 
 
 def _with_rest(part: int, entry: str) -> str:

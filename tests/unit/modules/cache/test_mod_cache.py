@@ -70,6 +70,8 @@ def test_cache_control_is_split_at_commas_and_blanks() -> None:
         ("f", None),
         ("g", None),
     ]
+    assert list(members(', a,, "b, c"=1')) == [("a", None), ('"b, c"', "1")]
+    assert list(members('"x,')) == [('"x,', None)] and list(members(" ,")) == list(members("")) == []
     control = parse('MAX-AGE=9, s-maxage=x, max-stale, private="a", no-cache', "x, No-Cache")
     assert (control.max_age_value, control.s_maxage, control.max_stale) == (9, False, True)
     assert (control.private, control.private_header, control.no_cache) == (False, True, True)

@@ -91,6 +91,28 @@ def test_files_that_a_later_section_refuses_are_not_said_to_be_decided_as_before
     assert admitted(tree, made, guard, has_others=False).startswith(f"{UNCHANGED} by this section alone")
 
 
+def test_users_who_log_in_read_refused_files_where_satisfy_any_holds(tmp_path: Path) -> None:
+    """Manual of 2.2, Satisfy: with Any either the lists or a login admits; the lists of the <FilesMatch>
+    refuse every client. A page of a handler has no files, so its <Location> admits to none."""
+    page = (
+        "<Location /server-status>\nSetHandler server-status\nOrder deny,allow\nAllow from all\n</Location>\n"
+    )
+    closed = '<FilesMatch "\\.inc$">\nOrder allow,deny\nDeny from all\n</FilesMatch>\n'
+    text = f"{MODULES}{page}{closed}<Directory ROOT/htdocs/a>\n{ANY}</Directory>\n"
+    tree = config_tree(tmp_path, {"conf/httpd.conf": text, "htdocs/a/x.inc": ""})
+    line = (tmp_path / "conf/httpd.conf").read_text().split("\n").index("Satisfy any") + 1
+    made = analyze_access(tree)
+    (files,) = [one for one in made.plans if one.kind is SectionKind.FILES_MATCH]
+    assert admitted(tree, made, files, has_others=False) == (
+        f"{UNCHANGED}: users who log in read these files where Satisfy Any holds (conf/httpd.conf:{line}), "
+        "in 2.2 as in 2.4"
+    )
+    alone = config_tree(tmp_path / "alone", {"conf/httpd.conf": f"{MODULES}{page}{closed}"})
+    made = analyze_access(alone)
+    (files,) = [one for one in made.plans if one.kind is SectionKind.FILES_MATCH]
+    assert admitted(alone, made, files, has_others=False) == UNCHANGED
+
+
 def test_the_reason_behind_the_sentence() -> None:
     assert (
         reason_in(f"{AS_SHOWN}: <Limit GET> at line 3 never decided") == "<Limit GET> at line 3 never decided"

@@ -5,13 +5,15 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 
 import pytest
+from tests.support import warm_command
 from tests.unit.upgrade.config_trees import config_tree
 
 from whimbrel.upgrade.check.fixpoint import upgrade
-from whimbrel.upgrade.model import Finding, Risk
+from whimbrel.upgrade.model import Finding, Risk, Safety
 
 USERS = "AuthType Basic\nAuthName x\nAuthUserFile conf/users\nAuthGroupFile conf/groups\n"
 MODULES = "".join(
@@ -74,6 +76,49 @@ def test_satisfy_is_merged_otherwise_by_the_module(tmp_path: Path) -> None:
     inner = max(risks)
     assert risks[inner].risk is Risk.CLOSES
     assert "as the text stands" in risks[inner].evidence
+    assert risks[inner].safety is Safety.REVIEW
+
+
+RUNNING = (
+    f"<Directory ROOT/htdocs>\n{USERS}Require valid-user\nOrder deny,allow\nDeny from all\n"
+    "Allow from 127.0.2.0/24\nSatisfy Any\n</Directory>\n"
+    "<Directory ROOT/htdocs/a>\nOrder allow,deny\nAllow from 127.0.1.0/24\n</Directory>\n"
+)
+
+
+@pytest.mark.parametrize(("head", "is_of_24"), [(MODULES + COMPAT, True), (MODULES, False)])
+def test_the_new_text_decides_as_the_server_that_runs(tmp_path: Path, head: str, is_of_24: bool) -> None:
+    """apache2 2.4.71 with mod_access_compat: /a/x from 127.0.1.5 401, with a password 200, from 127.0.2.5
+    403 with and without one; 2.2 admits either. The same with the new text. Without the module no 2.4 runs.
+    """
+    (tmp_path / "htdocs").mkdir()
+    main = f'ServerRoot "ROOT"\n{head}DocumentRoot "ROOT/htdocs"\n{RUNNING}'
+    result = upgrade(config_tree(tmp_path, {"conf/httpd.conf": main}))
+    (text,) = result.files.values()
+    inner = text.decode().partition("/htdocs/a>\n")[2].partition("</Directory>")[0].split("\n")
+    admits_both = ["Require ip 127.0.1.0/24", "Require valid-user", ""]
+    needs_both = ["AuthMerging And", "Require ip 127.0.1.0/24", ""]
+    assert inner == (needs_both if is_of_24 else admits_both)
+
+
+def test_a_text_that_an_upgrade_wrote_is_read_as_one_of_24(tmp_path: Path) -> None:
+    """The upgrade repeats Satisfy, which 2.4 merges with Order: the second check has nothing to add."""
+    root = tmp_path / "site"
+    (root / "htdocs").mkdir(parents=True)
+    (root / "conf").mkdir()
+    names = ("authz_host", "auth_basic", "authn_file", "authz_user")
+    head = "".join(f"LoadModule {name}_module modules/mod_{name}.so\n" for name in names)
+    text = f'ServerRoot "{root}"\n{head}DocumentRoot "{root}/htdocs"\n{RUNNING}'
+    (root / "conf/httpd.conf").write_text(text.replace("ROOT", str(root)))
+    for command in (
+        ["upgrade", "--no-verify", "--write", "--style", "compat"],
+        ["check", "--format", "json"],
+    ):
+        done = warm_command.run([*command, str(root)], cwd=tmp_path)
+    assert (root / "conf/httpd.conf").read_text().count("Satisfy") == 2
+    found = [one for one in json.loads(done.stdout)["findings"] if one["rule"] in RULES]
+    assert found and {one["risk"] for one in found} == {"cosmetic"}
+    assert not any(one["needs_review"] for one in found)
 
 
 def test_htaccess_files_are_marked(tmp_path: Path) -> None:

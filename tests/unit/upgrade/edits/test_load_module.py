@@ -190,3 +190,30 @@ def test_further_lines_stand_in_the_main_file_not_in_that_of_a_product(tmp_path:
     assert "conf.d/security.conf" not in {path.removeprefix(f"{tmp_path}/") for path in result.files}
     [shared] = [finding for finding in result.findings if finding.message.startswith("mod_slotmem_shm")]
     assert shared.place.line == 2, "the line that needs the module"
+
+
+# README.SuSE: the packages of the MPMs have httpd itself, which modules of /usr/lib64/apache2-prefork are for
+OF_SUSE = "LoadModule alias_module /usr/lib64/apache2-prefork/mod_alias.so\n"
+BUILT_IN = ("mpm_prefork_module", "mpm_worker_module", "unixd_module")
+
+
+def test_the_httpd_of_suse_has_its_mpm_and_unixd(tmp_path: Path) -> None:
+    text = f"{OF_SUSE}User wwwrun\n<IfModule prefork.c>\nMaxClients 9\n</IfModule>\n"
+    result = upgrade(config_tree(tmp_path, {"conf/httpd.conf": text}))
+    assert result.upgraded is not None
+    loaded = {line.words()[0] for line in result.upgraded.named("loadmodule")}
+    assert "authz_core_module" in loaded
+    assert not loaded.intersection(BUILT_IN)
+
+
+def test_the_httpd_of_suse_refuses_lines_of_its_own_modules(tmp_path: Path) -> None:
+    line = "LoadModule unixd_module /usr/lib64/apache2/mod_unixd.so\n"
+    lines = load_module_lines(config_tree(tmp_path, {"conf/httpd.conf": OF_SUSE + line}))
+    assert [lines.is_refused(one) for one in lines.lines] == [False, True]
+    options = UpgradeOptions(target_build=TargetBuild.SHARED)
+    tree = config_tree(tmp_path, {"conf/httpd.conf": OF_SUSE + line}, options=options)
+    assert not load_module_lines(tree).is_built_in("unixd_module")
+    options = UpgradeOptions(target_build=TargetBuild.SUSE)
+    tree = config_tree(tmp_path, {"conf/httpd.conf": ALIAS}, options=options)
+    assert all(map(load_module_lines(tree).is_built_in, BUILT_IN))
+    assert not load_module_lines(tree).is_built_in("log_config_module")

@@ -5,10 +5,15 @@ apache2 2.4.71 with ErrorLog in a directory that is missing: "AH02291: Cannot ac
 
 from __future__ import annotations
 
-import pytest
+from pathlib import Path
 
-from whimbrel.base.errors import ForeignDirective, MissingResource, ProgramNotRun
-from whimbrel.upgrade.knowledge.loaded import item_of
+import pytest
+from tests.unit.upgrade.config_trees import config_tree
+
+from whimbrel.base.errors import ForeignDirective, MissingResource, ProgramNotRun, SourceLocation
+from whimbrel.config.skipped_branches import SkippedBranch
+from whimbrel.upgrade.knowledge.loaded import item_of, skipped_items
+from whimbrel.upgrade.knowledge.scope import UnknownKind
 
 
 @pytest.mark.parametrize(
@@ -27,3 +32,45 @@ from whimbrel.upgrade.knowledge.loaded import item_of
 def test_consequences(problem: MissingResource, matters: bool, consequence: str) -> None:
     item = item_of(problem)
     assert (item.matters, item.consequence) == (matters, consequence)
+
+
+def branch(condition: str, line: int, *hosts: str, files: tuple[str, ...] = ()) -> SkippedBranch:
+    return SkippedBranch(SourceLocation("/x.conf", line), condition, hosts, files)
+
+
+def test_each_condition_that_is_not_true_is_named_once() -> None:
+    found = list(
+        skipped_items(
+            [
+                branch("<IfDefine SSL>", 1),
+                branch("<IfDefine SSL>", 9, "a.example", files=("vhosts.d/b.conf",)),
+                branch("<IfDefine !TEST>", 20),
+                branch("<IfModule mod_perl.c>", 30),
+                branch("<IfModule mod_none.c>", 40, files=("none.conf",)),
+            ]
+        )
+    )
+    assert [(item.place and item.place.line, item.subject, item.advice) for item in found] == [
+        (
+            9,
+            "<IfDefine SSL> is not true here: virtual host a.example, vhosts.d/b.conf, 2 sections in all",
+            "add -D SSL",
+        ),
+        (20, "<IfDefine !TEST> is not true here", "leave out -D TEST"),
+        (40, "<IfModule mod_none.c> is not true here: none.conf", ""),
+    ]
+    assert not any(item.matters for item in found)  # no answer of this server depends on them
+
+
+def test_branches_of_a_tree_that_neither_version_reads(tmp_path: Path) -> None:
+    """-D names are open in a check, which reads what they decide about; <IfVersion> is of one version."""
+    text = (
+        "LoadModule alias_module modules/mod_alias.so\n<IfDefine SSL>\nInclude conf/a.conf\n</IfDefine>\n"
+        "<IfVersion >= 2.4>\nInclude conf/b.conf\n</IfVersion>\n"
+        "<IfModule mod_perl.c>\n<VirtualHost *:80>\nServerName p.example\n</VirtualHost>\n</IfModule>\n"
+    )
+    files: dict[str, str | bytes] = {"conf/httpd.conf": text, "conf/a.conf": "", "conf/b.conf": ""}
+    items = config_tree(tmp_path, files).scope().items
+    assert [item.subject for item in items if item.kind is UnknownKind.NOT_READ] == [
+        "<IfModule mod_perl.c> is not true here: virtual host p.example"
+    ]

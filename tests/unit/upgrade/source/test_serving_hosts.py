@@ -37,7 +37,9 @@ def servers(tmp_path: Path, text: str, directory: str) -> list[bool]:
         ("AliasMatch ^/(.*) $1\n", "", [True, True, True]),
         ("UserDir a\n", "", [True, True, True]),
         ("UserDir disable\n", "", [False, True, False]),
-        ("RewriteRule ^/y/(.*) ROOT/a/$1\n", "", [True, True, True]),
+        # manual, RewriteEngine: rules of the main server are not inherited by virtual hosts
+        ("RewriteRule ^/y/(.*) ROOT/a/$1\n", "", [True, True, False]),
+        ("RewriteOptions InheritDown\nRewriteRule ^/y/(.*) ROOT/a/$1\n", "", [True, True, True]),
         ("RewriteRule ^/y /index.php\n", "", [False, True, False]),
         ("RewriteRule ^/y %{DOCUMENT_ROOT}/y\n", "", [False, True, False]),
         ("", "Alias /x ROOT/x\n", [False, True, False]),
@@ -54,6 +56,30 @@ def test_a_directory_that_no_line_names_may_be_served_by_all(tmp_path: Path) -> 
 def test_hosts_without_a_root_have_that_of_the_main_server(tmp_path: Path) -> None:
     text = "DocumentRoot ROOT/m\n<VirtualHost *:80>\nServerName x\n</VirtualHost>\n"
     assert servers(tmp_path, text + OTHER, "m") == [True, True, False]
+
+
+def test_a_host_that_inherits_the_rules_of_the_main_server(tmp_path: Path) -> None:
+    text = "RewriteRule ^/y/(.*) ROOT/a/$1\n<VirtualHost *:80>\nDocumentRoot ROOT/b\n{}</VirtualHost>\n"
+    assert servers(tmp_path, text.format("RewriteOptions inherit\n"), "a") == [True, True]
+    assert servers(tmp_path, text.format(""), "a") == [True, False]
+
+
+@pytest.mark.parametrize(
+    ("inside", "expected"),
+    [
+        ("VirtualDocumentRoot ROOT/v/%1\n", False),
+        ("VirtualDocumentRoot none\n", True),
+        ("VirtualDocumentRoot ROOT/v/%1\nAlias /x ROOT/m/x\n", True),
+        # mod_rewrite.c, hook_uri2file: a path that is no file is appended to the DocumentRoot
+        ("VirtualDocumentRoot ROOT/v/%1\nRewriteRule ^/y /x/y\n", True),
+    ],
+)
+def test_a_host_of_mod_vhost_alias(inside: str, expected: bool, tmp_path: Path) -> None:
+    """mod_vhost_alias.c: it maps URLs before the core does, so that DocumentRoot maps none."""
+    text = f"DocumentRoot ROOT/m\n<VirtualHost *:80>\n{inside}</VirtualHost>\n"
+    assert servers(tmp_path, text, "m/x") == [True, expected]
+    if "none" not in inside:
+        assert servers(tmp_path, text, "v/a")[1]
 
 
 def test_directories_above_are_of_all_servers_below_them(tmp_path: Path) -> None:

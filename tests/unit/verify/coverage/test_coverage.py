@@ -35,6 +35,16 @@ def test_a_line_without_influence_on_any_request_is_named(root: Path) -> None:
     assert [one for one in reasons(result) if "new.conf" in one and "RewriteCond %{TIME_YEAR} >4000" in one]
 
 
+@pytest.mark.parametrize(("length", "shown"), [(120, 120), (121, 117)])
+def test_a_long_line_is_named_by_its_beginning(root: Path, length: int, shown: int) -> None:
+    """The text and its dots have 120 characters."""
+    condition = "RewriteCond %{TIME_YEAR} >".ljust(length, "3")
+    old = f"RewriteEngine On\n{condition}\nRewriteRule ^/a - [F]"
+    result = compared(root, old, old.replace("3", "4"))
+    text = condition[:shown] + "..." * (shown < length)
+    assert [one for one in reasons(result) if "old.conf" in one and f": {text}: " in one]
+
+
 def test_an_exercised_line_is_not_named(root: Path) -> None:
     """The lists of fields differ in their order, and answers depend on each line."""
     lines = ["Header set X-A 1", "Header set X-B 2"]
@@ -139,6 +149,68 @@ def test_values_that_differ_are_a_difference_with_both_lines(root: Path) -> None
 
 
 @pytest.mark.parametrize(
+    "lines",
+    [
+        ("User daemon", "User nobody"),
+        ("Group daemon", "Group nogroup"),
+        ("GracefulShutdownTimeout 5", "GracefulShutdownTimeout 6"),
+        ('ChrootDir "@ROOT@/htdocs"', 'ChrootDir "@ROOT@/conf"'),
+        ("Listen 127.0.0.1:8081", "Listen 127.0.0.1:8082"),
+    ],
+)
+def test_settings_of_the_process_are_compared_by_value(root: Path, lines: tuple[str, str]) -> None:
+    result = verify(*(side(root, name, line, "2.4", "unixd") for name, line in zip("ab", lines, strict=True)))
+    name = lines[0].partition(" ")[0].lower()
+    found = [str(one.examples[0].difference) for one in result.groups]
+    assert [one for one in found if one.startswith(f"value of {name}: ")], (found, reasons(result))
+
+
+@pytest.mark.parametrize(
+    ("old", "new"),
+    [
+        ("User daemon", "User nobody"),
+        ("Group daemon", "Group nogroup"),
+        ("RegexDefaultOptions +ICASE", "RegexDefaultOptions +ICASE"),
+        ("GracefulShutdownTimeout 5", "GracefulShutdownTimeout 6"),
+        ('ChrootDir "@ROOT@/htdocs"', 'ChrootDir "@ROOT@/conf"'),
+        ("Suexec Off", "Suexec Off"),
+    ],
+)
+def test_a_line_of_the_process_that_a_later_one_overrides_is_the_same(root: Path, old: str, new: str) -> None:
+    name = old.partition(" ")[0]
+    for first in (old, new):
+        result = verify(
+            *(
+                side(root, side_name, text, "2.4", "unixd")
+                for side_name, text in (("a", f"{first}\n{new}"), ("b", new))
+            )
+        )
+        assert result.verdict is Verdict.SAME, (name, reasons(result))
+
+
+@pytest.mark.parametrize(
+    ("old", "new"),
+    [
+        ("RegexDefaultOptions +ICASE", "RegexDefaultOptions +icase +ICASE"),
+        ("RegexDefaultOptions +DOTALL", ""),
+        ("GracefulShutdownTimeout 0", ""),
+        ("SeeRequestTail Off", ""),
+        ("User daemon\nUser daemon", "User daemon"),
+        ("Group daemon\nGroup daemon", "Group daemon"),
+        ('ChrootDir "@ROOT@/conf"\nChrootDir "@ROOT@/conf"', 'ChrootDir "@ROOT@/conf"'),
+        ("GracefulShutdownTimeout 5", "GracefulShutdownTimeout 05"),
+        ("Suexec Off", "Suexec off"),
+        ("SeeRequestTail On", "SeeRequestTail on"),
+        ("Listen 127.0.0.1:8081", "Listen 127.0.0.1:8081 http"),
+    ],
+)
+def test_lines_that_set_what_is_set_already_are_the_same(root: Path, old: str, new: str) -> None:
+    """Another spelling, a default of the manual, and a line that stands there twice."""
+    result = verify(*(side(root, name, text, "2.4", "unixd") for name, text in (("a", old), ("b", new))))
+    assert result.verdict is Verdict.SAME, reasons(result)
+
+
+@pytest.mark.parametrize(
     "line", ["FileETag INode MTime Size", "Options All", "Timeout 300", "AllowOverride All"]
 )
 def test_the_default_of_each_version_counts(root: Path, line: str) -> None:
@@ -156,6 +228,25 @@ def test_a_pattern_of_a_section_without_an_equal_is_named(root: Path) -> None:
     result = compared(root, old, old.replace("40", "39"))
     assert result.verdict is Verdict.NOT_DECIDED
     assert [one for one in reasons(result) if "its pattern has no equal on the other side" in one]
+
+
+@pytest.mark.parametrize(
+    ("name", "lines", "is_named"),
+    [
+        ("x.html", "Require all denied", False),
+        ("y.html", "Require all denied", True),
+        ("x.html", "Require all denied\nSetEnv a b", True),
+    ],
+)
+def test_a_condition_on_the_path_is_named_without_files_of_its_name(
+    root: Path, name: str, lines: str, is_named: bool
+) -> None:
+    """The chains of sections decide about access alone, and have requests for the names of both sides."""
+    condition = f"%{{REQUEST_FILENAME}} =~ m#^{root}/htdocs/(?:[^/]*/)*([^/]*)$# && $1 == 'x.html'"
+    old = f'<Directory "@ROOT@/htdocs">\n<Files {name}>\n{lines}\n</Files>\n</Directory>'
+    result = compared(root, old, f'<If "{condition}">\n{lines}\n</If>')
+    named = [one for one in reasons(result) if "<if " in one and "its pattern has no equal" in one]
+    assert bool(named) is is_named
 
 
 def test_a_moved_requirement_is_a_differing_line(root: Path) -> None:

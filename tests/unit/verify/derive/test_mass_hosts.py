@@ -1,32 +1,28 @@
-"""Hosts of VirtualDocumentRoot: each part of the name that the format uses leads to a directory."""
+"""Hosts of VirtualDocumentRoot. Expected: mod_vhost_alias's manual: %1 is the first part of the name of the
+request, %-2 the last but one, %1.2 a letter; a request is one of the host whose name or alias it has."""
 
 from __future__ import annotations
 
-from pathlib import Path
-
 import pytest
 
-from whimbrel.config.options import LoadOptions
-from whimbrel.verify.loading import load_sides
-from whimbrel.verify.verification import Verdict
-from whimbrel.verify.verify import verify
+from whimbrel.verify.derive.mass_hosts import _host_of
 
-MODULES = "".join(
-    f"LoadModule {name}_module m/mod_{name}.so\n"
-    for name in ("mpm_event", "authz_core", "unixd", "vhost_alias")
+
+@pytest.mark.parametrize(
+    ("segments", "path", "names", "host"),
+    [
+        (["%1"], "/vh/musik", ["ve.example", "*.ve.example"], "musik.ve.example"),
+        (["%1"], "/vh/musik", ["*.VE.example"], "musik.ve.example"),
+        (["%2"], "/vh/ve", ["*.ve.example"], "host.ve.example"),
+        (["%2"], "/vh/musik", ["*.ve.example"], ""),
+        (["%-2"], "/vh/sport", ["www.*.example", "?.*.example"], "www.sport.example"),
+        (["%2.1", "%2"], "/vh/s/sport", ["www.*.example"], "www.sport.example"),
+        (["%1"], "/vh/musik", ["w?.ve.example"], ""),
+        (["%1"], "/vh/musik", ["musik.ve.example"], "musik.ve.example"),
+        (["%1"], "/vh/musik", ["ve.example"], "musik.host.host"),  # a default host has every name
+        (["%1"], "/vh/musik", [""], "musik.host.host"),
+        (["%3"], "/vh/musik", ["*.ve"], ""),
+    ],
 )
-
-
-@pytest.mark.parametrize("pattern", ["%1", "%-1", "%2", "%0", "%2+", "%1/pages"])
-def test_a_line_about_files_of_a_mass_host_is_found(tmp_path: Path, pattern: str) -> None:
-    for name in ("htdocs", "logs", "hosts/birds/pages", "hosts/birds.birds/pages"):
-        (tmp_path / name).mkdir(parents=True)
-    for name in ("hosts/birds/pages/x.txt", "hosts/birds/x.txt", "hosts/birds.birds/x.txt"):
-        (tmp_path / name).write_text("x")
-    options = []
-    for name, line in (("old", "FileETag MTime Size"), ("new", "FileETag None")):
-        text = f"{MODULES}Listen 8080\nServerName x\nVirtualDocumentRoot {tmp_path}/hosts/{pattern}\n{line}\n"
-        (tmp_path / f"{name}.conf").write_text(text)
-        options.append(LoadOptions(server_root=str(tmp_path), file=f"{name}.conf"))
-    result = verify(*load_sides((options[0], options[1]), ("2.4", "2.4"), ("old", "new")), limit=100)
-    assert result.verdict is Verdict.DIFFERENT, (result.errors, result.probes)
+def test_a_host_has_a_name_of_its_server(segments: list[str], path: str, names: list[str], host: str) -> None:
+    assert _host_of(segments, path, names) == host

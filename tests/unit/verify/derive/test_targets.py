@@ -20,6 +20,7 @@ FILES = {
     "pub/one.txt": "1",
     "home/alice/index.html": "i",
 }
+GUARDED = '<Directory "@ROOT@/htdocs/private">\nRequire all denied\n</Directory>\n'
 
 
 def probes(root: Path, conf: str) -> list[Probe]:
@@ -107,6 +108,8 @@ def probes(root: Path, conf: str) -> list[Probe]:
             "<Location /loc>\nRequire all denied\n</Location>\n<Files n.x>\nRequire all granted\n</Files>",
             "/loc/n.x",
         ),
+        (f'{GUARDED}<Files ~ "^no[0-9]$">\nRequire all denied\n</Files>', "/private/no0"),
+        (f'{GUARDED}<FilesMatch "^no[0-9]$">\nRequire all denied\n</FilesMatch>', "/private/no0"),
     ],
 )
 def test_a_line_is_reached(conf: str, target: str, tmp_path: Path) -> None:

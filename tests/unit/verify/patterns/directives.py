@@ -8,6 +8,10 @@ from __future__ import annotations
 from typing import Final
 
 _DENIED: Final = "Require all denied"
+_VARIABLES: Final = (
+    *("TIME", "TIME_YEAR", "TIME_MON", "TIME_DAY", "TIME_HOUR", "TIME_MIN", "TIME_SEC", "TIME_WDAY"),
+    "SERVER_PROTOCOL",
+)
 FORMS: Final = {
     "setenvif": '<Location />\nSetEnvIf X-Kind "@" met\nHeader set X-Met yes env=met\n</Location>',
     "nocase": 'SetEnvIfNoCase X-Kind "@" met\nHeader set X-Met yes env=met',
@@ -35,7 +39,8 @@ FORMS: Final = {
     "request": 'RewriteEngine On\nRewriteCond %{REQUEST_URI} "@"\nRewriteRule .* - [G]',
     "request line": 'RewriteEngine On\nRewriteCond %{THE_REQUEST} "@"\nRewriteRule .* - [G]',
     "query": 'RewriteEngine On\nRewriteCond %{QUERY_STRING} "@"\nRewriteRule ^/index - [F]',
-    "hour": 'RewriteEngine On\nRewriteCond %{TIME_HOUR} "@"\nRewriteRule ^ - [F]',
+    **{name: f'RewriteEngine On\nRewriteCond %{{{name}}} "@"\nRewriteRule ^ - [F]' for name in _VARIABLES},
+    "client host": 'HostnameLookups On\nRewriteEngine On\nRewriteCond %{REMOTE_HOST} "@"\nRewriteRule ^ - [F]',
     "method": 'RewriteEngine On\nRewriteCond %{REQUEST_METHOD} "@"\nRewriteRule ^ - [F]',
     "expression": f'<If "%{{HTTP:X-Kind}} =~ m#@#">\n{_DENIED}\n</If>',
     "require": '<Directory "@ROOT@/htdocs">\nRequire expr %{HTTP_USER_AGENT} =~ m#@#\n</Directory>',
@@ -86,7 +91,16 @@ DIFFERENT: Final[list[tuple[str, str, str]]] = [
     ("request", "^/wp-(admin|login)", "^/wp-admin"),
     ("request line", "^GET /old", "^[A-Z]+ /old"),
     ("query", "(^|&)id=[0-9]+(&|$)", "(^|&)id=[0-9]*(&|$)"),
-    ("hour", "^0[0-5]$", "^0[0-6]$"),
+    ("TIME_HOUR", "^0[0-5]$", "^0[0-6]$"),
+    ("TIME", "^20300102030405$", "^2030010203040[56]$"),
+    ("TIME_YEAR", "^203[0-5]$", "^203[0-4]$"),
+    ("TIME_MON", "^0[1-6]$", "^0[1-5]$"),
+    ("TIME_DAY", "^2[0-8]$", "^2[0-7]$"),
+    ("TIME_MIN", "^[0-4]\\d$", "^[0-3]\\d$"),
+    ("TIME_SEC", "^[0-4]\\d$", "^[0-3]\\d$"),
+    ("TIME_WDAY", "^[06]$", "^6$"),
+    ("SERVER_PROTOCOL", "^HTTP/1\\.0$", "^HTTP/1\\.[01]$"),
+    ("client host", "^a\\.example$", "^[ab]\\.example$"),
     ("method", "^(TRACE|TRACK)", "^TRACE"),
     ("expression", "^in$", "^i"),
     ("require", "^Good", "Good"),
@@ -126,8 +140,8 @@ EQUAL: Final[list[tuple[str, str, str]]] = [
     ("host", "^www\\.example\\.test$", "^www[.]example[.]test$"),
     ("field", "^(on|off)$", "^o(n|ff)$"),
     ("query", "(^|&)id=", "(?:^|&)id="),
-    ("hour", "^0[0-5]$", "^(00|01|02|03|04|05)$"),
-    ("hour", "^(0\\d|1\\d|2[0-3])$", "^[0-2]\\d$"),
+    ("TIME_HOUR", "^0[0-5]$", "^(00|01|02|03|04|05)$"),
+    ("TIME_HOUR", "^(0\\d|1\\d|2[0-3])$", "^[0-2]\\d$"),
     ("expression", "^in.*", "^in"),
     ("request line", "^GET /old", "^GET[ ]/old"),
 ]

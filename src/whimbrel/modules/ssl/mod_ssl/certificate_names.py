@@ -45,6 +45,9 @@ _SHORT_NAMES: Final = {
     "1.3.6.1.4.1.311.60.2.1.1": "jurisdictionL",
     "1.3.6.1.4.1.311.60.2.1.2": "jurisdictionST",
     "1.3.6.1.4.1.311.60.2.1.3": "jurisdictionC",
+    "1.2.643.100.1": "OGRN",
+    "1.2.643.100.3": "SNILS",
+    "1.2.643.3.131.1.1": "INN",
 }
 # the attributes that have variables of their own (SSL_CLIENT_S_DN_CN), by the end of their names
 ATTRIBUTES: Final = {

@@ -149,7 +149,7 @@ def _removal(tree: ConfigTree, path: str) -> str:
 def _as_read(tree: ConfigTree, line: Statement) -> str:
     """Return the place of *line* in the text before any edit."""
     place = tree.original_place(line.place)
-    return f"{display_path(place.path, tree.root)}:{place.line}"
+    return f"{display_path(place.path, tree.top)}:{place.line}"
 
 
 def _handler_of(line: Statement) -> str:

@@ -47,10 +47,15 @@ def check(tree: ConfigTree) -> Iterator[Finding]:
         lines = list(walk(section.children))
         if not lines:
             continue
-        missing = [name for name, tests in TESTS.items() if not _has_branch(sections, section, tests)]
+        running = next((line for line in lines if _has_no_other(tree, line, section)), None)
+        branches = {name: _branches(sections, section, tests) for name, tests in TESTS.items()}
+        missing = [name for name, found in branches.items() if not found]
         if missing:
-            running = next((line for line in lines if _has_no_other(tree, line, section)), None)
             yield _finding(section, lines, missing, running)
+        if running is not None:
+            without = [name for name, found in branches.items() if found and not _runs_in(found, running)]
+            if without:
+                yield _unrun(section, running, without)
 
 
 def _has_no_other(tree: ConfigTree, line: Statement, section: Statement) -> bool:
@@ -79,8 +84,39 @@ def _is_old(line: Statement) -> bool:
     return line.name == "<ifmodule" and tested_module(line) in OLD_TESTS
 
 
-def _has_branch(sections: list[Statement], section: Statement, tests: tuple[str, ...]) -> bool:
-    return any(tested_module(other) in tests and has_same_scope(other, section) for other in sections)
+def _branches(sections: list[Statement], section: Statement, tests: tuple[str, ...]) -> list[Statement]:
+    """Return the sections in the place of *section* for a newer PHP, which *tests* name."""
+    return [other for other in sections if tested_module(other) in tests and has_same_scope(other, section)]
+
+
+def _runs_in(branches: list[Statement], running: Statement) -> bool:
+    """Return True if a line of *branches* gives PHP the files of *running*."""
+    endings = _endings(running)
+    lines = (line for branch in branches for line in walk(branch.children))
+    return any(runs_scripts(line) and endings <= _endings(line) for line in lines)
+
+
+def _unrun(section: Statement, running: Statement, names: list[str]) -> Finding:
+    """Return the finding about *section*, whose counterparts for *names* lack its line *running*.
+
+    Both may have values of their own for the same settings: only the line is missing there.
+    """
+    runs = _text(running)
+    conditions = " and ".join(f"<IfModule {name}>" for name in names)
+    return Finding(
+        "R13",
+        section.place,
+        f"PHP 7 and 8 skip `{runs}` in this section, and {conditions} beside it has no such line; without it "
+        f"{_SENT}",
+        f"write `{runs}` into {conditions} too",
+        Risk.OPENS,
+        accepted=_accepted(runs),
+        shown_by=f"write `{runs}` into {conditions} too",
+    )
+
+
+def _accepted(runs: str) -> str:
+    return f"another line than `{runs}` gives PHP these scripts, else 2.4 sends their source"
 
 
 def _finding(
@@ -103,9 +139,7 @@ def _finding(
         (_copies(section, missing),) if is_written else (),  # a copy in an old section would not be read
         decision="" if protecting is None else f"Does `{text}` hold for PHP 7 and 8 too?",
         answers=() if protecting is None else _answers(text, missing, runs, is_written=is_written),
-        accepted=f"another line than `{runs}` gives PHP these scripts, else 2.4 sends their source"
-        if runs
-        else "",
+        accepted=_accepted(runs) if runs else "",
         shown_by=f"remove the comment: upgrade repeats the section in {conditions}" if runs else "",
     )
 
@@ -119,7 +153,7 @@ def _answers(text: str, missing: list[str], runs: str, *, is_written: bool) -> t
     written = " and ".join(f"`<IfModule {name}>`" for name in missing)
     yes = f"upgrade writes {written}" if is_written else f"write {written}"
     if not runs:
-        return f"yes: {yes}", "no: # whimbrel: ignore[R13] above the line keeps it as it is"
+        return f"yes: {yes}", f"no: # whimbrel: ignore[R13] above the line: PHP 7 and 8 run without `{text}`"
     copies = f"take `{text}` out of {written}" if is_written else f"write {written} without `{text}`"
     return (
         f"yes: {yes}",

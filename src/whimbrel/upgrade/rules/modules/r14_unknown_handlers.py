@@ -10,6 +10,7 @@ from whimbrel.base.regex import RegexError, compile_regex
 from whimbrel.catalogue import catalogue
 from whimbrel.catalogue.handlers import handler_table, modules_of
 from whimbrel.syntax.words import getword
+from whimbrel.upgrade.apply.written_texts import is_written_by_upgrade
 from whimbrel.upgrade.model import Finding, InputContext, Risk
 from whimbrel.upgrade.rule import Rule
 from whimbrel.upgrade.rules.modules.x24_successors import SUCCEEDED
@@ -42,7 +43,7 @@ def check(tree: ConfigTree) -> Iterator[Finding]:
             or _goes_to_proxy(tree, line)
             or not tree.shows(line.place, name)
             or _may_be_foreign(tree, name)
-            or _is_sent_by_22(tree, name)
+            or _is_sent_by_22(tree, line, name)
             or any(map(_tests_foreign, line.enclosing("<ifmodule")))
         ):
             continue
@@ -59,9 +60,12 @@ def _may_be_foreign(tree: ConfigTree, name: str) -> bool:
     return not _files_of_lines(tree) <= known
 
 
-def _is_sent_by_22(tree: ConfigTree, name: str) -> bool:
-    """Return True if 2.2 sends these files as they are, too: it loads no module with the handler either."""
-    if was_24_config(tree):
+def _is_sent_by_22(tree: ConfigTree, line: Statement, name: str) -> bool:
+    """Return True if 2.2 sends these files as they are, too: it loads no module with the handler either.
+
+    Of a text of 2.4 that is known if an upgrade wrote it, which keeps the modules of handlers.
+    """
+    if was_24_config(tree) and not is_written_by_upgrade(line.place.path):
         return False
     owners = set(modules_of(name, "2.2"))
     own = [row for row in catalogue("2.2").modules if row.file in owners]

@@ -98,6 +98,37 @@ def test_directories_and_redirects_have_their_marks(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
+    ("path", "wanted"),
+    [
+        (
+            "/d/in",
+            [
+                "[perdir @/htdocs/d/] trying to replace prefix @/htdocs/d/ with /base",
+                "strip matching prefix: @/htdocs/d/a.html -> a.html",
+                "add subst prefix: a.html -> /base/a.html",
+                "[perdir @/htdocs/d/] internal redirect with /base/a.html [INTERNAL REDIRECT]",
+            ],
+        ),
+        (
+            "/d/out",
+            [
+                "[perdir @/htdocs/d/] trying to replace prefix @/htdocs/d/ with /base",
+                "[perdir @/htdocs/d/] trying to replace context docroot @/htdocs with context prefix ",
+                "[perdir @/htdocs/d/] internal redirect with /other.html [INTERNAL REDIRECT]",
+            ],
+        ),
+    ],
+)
+def test_a_prefix_that_is_not_there_is_not_replaced(tmp_path: Path, path: str, wanted: list[str]) -> None:
+    conf = (
+        'LogLevel warn rewrite:trace5\n<Directory "@/htdocs/d">\nRewriteEngine On\nRewriteBase /base\n'
+        "RewriteRule ^in$ a.html\nRewriteRule ^out$ /other.html\n</Directory>\n"
+    )
+    found = [line for line in lines(tmp_path, conf, path, "logs/error_log") if line.startswith(WHO)]
+    assert [line.removeprefix(WHO) for line in found][-len(wanted) :] == wanted
+
+
+@pytest.mark.parametrize(
     ("version", "wanted"),
     [
         (

@@ -13,6 +13,7 @@ from tests.support.engine import build_engine
 from whimbrel.base.errors import ConfigError
 from whimbrel.engine.engine import Engine
 from whimbrel.modules.mappers.mod_rewrite.maps import parse_text
+from whimbrel.modules.mappers.mod_rewrite.program_map import MapProgram
 
 LOAD = "LoadModule rewrite_module modules/mod_rewrite.so\nRewriteEngine On\n"
 MAP = (
@@ -92,6 +93,15 @@ def test_programs(tmp_path: Path, keys: list[str], found: list[str]) -> None:
     assert [
         (fetch(serving, f"/m/{key}").get("Location") or "").removeprefix("http://e.test/") for key in keys
     ] == found
+
+
+def test_a_program_that_has_ended_is_not_started_again(tmp_path: Path) -> None:
+    """mod_rewrite.c: run_rewritemap_programs is called at the start alone."""
+    program = MapProgram(["/bin/sh", "-c", "read line; echo $$; exit"], str(tmp_path))
+    found = [program.lookup("a", 9) for _ in range(3)]
+    assert found[0] and found[1:] == ["", ""]
+    assert program.ended(int(found[0])) is False
+    program.release(at_once=True)
 
 
 def test_a_program_that_hangs_is_ended(tmp_path: Path) -> None:

@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 from pathlib import Path
+from unittest.mock import create_autospec
 
 import pytest
 from tests.support.proxy_site import ProxySite
 
 from whimbrel.base.errors import ConfigError
+from whimbrel.directives.command import Command
+from whimbrel.modules.proxy.mod_proxy.excluded_hosts import direct_destination
 from whimbrel.modules.proxy.mod_proxy.model import WorkerStatus
 from whimbrel.modules.proxy.mod_proxy.settings import ProxyServerConfig
 
@@ -71,6 +74,34 @@ def test_messages(line: str, text: str, tmp_path: Path) -> None:
 def test_networks(word: str, texts: list[str], tmp_path: Path) -> None:
     site = ProxySite(tmp_path, f"NoProxy {word}\n")
     assert [message.text for message in site.engine.configuration.messages] == texts
+
+
+@pytest.mark.parametrize(
+    ("word", "address", "mask"),
+    [
+        ("10", 0x0A000000, 0xFF000000),
+        ("10.1/8", 0x0A000000, 0xFF000000),
+        ("1.2.3.4", 0x01020304, 0xFFFFFFFF),
+        ("1.2.3.4/32", 0x01020304, 0xFFFFFFFF),
+        ("0/0", 0, 0),
+        ("1.2.3.4/", None, None),
+        ("1.2.3.4/x", None, None),
+        ("1.2.3.4.5", None, None),
+        ("1.2.3.4/33", None, None),
+        ("1.2.3.4/8x", None, None),
+        ("256.1", None, None),
+        ("1x", None, None),
+    ],
+)
+def test_which_words_are_networks(
+    word: str, address: int | None, mask: int | None, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """proxy_util.c, ap_proxy_is_ipaddr: a mask is a slash with a digit behind it, and ends the word."""
+    command = create_autospec(Command, instance=True)
+    monkeypatch.setattr("whimbrel.modules.proxy.mod_proxy.excluded_hosts.unresolved", lambda _name: "unknown")
+    found = direct_destination(command, word)
+    assert (found.kind == "network") is (address is not None)
+    assert found.network == ((address, mask) if address is not None else (0, 0))
 
 
 def test_shared_workers(tmp_path: Path) -> None:

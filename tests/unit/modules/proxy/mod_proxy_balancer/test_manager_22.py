@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from pathlib import Path
+from xml.etree import ElementTree
 
 import pytest
 from tests.support.balancers import balancing, cluster
@@ -30,3 +31,22 @@ def test_a_member_is_changed_by_get_with_the_nonce(tmp_path: Path) -> None:
 def test_statuses(method: str, query: str, status: int, tmp_path: Path) -> None:
     engine, _ = balancing(tmp_path, cluster("81", after=MANAGER), "2.2")
     assert fetch(engine, f"/bm{query}", method=method, body="x" if method == "POST" else "").status == status
+
+
+def test_the_document_has_each_balancer_with_its_members(tmp_path: Path) -> None:
+    """mod_proxy_balancer.c of 2.2, balancer_handler, with ?xml=1."""
+    engine, _ = balancing(tmp_path, cluster("81 loadfactor=7", "82", after=MANAGER), "2.2")
+    found = re.search("nonce=([-0-9a-f]+)", fetch(engine, "/bm").body)
+    assert found is not None
+    answer = fetch(engine, f"/bm?xml=1&nonce={found[1]}")
+    root = ElementTree.fromstring(answer.body)
+    assert answer.get("Content-Type") == "text/xml"
+    name = "{http://httpd.apache.org}"
+    assert (root.tag, [one.tag for one in root]) == (f"{name}manager", [f"{name}balancers"])
+    (balancer,) = root[0]
+    assert [one.tag.removeprefix(name) for one in balancer] == ["name", "workers"]
+    assert balancer[0].text == "balancer://cl"
+    members = [[(part.tag.removeprefix(name), part.text) for part in one] for one in balancer[1]]
+    assert members == [
+        [("scheme", "http"), ("hostname", "127.0.0.1"), ("loadfactor", factor)] for factor in ("7", "1")
+    ]

@@ -110,3 +110,16 @@ def test_another_line_that_runs_the_same_scripts_leaves_nothing_open(tmp_path: P
         assert ("sends the source" in found.message) is is_alone, line
         _, assumed = r13(tmp_path / f"{number}b", f"# whimbrel: ignore[R13]\n{SECTION}{line}\n")
         assert bool(assumed) is is_alone, line
+
+
+def test_a_newer_section_with_settings_alone_runs_no_scripts(tmp_path: Path) -> None:
+    """Of PHP 7 the section of mod_php7.c is read: without AddHandler in it, files are sent as they are."""
+    of_7 = "<IfModule mod_php7.c>\nphp_value memory_limit 64M\n</IfModule>\n"
+    of_8 = "<IfModule mod_php.c>\nAddHandler application/x-httpd-php .php .phtml\n</IfModule>\n"
+    (found,), _ = r13(tmp_path / "a", SECTION + of_7 + of_8)
+    assert found.risk is Risk.OPENS and not found.edits
+    assert "mod_php7.c" in found.message and "mod_php.c" not in found.message
+    _, (assumed,) = r13(tmp_path / "b", f"# whimbrel: ignore[R13]\n{SECTION}{of_7}{of_8}")
+    assert "AddHandler application/x-httpd-php .php" in assumed
+    full = of_7.replace("php_value memory_limit 64M", "AddType application/x-httpd-php .php")
+    assert not r13(tmp_path / "d", SECTION + full + of_8)[0]

@@ -1,0 +1,61 @@
+"""Branches that a server does not read: <IfDefine>, <IfModule> and <IfVersion> sections that are not true."""
+
+from __future__ import annotations
+
+from typing import Final
+
+from whimbrel.base.errors import SourceLocation
+from whimbrel.base.lazy_dataclasses import dataclass
+from whimbrel.syntax.words import getword
+
+_HOST: Final = "<virtualhost"
+_NAMES: Final = ("servername", "include", "includeoptional", _HOST)
+_LONGEST: Final = max(map(len, _NAMES))
+
+
+@dataclass(frozen=True, slots=True)
+class SkippedBranch:
+    """One branch whose lines are not read.
+
+    Attributes:
+        place: the line of the section.
+        condition: the section as written, such as ``<IfDefine SSL>``.
+        hosts: the names of the virtual hosts in it, their addresses where they have none.
+        files: what its Include lines name.
+    """
+
+    place: SourceLocation
+    condition: str
+    hosts: tuple[str, ...] = ()
+    files: tuple[str, ...] = ()
+
+
+class SkippedLines:
+    """What the lines of one branch would have added to the server."""
+
+    def __init__(self) -> None:
+        self.hosts: list[str] = []
+        self.files: list[str] = []
+        self._is_unnamed = False
+
+    def add(self, line: str) -> None:
+        """Take a line of the branch, without the white space around it."""
+        if not line[:_LONGEST].lower().startswith(_NAMES):
+            return
+        word, at = getword(line)
+        name = word.lower()
+        if name not in _NAMES:
+            return
+        argument = getword(line, at)[0]
+        if name == _HOST:
+            self.hosts.append(argument.rstrip(">"))
+        elif name == "servername":
+            if self._is_unnamed and self.hosts:
+                self.hosts[-1] = argument
+        else:
+            self.files.append(argument)
+        self._is_unnamed = name == _HOST or (self._is_unnamed and name != "servername")
+
+    def branch(self, place: SourceLocation, condition: str) -> SkippedBranch:
+        """Return the branch."""
+        return SkippedBranch(place, condition, tuple(self.hosts), tuple(self.files))
