@@ -110,8 +110,9 @@ def _found(path: str, named: ConfigArguments) -> tuple[tuple[Sources, str], str,
     is_named = bool(named.paths or named.root or named.file)
     if is_named:
         parts = sources(named)
-        below = os.path.join(parts[1], path)
-        place = path if os.path.isfile(to_bytes(path)) else below
+        directories = [*map(os.fspath, named.paths), *_directory_of_main(parts[0]), parts[1]]
+        places = [path, *(os.path.join(from_system(one), path) for one in directories)]
+        place = next((one for one in places if os.path.isfile(to_bytes(one))), places[-1])
         argument = os.fspath(next(iter((*named.paths, named.root, named.file)), "") or named.file or "")
         if not os.path.isfile(to_bytes(place)):
             raise UsageError(f"{path}: no such file here, nor in {parts[1]}")
@@ -120,6 +121,13 @@ def _found(path: str, named: ConfigArguments) -> tuple[tuple[Sources, str], str,
     root = server_around(os.path.realpath(to_bytes(place)))
     argument = root or path
     return sources(ConfigArguments([Path(to_system(argument))])), place, argument
+
+
+def _directory_of_main(found: Sources) -> list[str]:
+    """Return the directory of the main file, which is not always below the server root (SUSE)."""
+    if found.options is None:
+        return []
+    return [os.path.dirname(os.path.join(found.options.server_root, found.options.file))]
 
 
 def _path_of(report: Report, path: str) -> str:

@@ -102,7 +102,7 @@ def explain_request(
     """Print the explanation; return the exit code.  Raises UsageError."""
     from whimbrel.api.loaded_site import LoadedSite
     from whimbrel.explain.cause import cause_of
-    from whimbrel.explain.tls_versions import certificate_notice
+    from whimbrel.explain.tls_versions import certificate_notice, connection_notice
     from whimbrel.explain.version_notice import (
         has_lines_of_24,
         is_of_22,
@@ -146,7 +146,8 @@ def explain_request(
                 upgraded = about_file
                 explanation, scope, about_log = after
         site = LoadedSite(new)
-        about_tls = certificate_notice(new, probe, explanation, lambda one: site.explain(one)[0])
+        about_tls = connection_notice(new, probe)
+        about_tls = about_tls or certificate_notice(new, probe, explanation, lambda one: site.explain(one)[0])
         if output.as_json:
             notice = "; ".join(filter(None, (upgraded, logged.taken_for, about_log, about_tls)))
             document = {

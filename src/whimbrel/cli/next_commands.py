@@ -292,8 +292,8 @@ def after_replay(
         if change.words and not summary.is_excepted(key):
             diff = [] if has_backups else ["--diff", other]
             url, *more = change.words
-            asked = [url, str(new), *more, *words, "--dialect", after, *diff]
-            return _next(command_line("explain", *asked))
+            words = [url, str(new), *more, *words, "--dialect", after, *diff]
+            return _next(command_line("explain", *words))
     if has_backups or (old is not None and summary.dialects == (V22.name, V24.name)):
         sides = ["--backups", str(new)] if has_backups else [str(old), str(new)]
         return (

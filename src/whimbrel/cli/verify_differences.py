@@ -28,7 +28,7 @@ def open_difference(result: VerifyResult, *, has_backups: bool) -> OpenDifferenc
     why = "explain does not read what the upgrade replaced" if has_backups else first.unshown
     sentence = f"{sentence} ({why})" if why else sentence
     if shown is None:
-        return OpenDifference(f"{sentence}; {_remedy(first)}", ())
+        return OpenDifference(f"{sentence}; {_what_closes(first)}", ())
     sentence = f"{sentence}, then at difference {_named(result, shown)}"
     return OpenDifference(sentence, shown.words)
 
@@ -41,10 +41,10 @@ def _named(result: VerifyResult, group: DifferenceGroup) -> str:
     return f"{number} ({line.path}:{line.line})" if line is not None else str(number)
 
 
-def _remedy(group: DifferenceGroup) -> str:
+def _what_closes(group: DifferenceGroup) -> str:
     """Return what closes *group*."""
     from whimbrel.verify.recorded_decisions import can_be_decided
 
     if not group.opens and can_be_decided(group):
-        return "correct its line, or record that the answers are wanted: # whimbrel: ignore[DIFF] above it"
-    return "correct its line"
+        return "correct its lines, or put # whimbrel: ignore[DIFF] above each if the answers are wanted"
+    return "correct its lines"

@@ -31,10 +31,16 @@ _DENIED: Final = (
     "client denied by server configuration",
     "reason: SSL connection required",
     "SSL requirement expression",
+    "unable to get the remote host name",
 )
-"""What is logged about the address or the connection of a client whom a password may still admit (X13)."""
+"""What is logged about the address, its name or the connection of a client whom a password may still admit
+(X13)."""
 _UNAUTHORIZED: Final = "authorization failure"
 """What 2.4 logs about an authenticated user whom no Require line admits."""
+_FOUND: Final = "user found"
+"""The result of a provider that Digest asks for the hash of a user."""
+_MISMATCH: Final = "password mismatch"
+"""What is logged about a hash that is not that of the user."""
 _HOLDING: Final = {
     "all": "every client",
     "env": "a variable that is set",
@@ -215,6 +221,8 @@ def _cause_of_step(
     inner = _refused_index(explanation) if step.what == "mod_dir" else None
     if inner is not None:
         return _cause_of_denial(inner, explanation.status, logged, _method(explanation))
+    if step.what == "core" and step.kind == "mapping" and explanation.status == 400:
+        return AnswerCause((), _without_code(step.detail) or logged)  # of the path, whatever it is mapped to
     if step.lines and step.kind in ("mapping", "fix-ups"):
         return AnswerCause(step.lines[:MAX_DECIDING], _without_code(step.detail))
     if step.result == "refused":
@@ -267,6 +275,10 @@ def _cause_of_denial(access: ExplanationStep, status: int | None, logged: str, m
     if user is not None and (is_unlogged or _UNAUTHORIZED in logged):
         required = rules or _required(leaves)
         return AnswerCause(_lines(required or [access]), _refusal_of(user[1], rules, tree, method))
+    if (
+        user is not None and status != 500 and _is_unauthorized(access)
+    ):  # 2.2, whose modules log each its own words
+        return AnswerCause(_lines(_required(leaves) or [access]), _without_code(logged))
     if is_challenge:
         return _cause_of_challenge(access, leaves, rules, logged)
     forbidden = [step for step in access.children if _forbids_users(step, status)]
@@ -285,6 +297,11 @@ def _cause_of_denial(access: ExplanationStep, status: int | None, logged: str, m
     if not causes and status == 500:  # a user is required, and no module can find one
         causes = [step for step in leaves if step.what.startswith("Require")]
     return AnswerCause(_lines(causes or [access]), _without_code(logged))
+
+
+def _is_unauthorized(access: ExplanationStep) -> bool:
+    """Return True if a module of 2.2 refused an authenticated user."""
+    return any(step.what.endswith("(auth_checker)") and step.result == DENIED for step in access.children)
 
 
 def _forbids_users(step: ExplanationStep, status: int | None) -> bool:
@@ -342,6 +359,10 @@ def _cause_of_challenge(
     providers = [step for step in access.all() if step.what.startswith("provider ")]
     if not any(step.result == GRANTED for step in providers):
         chosen = [step for step in providers if step.lines] or chosen
+    if any(step.result == _FOUND for step in providers) and _MISMATCH not in logged:
+        types = tuple(line for line in access.lines if _name_of(line) == "authtype")
+        if types:  # what the client sent is no answer to the challenge, whatever the password is
+            return AnswerCause(types, sentence)
     return AnswerCause(_lines(chosen or [access]), sentence or "no credentials were sent")
 
 
@@ -448,6 +469,9 @@ def _cause_of_success(block: Iterable[ExplanationStep], explanation: RequestExpl
     for negotiation, variant in negotiations(steps):
         lines = (*lines, *negotiation.lines[:1])
         index = variant
+    for inner in explanation.steps if index else ():
+        found = negotiations(inner.children) if inner.kind == "sub-request" else ()
+        lines = (*lines, *(line for step, variant in found if variant == index for line in step.lines[:1]))
     if handler is not None and handler.what != "core":
         lines = (*lines, *(choosing_lines(steps, explanation) or handler_lines(handler)))
         sentence = f"{handler.what} answers"

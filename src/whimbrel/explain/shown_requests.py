@@ -1,4 +1,4 @@
-"""The request that shows a person a difference of a comparison: `explain` is asked before it is named."""
+"""The request that shows a person a difference of a comparison: `explain` is sent before it is named."""
 
 from __future__ import annotations
 
@@ -53,17 +53,17 @@ def _shown(group: DifferenceGroup, sides: tuple[Side, Side]) -> tuple[tuple[str,
 def _is_shown(example: Example, sides: tuple[Side, Side]) -> bool:
     """Return True if `explain` answers the words of *example* with its statuses, and with a difference."""
     try:
-        asked = _as_asked(example.probe, sides[1])  # as explain --diff does, both sides get this request
+        sent = _probe_of_words(example.probe, sides[1])  # as explain --diff does, both sides get this request
     except BadRequest:
         return False
-    old, new = (explain_probe(side, asked) for side in sides)
+    old, new = (explain_probe(side, sent) for side in sides)
     if (old.status, new.status) not in ((example.old.status, example.new.status), (None, None)):
         return False
-    parts = response_differences(*sides, asked)
+    parts = response_differences(*sides, sent)
     return bool(parts) or not have_equal_answers(old, new, list(changed_steps(old, new)))
 
 
-def _as_asked(probe: Probe, side: Side) -> Probe:
+def _probe_of_words(probe: Probe, side: Side) -> Probe:
     """Return the request that `explain` makes of the words of *probe*. Raises BadRequest."""
     user = probe.user
     named = "" if user is None else user.name

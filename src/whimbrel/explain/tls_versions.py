@@ -1,4 +1,4 @@
-"""What the version of TLS decides about a client with a certificate."""
+"""What TLS decides: whether a client can connect by it, and its version about clients with a certificate."""
 
 from __future__ import annotations
 
@@ -12,6 +12,7 @@ from whimbrel.http.semantics.status import reason
 from whimbrel.modules.ssl.mod_ssl.protocols import TLS13, negotiated, protocols_of
 from whimbrel.modules.ssl.mod_ssl.settings import VERIFY_NONE, SslServerConfig
 from whimbrel.verify.config_lines import SideLines, lines_of
+from whimbrel.verify.tls_ports import takes_tls
 
 if TYPE_CHECKING:
     from whimbrel.config.model import Server
@@ -45,6 +46,17 @@ def certificate_notice(
         f"over TLS 1.3 the answer is {_words(found.status)}, over TLS 1.2 it is {_words(other.status)}: the "
         "certificate is asked for in a section, after the handshake, which no browser does in TLS 1.3 "
         "(AH10158); `SSLProtocol TLSv1.2` in the virtual host keeps TLS 1.2"
+    )
+
+
+def connection_notice(side: Side, probe: Probe) -> str:
+    """Return that no client speaks TLS at the port of *probe*, which does; "" where one can."""
+    if probe.tls is None or not side.is_loaded or takes_tls(side.loaded, probe.address, probe.port):
+        return ""
+    return (
+        f"no line that is read has SSLEngine on for port {probe.port}, so that no client connects by TLS: "
+        "the answer is that to a client behind another server with TLS; -D NAME reads what stands in an "
+        "<IfDefine NAME>"
     )
 
 

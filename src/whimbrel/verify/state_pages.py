@@ -21,30 +21,25 @@ def is_of_state(old: Answer, new: Answer, handlers: frozenset[str] = WORDED) -> 
 
 
 class StatePages:
-    """The pages whose bodies a comparison left out: the first URL of each handler."""
+    """The handlers of the pages whose bodies a comparison left out."""
 
     def __init__(self) -> None:
-        self._urls: dict[str, str] = {}
+        self._handlers: set[str] = set()
 
-    def note(self, url: str, old: Answer, new: Answer) -> None:
-        """Note the answers to *url* if their bodies are not compared."""
+    def note(self, old: Answer, new: Answer) -> None:
+        """Note two answers whose bodies are not compared."""
         between_versions = old.dialect != new.dialect
         if is_of_state(old, new, WORDED if between_versions else OF_EACH_SERVER):
-            self._urls.setdefault(new.handler, url)
+            self._handlers.add(new.handler)
 
     @property
     def note_of_bodies(self) -> str:
         """The bodies that were not compared, in words; "" if there is none."""
-        names = ", ".join(sorted(self._urls))
+        names = ", ".join(sorted(self._handlers))
         return f"the bodies of {names} (made at each request, not compared)" if names else ""
 
     @property
-    def sentence(self) -> str:
-        """What was not compared, and what was; "" if everything was."""
-        if not self._urls:
-            return ""
-        pages = ", ".join(f"{url} ({handler})" for handler, url in sorted(self._urls.items()))
-        return (
-            f"bodies that are made at each request, of the state of the server, are not compared: {pages}; "
-            "their status, type and access are"
-        )
+    def limit(self) -> str:
+        """What was left out, as a limit of the comparison; "" for nothing."""
+        names = ", ".join(sorted(self._handlers))
+        return f"bodies of {names} not compared" if names else ""

@@ -278,7 +278,7 @@ class Comparison:
         *unreached*: why no request met a line.
         """
         self.result.groups = self.found()
-        self.result.limits.extend(filter(None, (self._state_pages.sentence,)))
+        self.result.limits.extend(filter(None, (self._state_pages.limit,)))
         self.result.not_compared = self._state_pages.note_of_bodies
         for lines in self.lines:
             self.result.scope = self.result.scope.with_items(undecided_passwords(lines))
@@ -448,7 +448,7 @@ class Comparison:
         plans: tuple[Plan | None, Plan | None],
         access: DifferenceGroup | None,
     ) -> None:
-        self._state_pages.note(probe.url, old, new)
+        self._state_pages.note(old, new)
         difference = self.located.difference(old, new)
         if difference is None:
             return

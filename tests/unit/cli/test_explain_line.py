@@ -97,3 +97,16 @@ def test_what_is_not_there(server: Path) -> None:
         found = run(*words)
         assert found.exit_code == 2, (words, found.output)
         assert problem in found.stderr, found.stderr
+
+
+def test_a_file_beside_a_main_file_that_is_not_below_the_server_root(tmp_path: Path) -> None:
+    """SUSE's packages are built with HTTPD_ROOT /srv/www and the main file /etc/apache2/httpd.conf."""
+    (tmp_path / "srv/www").mkdir(parents=True)
+    (tmp_path / "etc/apache2/vhosts.d").mkdir(parents=True)
+    (tmp_path / "etc/apache2/sysconfig.d").mkdir()
+    main = "Listen 80\nInclude /etc/apache2/sysconfig.d/\nInclude /etc/apache2/vhosts.d/*.conf\n"
+    (tmp_path / "etc/apache2/httpd.conf").write_text(main)
+    (tmp_path / "etc/apache2/vhosts.d/a.conf").write_text(HOSTS)
+    for server in (tmp_path, tmp_path / "etc/apache2"):
+        found = run("vhosts.d/a.conf:6", str(server))
+        assert found.exit_code == 0 and "Order allow,deny" in found.stdout, found.output

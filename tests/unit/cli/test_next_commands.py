@@ -583,7 +583,7 @@ def test_the_page_of_a_comparison_does_not_name_itself_next(site: Path) -> None:
     page = run([*words, "--format", "html"], site)[1]
     assert "--format html &gt; differences.html" not in page
     assert 'class="next"' in page
-    assert "look at difference 1 (" in page and "correct its line" in page
+    assert "look at difference 1 (" in page and "correct its lines" in page
     assert "--format html > differences.html" in run(words, site)[1]
     program = str(site / "no httpd")
     status, output = run([*words, "--with-httpd", program], site)

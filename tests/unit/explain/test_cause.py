@@ -124,6 +124,16 @@ def test_satisfy_any_asks_for_a_user_behind_sslrequiressl(
     assert cause.sentence.endswith(sentence)
 
 
+def test_a_name_that_no_lookup_gives_is_no_reason_of_a_challenge(tmp_path: Path) -> None:
+    """One Require line of <RequireAny> is enough: the client may still send a password."""
+    more = "<Location /index.html>\nAuthType Basic\nAuthName staff\nAuthUserFile @ROOT@/users\n<RequireAny>\n"
+    more += "Require host .example.net\nRequire valid-user\n</RequireAny>\n</Location>\n"
+    explanation = explained(side_of(tmp_path, CONF + more), "/index.html")
+    cause = cause_of(explanation)
+    assert (explanation.status, texts(cause)) == (401, ["Require valid-user"])
+    assert "no credentials were sent" in cause.sentence and "remote host name" not in cause.sentence
+
+
 @pytest.mark.parametrize("dialect", ["2.2", "2.4"])
 def test_of_several_sslrequire_lines_the_one_that_fails_is_named(tmp_path: Path, dialect: str) -> None:
     """All SSLRequire lines must hold (mod_ssl, SSLRequire): the others refuse nothing."""
@@ -135,6 +145,55 @@ def test_of_several_sslrequire_lines_the_one_that_fails_is_named(tmp_path: Path,
     explanation = explain_probe(side, Probe("/index.html", host="q", tls=TlsFacts()))
     assert explanation.status == 403
     assert texts(cause_of(explanation)) == ['SSLRequire %{REQUEST_METHOD} == "PUT"']
+
+
+def test_a_user_of_digest_outside_of_the_group_is_refused_by_the_require_line_of_22(tmp_path: Path) -> None:
+    """The password was right (mod_auth_digest): the user's groups are the reason, not the password file."""
+    conf = "Listen 80\nServerName q\nDocumentRoot @ROOT@/htdocs\nTypesConfig @ROOT@/mime.types\n"
+    conf += "<Location />\nAuthType Digest\nAuthName staff\nAuthUserFile @ROOT@/digest\n"
+    conf += "AuthDigestProvider file\n"
+    conf += "AuthGroupFile @ROOT@/groups\nRequire group few\n</Location>\n"
+    (tmp_path / "digest").write_text("bob:staff:5c36f958a82dfda7250780b4b65de83a\n")
+    (tmp_path / "groups").write_text("few: alice\n")
+    explanation = explained(old_side(tmp_path, conf), "/index.html", user="bob")
+    cause = cause_of(explanation)
+    assert (explanation.status, texts(cause)) == (401, ["Require group few"])
+    assert "bob" in cause.sentence
+
+
+def test_a_client_of_rfc_2069_is_refused_by_the_line_that_asks_for_digest(tmp_path: Path) -> None:
+    """2.4 takes no Digest without qop (AH10560), whatever user and password are."""
+    more = "LoadModule auth_digest_module modules/mod_auth_digest.so\n<Location /index.html>\n"
+    more += "AuthType Digest\nAuthName staff\nAuthUserFile @ROOT@/digest\nRequire valid-user\n</Location>\n"
+    (tmp_path / "digest").write_text("bob:staff:5c36f958a82dfda7250780b4b65de83a\n")
+    side = side_of(tmp_path, CONF + more)
+    asked = [
+        explain_probe(side, Probe("/index.html", host="q", user=ProbeUser("bob", scheme, is_assumed=True)))
+        for scheme in ("digest", "digest without qop")
+    ]
+    assert [one.status for one in asked] == [200, 401]
+    cause = cause_of(asked[1])
+    assert texts(cause) == ["AuthType Digest"] and "qop" in cause.sentence
+
+
+def test_a_path_that_leads_out_of_the_tree_has_no_line_of_22(tmp_path: Path) -> None:
+    """ap_getparents leaves no way above the root: 400, whatever DocumentRoot is."""
+    conf = "Listen 80\nServerName q\nDocumentRoot @ROOT@/htdocs\nTypesConfig @ROOT@/mime.types\n"
+    explanation = explained(old_side(tmp_path, conf), "/%2e%2e/etc/passwd")
+    cause = cause_of(explanation)
+    assert (explanation.status, texts(cause)) == (400, []) and "Invalid URI" in cause.sentence
+
+
+def test_the_index_of_a_directory_that_was_negotiated_names_multiviews(tmp_path: Path) -> None:
+    """MultiViews searches variants of a name that does not exist, that of DirectoryIndex too."""
+    more = "LoadModule negotiation_module modules/mod_negotiation.so\n"
+    more += "<Directory @ROOT@/htdocs/two>\nOptions MultiViews\n</Directory>\nAddLanguage en .en\n"
+    side = side_of(tmp_path, CONF + more)
+    (tmp_path / "htdocs/two").mkdir()
+    (tmp_path / "htdocs/two/index.html.en").write_text("two\n")
+    cause = cause_of(explained(side, "/two/"))
+    assert "Options MultiViews" in texts(cause) and cause.sentence.endswith("index.html.en is sent")
+    assert "Options MultiViews" not in texts(cause_of(explained(side, "/")))
 
 
 def test_order_allow_and_deny_of_22(tmp_path: Path) -> None:

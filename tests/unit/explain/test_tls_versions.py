@@ -16,7 +16,7 @@ from whimbrel.config.options import LoadOptions
 from whimbrel.explain.cause import cause_of
 from whimbrel.explain.explanation import explain_probe
 from whimbrel.explain.request_description import RequestDescription, probe_of
-from whimbrel.explain.tls_versions import certificate_notice
+from whimbrel.explain.tls_versions import certificate_notice, connection_notice
 from whimbrel.verify.loading import load_side
 from whimbrel.verify.probe import Probe, TlsFacts
 from whimbrel.verify.side import Side
@@ -147,11 +147,21 @@ def test_the_notice_says_where_the_version_decides(
     assert bool(notice) is has_notice
 
 
+def test_a_port_without_tls_is_named(tmp_path: Path) -> None:
+    """httpd reads the first bytes of TLS on such a port as no request (SSLEngine, default off)."""
+    with_tls = site(tmp_path / "on")
+    plain = side_of(tmp_path / "off", "Listen 80\nServerName q.example\nDocumentRoot @ROOT@/htdocs\n")
+    for side, is_named in ((with_tls, False), (plain, True)):
+        probe = probe_of(RequestDescription("https://q.example/index.html"), side.configuration)
+        assert ("no client connects by TLS" in connection_notice(side, probe)) is is_named
+    assert connection_notice(plain, Probe("/index.html", host="q.example")) == ""
+
+
 @pytest.mark.parametrize(("name", "has_notice"), [("q.example", True), ("tls12.example", False), ("", True)])
 def test_the_server_name_of_the_handshake_chooses_the_settings(
     tmp_path: Path, name: str, has_notice: bool
 ) -> None:
-    """RFC 6066, 3; without a name they are those of the first host. SSLProtocol of the other one has no 1.3."""
+    """RFC 6066, 3; without a name they are those of the first host. SSLProtocol of the other has no 1.3."""
     options = site(tmp_path).options
     other = CONF[CONF.index("<VirtualHost") :].replace("q.example", "tls12.example")
     with (tmp_path / "httpd.conf").open("a") as file:
