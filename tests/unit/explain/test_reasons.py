@@ -98,4 +98,6 @@ def test_the_line_that_redirects_to_the_index_is_named(tmp_path: Path, word: str
     more = NESTED.format(outer=redirect, inner="DirectoryIndex x.html")
     found = explained(side_of(tmp_path, CONF + more), "/private/")
     assert found.status == status
-    assert texts(step(found, "fix-ups", "mod_dir")) == ["DirectoryIndex x.html", redirect][: 1 + (status > 200)]
+    assert (
+        texts(step(found, "fix-ups", "mod_dir")) == ["DirectoryIndex x.html", redirect][: 1 + (status > 200)]
+    )

@@ -112,9 +112,7 @@ def test_lines_that_are_not_asked_are_a_row(result: str) -> None:
     step = ExplanationStep("rules", "2 rules of /r/htdocs/.htaccess", result, lines, "no line of /r/a")
     rows = main_rows(RequestExplanation("GET /", "2.4", 200, steps=(step,)), SourceLines(), "/r")
     expected = "2 rules of htdocs/.htaccess: no line of a"
-    assert [row for row in rows if row.label == result] == [
-        TextRow(result, expected, "htdocs/.htaccess:2")
-    ]
+    assert [row for row in rows if row.label == result] == [TextRow(result, expected, "htdocs/.htaccess:2")]
 
 
 def test_hostile_text_is_escaped_and_is_no_markup() -> None:

@@ -40,6 +40,7 @@ def missing(root: Path, text: str, **files: str) -> list[str]:
         ("<Directory />\nOrder allow,deny\n</Directory>\n", ["access_compat"]),
         ("<Directory />\nRequire all granted\n</Directory>\n", []),
         ("<Directory />\nRequire ip 10\n</Directory>\n", ["authz_host"]),
+        ("<Directory />\nRequire ip 10\nRequire host a.example\n</Directory>\n", ["authz_host"]),
         ("<Directory />\nRequire not local\n</Directory>\n", ["authz_host"]),
         ("<Directory />\nAuthName x\n</Directory>\n", ["authn_core"]),
         ("SSLSessionCache shmcb:logs/s\n", ["ssl", "socache_shmcb"]),
