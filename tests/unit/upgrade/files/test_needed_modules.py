@@ -122,6 +122,17 @@ def test_what_a_missing_module_does(
     assert (need.risk, need.fails_requests) == (risk, fails_requests)
 
 
+def test_the_first_line_shows_what_its_module_needs(tmp_path: Path) -> None:
+    """mod_authnz_ldap of 2.4 needs mod_ldap."""
+    sections = "".join(f"<Location /{name}>\nAuthBasicProvider ldap\n</Location>\n" for name in ("a", "b"))
+    found = needed_modules(config_tree(tmp_path, {"conf/httpd.conf": BASE + sections}))
+    lines = {need.identifier: need.line for need in found}
+    first = BASE.count("\n") + 2
+    for name in ("authnz_ldap_module", "ldap_module"):
+        line = lines[name]
+        assert line is not None and line.place.line == first
+
+
 @pytest.mark.parametrize(
     ("lines", "effect"),
     [
