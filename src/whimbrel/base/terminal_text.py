@@ -24,7 +24,7 @@ UNBOUNDED: Final = 1 << 30
 """The width of a pipe: nothing is wrapped, so that each line can be searched."""
 MIN_WIDTH: Final = 20
 """Columns that a terminal has at least."""
-_WORDS: Final = re.compile(r"(\s*)(\S+)")
+_WORDS: Final = re.compile(r"(?<!\s)(\s*+)(\S+)")
 _REORDERING: Final = re.compile("[\u061c\u200b-\u200f\u2028-\u202e\u2060-\u2069\ufeff]")
 """Characters that show nothing, end a line or change the order of a line's text."""
 

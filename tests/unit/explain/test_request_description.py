@@ -44,12 +44,22 @@ def test_the_address_and_the_port_come_from_the_configuration(tmp_path: Path) ->
     assert probe_of(RequestDescription("/"), configuration).port == 8080
 
 
+ON_8080 = "<VirtualHost *:8080>\nServerName b.example\n</VirtualHost>"
+
+
 @pytest.mark.parametrize(
     ("listen", "url", "port", "shown"),
     [
         ("Listen 8080", "http://b.example/", 8080, "GET http://b.example:8080/, Host: b.example"),
         ("Listen 8080", "http://b.example:8080/", 8080, "GET http://b.example:8080/"),
         ("Listen 80\nListen 8080", "http://b.example/", 80, "GET http://b.example/"),
+        (f"Listen 80\nListen 8080\n{ON_8080}", "http://b.example/", 80, "GET http://b.example/"),
+        (
+            f"Listen 8080\nListen 8081\n{ON_8080}",
+            "http://b.example/",
+            8080,
+            "GET http://b.example:8080/, Host: b.example",
+        ),
         ("Listen 8080", "http://b.example:81/", 81, "GET http://b.example:81/"),
         ("Listen 80", "http://[::1]/", 80, "GET http://[::1]/"),
     ],

@@ -161,7 +161,7 @@ def test_a_port_without_tls_is_named(tmp_path: Path) -> None:
 def test_the_server_name_of_the_handshake_chooses_the_settings(
     tmp_path: Path, name: str, has_notice: bool
 ) -> None:
-    """RFC 6066, 3; without a name they are those of the first host. SSLProtocol of the other has no 1.3."""
+    """RFC 6066, 3; without a name they are those of the first host. The other one has no TLS 1.3."""
     options = site(tmp_path).options
     other = CONF[CONF.index("<VirtualHost") :].replace("q.example", "tls12.example")
     with (tmp_path / "httpd.conf").open("a") as file:

@@ -11,13 +11,17 @@ SCOPES = ("", "one", "onelevel", "sub", "subtree", "base")
 
 
 def _url(words: list[str], around: CheckContext) -> str | None:
-    """ldap[s|i]://hosts/base?attributes?scope?filter [mode]"""
+    """ldap[s|i]://hosts/base?attributes?scope?filter?extensions [mode]"""
     scheme, slashes, rest = words[0].partition("://")
     if not slashes or scheme.lower() not in ("ldap", "ldaps", "ldapi"):
         return "The scheme was not recognised as a valid LDAP URL scheme."
     parts = rest.split("?")
     if len(parts) > 2 and parts[2].lower() not in SCOPES:
         return "Bad scope encountered while parsing LDAP URL."
+    if len(parts) > 5:
+        return "Bad URL encountered while parsing LDAP URL."
+    if len(parts) == 5 and not parts[4]:
+        return "Bad extensions encountered while parsing LDAP URL."
     return one_of(
         "none ssl tls starttls",
         "Invalid LDAP connection mode setting: must be one of NONE, SSL, or TLS/STARTTLS",

@@ -4,11 +4,15 @@ from __future__ import annotations
 
 import os
 from pathlib import Path
+from urllib.parse import quote, unquote
 
 import pytest
 from tests.support.access_site import AccessSite
+from tests.support.proxy_site import EchoScheme, ProxySite
 
 from whimbrel.engine.request import Connection
+from whimbrel.modules.proxy.mod_proxy.scheme import ProxyCall
+from whimbrel.registry.phases import OK, HookStatus
 from whimbrel.testing.client import TestClient
 
 CONF = """LoadModule env_module m/mod_env.so
@@ -84,6 +88,89 @@ def test_what_was_answered_before_changes_nothing(tmp_path: Path, kind: str) -> 
         and found.partition("\r\n\r\n")[2] == wanted.partition("\r\n\r\n")[2]
     )
     assert list(used.runtime.logs.values()) == list(fresh.runtime.logs.values())
+
+
+OF_BACK_ENDS = {
+    "first": (200, "text/plain", "a", "one"),
+    "status": (404, "text/plain", "a", "one"),
+    "another status": (201, "text/plain", "a", "one"),
+    "type": (200, "text/css", "a", "one"),
+    "field": (200, "text/plain", "b", "one"),
+    "body": (200, "text/plain", "a", "two"),
+    "length": (200, "text/plain", "a", "three"),
+}
+
+
+class BackEnd(EchoScheme):
+    """Answers with what OF_BACK_ENDS has for the last segment of the URL."""
+
+    def handle(self, call: ProxyCall) -> HookStatus:
+        name = unquote(call.url.rpartition("/")[2])
+        call.r.status, call.r.content_type, value, body = OF_BACK_ENDS[name]
+        call.r.headers_out.set("X-A", value)
+        call.r.write(body)
+        return OK
+
+
+def proxied(root: Path) -> ProxySite:
+    conf = (
+        "ProxyPass /p/ http://127.0.0.1:81/\nProxyPass /other/ http://127.0.0.1:81/\n"
+        "<Location /other/>\nAddDefaultCharset utf-8\n</Location>\n"
+    )
+    site = ProxySite(root, conf)
+    site.engine.configuration.modules.register_provider("proxy_scheme", "http", BackEnd("http"))
+    return site
+
+
+@pytest.mark.parametrize("kind", OF_BACK_ENDS)
+@pytest.mark.parametrize("place", ["p", "other"])
+@pytest.mark.parametrize("more", ["", "\r\nConnection: keep-alive"])
+def test_answers_of_back_ends_that_came_before_change_nothing(
+    tmp_path: Path, kind: str, place: str, more: str
+) -> None:
+    fresh, used = proxied(tmp_path / "fresh"), proxied(tmp_path / "used")
+    for name in [*OF_BACK_ENDS] * 2:
+        for other in ("p", "other"):
+            served(used, f"GET /{other}/{quote(name)} HTTP/1.1")
+    wanted, found = (served(site, f"GET /{place}/{quote(kind)} HTTP/1.1{more}")[0] for site in (fresh, used))
+    status, media_type, value, body = OF_BACK_ENDS[kind]
+    assert wanted.split(" ")[1] == str(status) and wanted.endswith(f"\r\n\r\n{body}")
+    charset = "; charset=utf-8" if place == "other" and media_type == "text/plain" else ""
+    expected = {"content-type": media_type + charset, "x-a": value}
+    assert fields(wanted).items() >= expected.items()
+    assert (found.split("\r\n")[0], settled(found)) == (wanted.split("\r\n")[0], settled(wanted))
+    assert found.partition("\r\n\r\n")[2] == body
+
+
+@pytest.mark.parametrize("version", ["2.2", "2.4"])
+def test_status_type_and_length_are_those_of_the_response(tmp_path: Path, version: str) -> None:
+    """Of responses whose fields and settings are equal; error pages of 2.2 have the URL."""
+    conf = (
+        "LoadModule mime_module m/mod_mime.so\nTypesConfig /dev/null\nAddType text/html .html\n"
+        "AddType text/css .css\nFileETag None\nLoadModule rewrite_module m/mod_rewrite.so\n"
+        "RewriteEngine On\nRewriteRule ^/forbidden - [F]\n"
+        'ErrorDocument 403 "no"\nErrorDocument 404 "no"\n'
+        "<Location /pages>\nErrorDocument 404 default\n</Location>\n"
+    )
+    site = AccessSite(tmp_path, conf, version)
+    for name in ("same.html", "same.css"):
+        file = tmp_path / "htdocs" / name
+        file.write_text("same\n")
+        os.utime(file, (1_700_000_000, 1_700_000_000))
+    for _ in range(3):
+        for path, status, media_type in (
+            ("/same.html?1", 200, "text/html"),
+            ("/same.css?1", 200, "text/css"),
+            ("/none", 404, "text/html"),
+            ("/forbidden", 403, "text/html"),
+            ("/pages/a", 404, "text/html"),
+            ("/pages/longer", 404, "text/html"),
+        ):
+            answer = served(site, f"GET {path} HTTP/1.1")[0]
+            found = fields(answer)
+            assert answer.split(" ")[1] == str(status), path
+            assert found["content-type"].partition(";")[0] == media_type, path
+            assert found["content-length"] == str(len(answer.partition("\r\n\r\n")[2])), path
 
 
 def test_the_last_response_of_a_connection_has_connection_close(tmp_path: Path) -> None:

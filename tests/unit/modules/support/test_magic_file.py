@@ -22,6 +22,15 @@ RULES = """# comment
 >(0.b-72)\tbyte\t73\t\\b-r
 0\tstring\tJJ\tj/%s
 0\tbyte\t75\tk/%d
+0\tbyte\t77\tm/%c
+0\tstring\tL1\tl/1
+>(4)\tbyte\t73\t\\b-l
+0\tstring\tL2\tl/2
+>(4.L+1)\tbyte\t73\t\\b-l
+0\tstring\tL3\tl/3
+>(4.s-1)\tbyte\t73\t\\b-s
+0\tstring\tL4\tl/4
+>(4.b)\tbyte\t73\t\\b-b
 """
 
 
@@ -51,6 +60,13 @@ def said(data: bytes, rules: str = RULES) -> tuple[str | None, list[str]]:
         (b"II", "i/i-r"),
         (b"JJ", "j/JJ"),
         (b"K", "k/75"),
+        (b"M", "m/M"),
+        (b"L1..\x09\0\0\0.I", "l/1-l"),
+        (b"L1..\x09\0\0\1.I", "l/1"),  # a long has four bytes
+        (b"L2..\x08\0\0\0.I", "l/2-l"),
+        (b"L3..\x0a\0\1\1.I", "l/3-s"),
+        (b"L3..\x0a\1\0\0.I", "l/3"),
+        (b"L4..\x09\1\1\1.I", "l/4-b"),
         (b"\x80", None),
     ],
 )

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
+from stat import S_IFDIR, S_IFREG
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -86,10 +88,11 @@ def logged(
     dialect: Dialect | None = None,
     level: str = "trace7",
     body: bytes = b"dump me\n",
+    about: Mapping[str, object] | None = None,
 ) -> list[tuple[str, str, str]]:
     def handler(_head: Head, _body: RequestBody) -> FakeResponse:
         response = FakeResponse(body, close=True)
-        response.request.finfo = None
+        vars(response.request).update({"finfo": None, **(about or {})})
         return response
 
     engine = Dumped(handler, settings, dialect, level)
@@ -103,6 +106,33 @@ def test_both_directions(loop: asyncio.AbstractEventLoop) -> None:
     assert logged(loop, DumpioServerConfig(True, True)) == [
         ("192.0.2.7", "trace7", line) for line in READ + WRITTEN
     ]
+
+
+@pytest.mark.parametrize(
+    ("status", "handler", "size", "mode", "is_file"),
+    [
+        (200, None, 8, S_IFREG, True),
+        (200, "default-handler", 8, S_IFREG, True),
+        (204, None, 8, S_IFREG, False),
+        (404, None, 8, S_IFREG, False),  # the page of an error has nothing of the file
+        (200, "server-status", 8, S_IFREG, False),
+        (200, None, 9, S_IFREG, False),
+        (200, None, 8, S_IFDIR, False),
+    ],
+)
+def test_a_whole_file_is_a_bucket_of_its_kind(
+    loop: asyncio.AbstractEventLoop, status: int, handler: str | None, size: int, mode: int, is_file: bool
+) -> None:
+    """The default handler of httpd passes a file on as it is; small ones are mapped when they are read."""
+    info = SimpleNamespace(st_mode=mode, st_size=size)
+    about = {"status": status, "handler": handler, "finfo": info}
+    lines = [line for _client, _level, line in logged(loop, DumpioServerConfig(False, True), about=about)]
+    kinds = {
+        line.split("(data-")[1].partition(")")[0]
+        for line in lines
+        if "(data-" in line and "[head]" not in line
+    }
+    assert bool(kinds & {"FILE", "MMAP"}) is is_file, lines
 
 
 def test_one_direction(loop: asyncio.AbstractEventLoop) -> None:

@@ -249,6 +249,15 @@ def test_sealed_sessions_have_their_ciphers(imported: Callable[..., set[str]]) -
     assert "cryptography" not in imported("rewrite", "session", "auth_basic")
 
 
+def test_certificates_are_imported_where_a_server_has_tls(imported: Callable[..., set[str]]) -> None:
+    """Distributions load mod_ssl for servers without TLS."""
+    pytest.importorskip("cryptography", reason="the optional package cryptography is not installed")
+    found = imported("ssl", "proxy", "proxy_http")
+    package = "whimbrel.modules.ssl.mod_ssl"
+    parts = ("backend_contexts", "certificate_names", "certificate_variables", "certificates", "extensions")
+    assert package in found and found.isdisjoint(f"{package}.{name}" for name in (*parts, "hosts"))
+
+
 def test_names_are_looked_up_without_a_codec() -> None:
     """The first look-up of a worker would import a codec."""
     assert "encodings.idna" not in output_of(

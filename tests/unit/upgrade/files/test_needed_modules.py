@@ -40,6 +40,7 @@ def missing(root: Path, text: str, **files: str) -> list[str]:
         ("<Directory />\nOrder allow,deny\n</Directory>\n", ["access_compat"]),
         ("<Directory />\nRequire all granted\n</Directory>\n", []),
         ("<Directory />\nRequire ip 10\n</Directory>\n", ["authz_host"]),
+        ("<Directory />\nRequire ip 10\nRequire host a.example\n</Directory>\n", ["authz_host"]),
         ("<Directory />\nRequire not local\n</Directory>\n", ["authz_host"]),
         ("<Directory />\nAuthName x\n</Directory>\n", ["authn_core"]),
         ("SSLSessionCache shmcb:logs/s\n", ["ssl", "socache_shmcb"]),
@@ -119,6 +120,17 @@ def test_what_a_missing_module_does(
     }
     need = found[f"{module}_module"]
     assert (need.risk, need.fails_requests) == (risk, fails_requests)
+
+
+def test_the_first_line_shows_what_its_module_needs(tmp_path: Path) -> None:
+    """mod_authnz_ldap of 2.4 needs mod_ldap."""
+    sections = "".join(f"<Location /{name}>\nAuthBasicProvider ldap\n</Location>\n" for name in ("a", "b"))
+    found = needed_modules(config_tree(tmp_path, {"conf/httpd.conf": BASE + sections}))
+    lines = {need.identifier: need.line for need in found}
+    first = BASE.count("\n") + 2
+    for name in ("authnz_ldap_module", "ldap_module"):
+        line = lines[name]
+        assert line is not None and line.place.line == first
 
 
 @pytest.mark.parametrize(

@@ -42,8 +42,9 @@ LOADED = (
         ("<IfDefine SSL>", (True, True)),
         ("<IfDefine !SSL>", (False, False)),
         ("<IfDefine TEST>", (None, None)),
-        ("<RequireAll>", (False, True)),
-        ('<If "true">', (False, True)),
+        *((f"<Require{word}>", (False, True)) for word in ("All", "Any", "None")),
+        *((f"<{line}>", (False, True)) for line in ('If "true"', 'ElseIf "true"', "Else")),
+        *((f"<If{word} x>", (False, None)) for word in ("File", "Directive", "Section")),
         ("<Directory />", (True, True)),
     ],
 )

@@ -40,7 +40,8 @@ FORMS: Final = {
     "request line": 'RewriteEngine On\nRewriteCond %{THE_REQUEST} "@"\nRewriteRule .* - [G]',
     "query": 'RewriteEngine On\nRewriteCond %{QUERY_STRING} "@"\nRewriteRule ^/index - [F]',
     **{name: f'RewriteEngine On\nRewriteCond %{{{name}}} "@"\nRewriteRule ^ - [F]' for name in _VARIABLES},
-    "client host": 'HostnameLookups On\nRewriteEngine On\nRewriteCond %{REMOTE_HOST} "@"\nRewriteRule ^ - [F]',
+    "client host": "HostnameLookups On\n"
+    'RewriteEngine On\nRewriteCond %{REMOTE_HOST} "@"\nRewriteRule ^ - [F]',
     "method": 'RewriteEngine On\nRewriteCond %{REQUEST_METHOD} "@"\nRewriteRule ^ - [F]',
     "expression": f'<If "%{{HTTP:X-Kind}} =~ m#@#">\n{_DENIED}\n</If>',
     "require": '<Directory "@ROOT@/htdocs">\nRequire expr %{HTTP_USER_AGENT} =~ m#@#\n</Directory>',

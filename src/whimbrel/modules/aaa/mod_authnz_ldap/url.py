@@ -45,7 +45,8 @@ def parse(text: str) -> LdapUrl:
     scheme, _, rest = text.partition("://")
     scheme = lower(scheme)
     hosts, _, path = rest.partition("/")
-    parts = [unescape_loose(part) for part in path.split("?", 3)] + [""] * 4
+    # behind a fourth question mark are extensions (RFC 4516, 2), which httpd does not use
+    parts = [unescape_loose(part) for part in path.split("?")] + [""] * 4
     base, attributes, scope, wanted = parts[:4]
     if wanted[:1] == "(":
         wanted = wanted[1:-1]

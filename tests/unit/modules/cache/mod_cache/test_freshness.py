@@ -77,6 +77,28 @@ def test_required(tmp_path: Path, section: str, fields: list[str], steps: list[t
     assert found == [state for _, _, state in steps], section
 
 
+@pytest.mark.parametrize(
+    ("fields", "age", "is_fresh"),
+    [
+        ([f"Expires: {SOON}", CC9, VALIDATED], 8, True),
+        ([f"Expires: {SOON}", "Cache-Control: max-age=900", VALIDATED], 50, True),
+        ([f"Expires: {SOON}", "Cache-Control: max-age=900", VALIDATED], 101, False),
+        ([f"Expires: {SOON}", VALIDATED], 101, False),
+        ([CC9, VALIDATED], 8, True),
+        ([CC9, VALIDATED], 10, False),
+        ([VALIDATED], 50_000, True),
+    ],
+)
+def test_22_takes_expires_before_max_age(tmp_path: Path, fields: list[str], age: int, is_fresh: bool) -> None:
+    """mod_cache.c of 2.2, cache_save_filter: max-age counts if there is no date of expiry."""
+    site = CachedSite(tmp_path, version="2.2")
+    site.origin.fields = [(name, value) for name, _, value in (field.partition(": ") for field in fields)]
+    site.get()
+    site.now = NOW + age
+    site.get()
+    assert (site.count == 1) is is_fresh
+
+
 @pytest.mark.parametrize("method", ["POST", "PUT", "DELETE"])
 def test_4_4_unsafe_methods_invalidate(tmp_path: Path, method: str) -> None:
     site = CachedSite(tmp_path)

@@ -97,6 +97,9 @@ def test_values_and_names(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, versi
     }
     shown = fetch(serving, "/server-status?auto").body.splitlines()
     auto = dict(line.split(": ", 1) for line in shown if ": " in line)
+    (info,) = [name for name in found if name.startswith("apache_info[")]
+    assert found[info] == 1 and info.startswith(f"apache_info[event][Apache/{version}.")
+    assert version == "2.2" or info == f"apache_info[{auto['ServerMPM']}][{auto['ServerVersion']}]"
     assert found["apache_workers[busy]"] == float(auto["BusyWorkers"])
     assert found["apache_workers[idle]"] == float(auto["IdleWorkers"])
     assert found["apache_uptime_seconds_total"] == pytest.approx(float(auto["Uptime"]), abs=2)

@@ -98,6 +98,26 @@ def test_directories_and_redirects_have_their_marks(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
+    ("rule", "result"),
+    [
+        ("^/y(/.*)$ /$1 [L]", "/d/x.txt"),
+        ("^/y(/.*)$ /$1 [UNC,L]", "//d/x.txt"),
+        ("^/y(/.*)$ //$1 [L]", "///d/x.txt"),
+    ],
+)
+def test_slashes_in_front_of_a_local_path_are_one(tmp_path: Path, rule: str, result: str) -> None:
+    """Unless the rule is written with two, or has the flag UNC."""
+    found = lines(
+        tmp_path, f"LogLevel warn rewrite:trace2\nRewriteRule {rule}\n", "/y/d/x.txt", "logs/error_log"
+    )
+    assert [line.removeprefix(WHO) for line in found][-3:] == [
+        f"local path result: {result}",
+        "prefixed with document_root to @/htdocs/d/x.txt",
+        "go-ahead with @/htdocs/d/x.txt [OK]",
+    ]
+
+
+@pytest.mark.parametrize(
     ("path", "wanted"),
     [
         (

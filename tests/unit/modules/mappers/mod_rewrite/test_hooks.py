@@ -106,6 +106,33 @@ def test_local_results(tmp_path: Path, rule: str, path: str, status: int, body: 
     assert body is None or answer.body == body
 
 
+@pytest.mark.parametrize(
+    ("path", "value"),
+    [
+        ("/su/x", "@/htdocs/su"),
+        ("/sf/x", "/sf"),
+        ("/d/pu", "@/htdocs/{root}"),
+        ("/d/pf", "@/htdocs/d/pf"),
+        ("/p/pu", "@/htdocs/base"),
+        ("/p/pf", "@/htdocs/p/pf"),
+    ],
+)
+def test_the_target_of_a_look_ahead(tmp_path: Path, path: str, value: str) -> None:
+    """LA-U looks a URL up, LA-F a file; in a directory without RewriteBase the URL is the path of a file."""
+    ahead = "[E=V:%{{LA-{}:REQUEST_FILENAME}},L]"
+    sections = "".join(
+        f'<Directory "@/htdocs/{name}">\nRewriteEngine On\n{base}RewriteRule ^pu - {ahead.format("U")}\n'
+        f"RewriteRule ^pf - {ahead.format('F')}\n</Directory>\n"
+        for name, base in (("d", ""), ("p", "RewriteBase /base/\n"))
+    )
+    rules = (
+        f"RewriteRule ^/su - {ahead.format('U')}\nRewriteRule ^/sf - {ahead.format('F')}\n{sections}"
+        "LoadModule headers_module modules/mod_headers.so\nHeader always set X-V %{V}e\n"
+    )
+    expected = value.format(root=str(tmp_path).split("/")[1]).replace("@", str(tmp_path))
+    assert reply(tmp_path, rules, path).get("X-V") == expected
+
+
 def test_types_and_handlers_are_lower_case(tmp_path: Path) -> None:
     answer = reply(tmp_path, "RewriteRule ^/c7 /a.txt [T=Text/FOO,H=Default-Handler]", "/c7")
     assert (answer.status, answer.get("Content-Type"), answer.body) == (200, "text/foo", "A")

@@ -146,6 +146,24 @@ def test_remote_proxies(target: str, call: tuple[Any, ...], tmp_path: Path) -> N
     assert (site.status(target), site.scheme.calls) == (200, [call])
 
 
+@pytest.mark.parametrize(
+    ("match", "target", "is_for"),
+    [
+        ("*", "http://a.test/", True),
+        ("http", "http://a.test/", True),
+        ("HTTP", "http://a.test/", True),
+        ("ftp", "http://a.test/", False),
+        ("http://A.test/", "http://a.TEST/x", True),
+        ("http://a.test/x", "http://a.test/", False),
+    ],
+)
+def test_which_urls_go_to_a_remote_proxy(match: str, target: str, is_for: bool, tmp_path: Path) -> None:
+    """Manual, ProxyRemote: a scheme, a partial URL, or * for all requests."""
+    site = ProxySite(tmp_path, f"ProxyRequests On\nProxyRemote {match} http://proxy1:3128\n")
+    assert site.status(target) == 200
+    assert [proxy for _, _, proxy in site.scheme.calls] == [("proxy1", 3128) if is_for else None]
+
+
 def test_a_remote_proxy_that_fails_is_passed_by(tmp_path: Path) -> None:
     site = ProxySite(tmp_path, FORWARD)
     site.scheme.statuses = [502, 502]

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import socket
+import subprocess
 from collections.abc import Iterator
 from pathlib import Path
 from unittest.mock import create_autospec
@@ -12,7 +13,13 @@ import pytest
 
 from whimbrel.modules.support.processes.keeper import MAX_REPORT, MAX_VARIANTS, ProcessKeeper
 from whimbrel.modules.support.processes.messages import KeeperMessages
-from whimbrel.modules.support.processes.program import KeeperLimits, Launch, StaticProgram, packed_request
+from whimbrel.modules.support.processes.program import (
+    Identity,
+    KeeperLimits,
+    Launch,
+    StaticProgram,
+    packed_request,
+)
 from whimbrel.modules.support.processes.table import ProcessTable
 
 
@@ -85,3 +92,27 @@ def test_lines_of_processes_are_logged(kept: Kept) -> None:
     assert levels == ["info", "error"]
     assert kept.messages.reported.call_args_list[0].args[1] == "a line with blanks"
     assert len(kept.messages.reported.call_args_list[1].args[1]) < MAX_REPORT
+
+
+@pytest.mark.parametrize(
+    ("identity", "expected"), [(None, (None, None, None)), (Identity(33, 34, (35, 36)), (33, 34, (35, 36)))]
+)
+@pytest.mark.parametrize("takes_stdin", [True, False])
+def test_what_a_process_is_started_with(
+    kept: Kept,
+    monkeypatch: pytest.MonkeyPatch,
+    identity: Identity | None,
+    expected: tuple[object, ...],
+    takes_stdin: bool,
+) -> None:
+    """Without an identity it has that of the keeper (subprocess: None changes nothing)."""
+    started = create_autospec(subprocess.Popen)
+    started.return_value.pid = 7
+    monkeypatch.setattr("whimbrel.modules.support.processes.keeper.subprocess.Popen", started)
+    launch = Launch(["/bin/x", "y"], {"A": "b"}, "", takes_stdin, identity=identity, umask=0o27)
+    assert kept.keeper._spawn(launch, 3) == 7
+    given = started.call_args.kwargs
+    assert tuple(given[name] for name in ("user", "group", "extra_groups")) == expected
+    assert (started.call_args.args, given["env"], given["cwd"]) == ((["/bin/x", "y"],), {"A": "b"}, "/")
+    assert (given["umask"], given["process_group"]) == (0o27, 0)
+    assert (given["stdin"], given["pass_fds"]) == ((3, ()) if takes_stdin else (subprocess.DEVNULL, (3,)))

@@ -40,6 +40,16 @@ def test_sizes_and_lines_do_not_depend_on_records(wire: tuple[socket.socket, Wsg
     assert body.read() == body.readline() == b""
 
 
+@pytest.mark.parametrize("hint", [None, -1, 0, 1, 3, 4, 7, 8, len(BODY), 100])
+def test_lines_are_read_up_to_a_hint(wire: tuple[socket.socket, WsgiInput], hint: int | None) -> None:
+    """PEP 3333: as the method of files."""
+    ours, body = wire
+    send(ours, BODY)
+    file = io.BytesIO(BODY)
+    assert body.readlines(hint) == file.readlines(hint)
+    assert body.read() == file.read()
+
+
 def test_a_body_that_ends_early_is_an_error(wire: tuple[socket.socket, WsgiInput]) -> None:
     ours, body = wire
     ours.sendall(record(STDIN, b"abc"))
