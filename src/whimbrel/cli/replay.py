@@ -273,7 +273,7 @@ def _sides(
     """
     from whimbrel.base.lazy_dataclasses import replace
     from whimbrel.upgrade.apply.journal import WriteError
-    from whimbrel.verify.loading import as_copy
+    from whimbrel.verify.same_documents import as_copies
     from whimbrel.verify.texts_before_upgrade import texts_before_upgrade
 
     if is_before and old[0] is not None:
@@ -289,9 +289,10 @@ def _sides(
     options = replace(old_side.options, overlay={**old_side.options.overlay, **overlay})
     name = f"{old_side.name} before the upgrade" if is_before else old_side.name
     old_side = replace(old_side, options=options, name=name)
-    new_side = replace(new_side, options=as_copy(options, new_side.options))
-    old_side = replace(old_side, options=as_copy(options, options))
-    return (old_side, new_side), directory if is_before else ""
+    compared = as_copies(options, new_side.options, old_side.dialect)
+    old_side = replace(old_side, options=compared.old)
+    new_side = replace(new_side, options=compared.new)
+    return Sides((old_side, new_side), directory if is_before else "", compared.documents)
 
 
 def _side(conf: Path, dialect: str, defines: list[str]) -> tuple[SideOptions, str]:

@@ -196,6 +196,8 @@ class VerifyResult:
             not start, or answers 500, until then.
         logs: the access logs of the server of the old side that are on this machine.
         ports: those of the Listen lines of the new side.
+        documents: where both sides read the documents that their texts name, if each by its own rule would
+            read others; else "".
         not_compared: the bodies that are made at each request, in words; "" for none.
         unwritten: where a server of the new side, a copy, answers 500 with the old .htaccess files; "" for
             nowhere.
@@ -218,6 +220,7 @@ class VerifyResult:
     questions: tuple[tuple[str, str, str, str], ...] = ()
     has_stop: bool = False
     unwritten: str = ""
+    documents: str = ""
     not_compared: str = ""
     ports: tuple[int, ...] = ()
     logs: list[str] = field(default_factory=list)

@@ -64,6 +64,7 @@ def verify_page(verification: VerifyResult, next_command: str = "", first: str =
     more = len(verification.groups) - len(shown)
     verdict, *rest = summary(verification)
     answer = (
+        verification.documents,
         readiness_of_comparison(verification),
         no_start(verification),
         missing_modules(verification),

@@ -29,6 +29,7 @@ def render(verification: VerifyResult) -> str:
                     for name, errors in zip(verification.names, verification.errors, strict=True)
                 },
                 "no_start": verification.no_start,
+                "documents": verification.documents,
                 "chains": verification.chains,
                 "requests": verification.probes,
                 "limits": verification.limits,

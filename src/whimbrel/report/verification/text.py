@@ -67,6 +67,8 @@ def render(verification: VerifyResult, *, colored: bool = False) -> str:
     access = access_sentence(verification)
     head = verification.to_decide if verification.to_decide not in ready else ""
     question_part = list(question_lines(verification.questions, head))
+    if verification.documents:
+        console.print(printable_line(verification.documents))
     stop = no_start(verification)
     if stop:
         console.print(printable_line(stop), style="bold red")
