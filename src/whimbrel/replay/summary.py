@@ -40,7 +40,7 @@ class Summary:
         dialects: names of the dialects. `roots`: server roots, which the text shows paths relative to.
         sides: what was read of both sides, and what is unknown there.
         logs: names of the logs. `errors`: why a side does not load; the tally is then empty.
-        to_decide, questions, has_stop, no_start, unwritten: see `VerifyResult`.
+        to_decide, questions, has_stop, no_start, unwritten, documents: see `VerifyResult`.
         ports: those of the Listen lines of the new side.
         decided: the comments of the new text that decide about a change: ``R01 at FILE:LINE``.
     """
@@ -58,6 +58,7 @@ class Summary:
     has_stop: bool = False
     no_start: str = ""
     unwritten: str = ""
+    documents: str = ""
     ports: tuple[int, ...] = ()
     decided: Mapping[ChangeKey, tuple[str, ...]] = field(default_factory=dict)
 

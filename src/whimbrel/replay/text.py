@@ -30,6 +30,7 @@ def _lines(summary: Summary) -> Iterator[str]:
     ready = [sentence] if (sentence := readiness_of_replay(summary)) else []
     question_part = question_lines(summary.questions, summary.to_decide)
     answers = [*ready, *([] if summary.errors else answer(summary)), *question_part]
+    yield from filter(None, (summary.documents,))
     yield from answers
     if not summary.is_against_log:
         yield f"old: {summary.old}"

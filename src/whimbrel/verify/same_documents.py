@@ -53,6 +53,8 @@ def as_copies(old: LoadOptions, new: LoadOptions, dialect: Dialect | str) -> Com
         return ComparedOptions(own, copy)  # their texts have no path in common
     original = originals.pop()
     roots = [root for root in _document_roots(own, dialect) if f"{root}/".startswith(f"{original}/")]
+    if not roots:
+        return ComparedOptions(own, copy)
     places = [part.place for part in parts if part is not None]
     found = next((place for place in places if _has_documents(place, original, roots)), "")
     if found and len(places) > 1 and all(_has_documents(place, original, roots) for place in places):
@@ -131,4 +133,4 @@ def _is_filled(directory: str) -> bool:
 
 def _named(roots: list[str]) -> str:
     more = [f"{len(roots) - MAX_ROOTS} more"] if len(roots) > MAX_ROOTS else []
-    return ", ".join([*roots[:MAX_ROOTS], *more]) or "the documents"
+    return ", ".join([*roots[:MAX_ROOTS], *more])

@@ -29,10 +29,9 @@ def render(verification: VerifyResult) -> str:
                     for name, errors in zip(verification.names, verification.errors, strict=True)
                 },
                 "no_start": verification.no_start,
-                "documents": verification.documents,
                 "chains": verification.chains,
                 "requests": verification.probes,
-                "limits": verification.limits,
+                "limits": [*filter(None, (verification.documents,)), *verification.limits],
                 "knowledge": as_json(verification.scope),
                 "differences": [_group(group) for group in verification.groups],
                 "not_decided": [
