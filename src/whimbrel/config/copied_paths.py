@@ -83,7 +83,9 @@ class CopiedPaths:
     def place(self, path: str) -> str:
         """Return the location of *path*, "" if it lies outside of the copy."""
         declared = self.declared_root.rstrip("/")
-        is_whole = declared in ("", self.root) and len(self._places) < 2  # no directory around it is elsewhere
+        is_whole = (
+            declared in ("", self.root) and len(self._places) < 2
+        )  # no directory around it is elsewhere
         if not declared or is_whole or path == os.devnull:
             return path
         if f"{path}/".startswith(f"{self.root}/"):

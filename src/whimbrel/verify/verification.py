@@ -161,11 +161,11 @@ class DifferenceGroup:
         elif example.opens > self.opens or example.closes > self.closes:
             spare = [one for one in self.examples if not (one.opens or one.closes)] or self.examples
             self.examples[self.examples.index(spare[-1])] = example
-        elif all(example.weight < one.weight for one in self.examples):
-            is_of_access = example.opens or example.closes
-            spare = [one for one in self.examples if is_of_access or not (one.opens or one.closes)]
-            if spare:
-                self.examples[self.examples.index(spare[-1])] = example
+        else:
+            effect = example.opens, example.closes
+            alike = [one for one in self.examples if (one.opens, one.closes) == effect]
+            if alike and all(example.weight < one.weight for one in alike):
+                self.examples[self.examples.index(alike[-1])] = example
 
 
 @dataclass(frozen=True, slots=True)
@@ -198,6 +198,7 @@ class VerifyResult:
         ports: those of the Listen lines of the new side.
         documents: where both sides read the documents that their texts name, if each by its own rule would
             read others; else "".
+        failures: what answers 500 on the new side alone, why, and the line, as sentences.
         not_compared: the bodies that are made at each request, in words; "" for none.
         unwritten: where a server of the new side, a copy, answers 500 with the old .htaccess files; "" for
             nowhere.
@@ -221,6 +222,7 @@ class VerifyResult:
     has_stop: bool = False
     unwritten: str = ""
     documents: str = ""
+    failures: tuple[str, ...] = ()
     not_compared: str = ""
     ports: tuple[int, ...] = ()
     logs: list[str] = field(default_factory=list)

@@ -93,9 +93,7 @@ def test_copies_with_documents_of_their_own_are_not_mapped(tmp_path: Path, machi
     documents = f"{machine}/var/www"
     roots = []
     for name in ("old", "new"):
-        roots.append(
-            str(write_server(tmp_path / name / "etc/httpd", f"{machine}/etc/httpd", documents))
-        )
+        roots.append(str(write_server(tmp_path / name / "etc/httpd", f"{machine}/etc/httpd", documents)))
         write_documents(tmp_path / name / "var/www")
     (tmp_path / "new/var/www/members/index.html").unlink()
     found = CliRunner().invoke(verify_command.app, [*roots, "--old-dialect", "2.4"])

@@ -66,6 +66,7 @@ def verify_page(verification: VerifyResult, next_command: str = "", first: str =
     answer = (
         verification.documents,
         readiness_of_comparison(verification),
+        *verification.failures,
         no_start(verification),
         missing_modules(verification),
         access_sentence(verification),

@@ -75,7 +75,9 @@ def render(verification: VerifyResult, *, colored: bool = False) -> str:
     is_long = bool(verification.groups or verification.not_decided)
     if is_long:
         console.print(first, style=_VERDICTS[verification.verdict])
-        for line in filter(None, (ready, missing_modules(verification), *question_part, access)):
+        for line in filter(
+            None, (ready, *verification.failures, missing_modules(verification), *question_part, access)
+        ):
             console.print(printable_line(line))
     for name, errors in zip(verification.names, verification.errors, strict=True):
         for error in errors:
