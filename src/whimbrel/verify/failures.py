@@ -24,6 +24,8 @@ MAX_EXCEPTIONS: Final = 3
 MAX_ORIGINS: Final = 3
 """Origins that a sentence names."""
 MAX_SENTENCES: Final = 3
+_ALL: Final = "all of "
+_FILES: Final = " with files in "
 _ASKED: Final = ("GET", "HEAD")
 _NOT_ALLOWED: Final = " not allowed here"
 
@@ -81,7 +83,7 @@ class Failures:
         rows.sort(key=lambda row: -max(count for _, count in row[1]))
         for message, extents, lines in rows[:MAX_SENTENCES]:
             verb = "answers" if len(extents) == 1 else "answer"
-            yield f"{_joined([text for text, _ in extents])} {verb} 500: {_reason(message, lines)}"
+            yield f"{_extents_text([text for text, _ in extents])} {verb} 500: {_reason(message, lines)}"
         if len(rows) > MAX_SENTENCES:
             more = len(rows) - MAX_SENTENCES
             yield f"{count_noun(more, 'more line')} {word_for(more, 'makes', 'make')} documents answer 500"
@@ -115,12 +117,12 @@ def _extent(origin: str, place: _Place, message: str, working: Iterable[str]) ->
     refused = REFUSED_LINE.match(message)
     directory = f"{os.path.dirname(refused[1]).rstrip('/')}/" if refused is not None else ""
     if (is_mixed or exceptions) and directory and not any(one.startswith(directory) for one in working):
-        return f"all of {whole} with files in {directory.rstrip('/')}"
+        return f"{_ALL}{whole}{_FILES}{directory.rstrip('/')}"
     if is_mixed:
         return (
             f"{place.failed[message]:,} of {place.others + sum(place.failed.values()):,} requests to {whole}"
         )
-    return f"all of {whole}" + (f" but {_joined(exceptions)}" if exceptions else "")
+    return f"{_ALL}{whole}" + (f" but {_joined(exceptions)}" if exceptions else "")
 
 
 def _only(place: _Place, message: str) -> tuple[str, _Place] | None:
@@ -144,6 +146,16 @@ def _reason(message: str, lines: Sequence[DecidingLine]) -> str:
         text = f"no AllowOverride permits {text.removesuffix(_NOT_ALLOWED)}"
     place = next((f" ({line.path}:{line.line})" for line in lines), "")
     return f"{text or 'no message says why'}{place}"
+
+
+def _extents_text(texts: list[str]) -> str:
+    """Return the extents as one text; the directory that all have is named once."""
+    parts = [text.partition(_FILES) for text in texts]
+    if len({tail for _, _, tail in parts}) > 1 or not parts[0][1]:
+        return _joined(texts)
+    return (
+        _joined([parts[0][0], *(head.removeprefix(_ALL) for head, _, _ in parts[1:])]) + _FILES + parts[0][2]
+    )
 
 
 def _joined(texts: list[str]) -> str:

@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterable
 from itertools import chain, islice
 from typing import Final
 
-from whimbrel.access.atoms import Atom, MethodIs
+from whimbrel.access.atoms import Atom, EnvironmentSet, MethodIs
 from whimbrel.access.client_sets import clients_text
 from whimbrel.access.clients import find_client
 from whimbrel.access.decision import AccessDecision, AccessVerdict, Counterexample
@@ -135,7 +135,7 @@ class Comparison:
         self.confirmation = Confirmation(old, new, self._facts, settable_variables(self.lines))
         self._pairs: dict[tuple[int, int], tuple[PlanPair, DifferenceGroup | None]] = {}
         self._clients: dict[tuple[int, int], Probe | None] = {}
-        self._failed: dict[int, tuple[Plan, Probe | None]] = {}
+        self._failed: dict[tuple[int, str], tuple[Plan, Probe | None]] = {}
         self.failures = Failures()
         self._compared: set[Probe] = set()
         self._known: BoundedDict[tuple[bool, Probe], tuple[Answer, Plan | None]] = BoundedDict(MAX_KNOWN)
@@ -526,10 +526,11 @@ class Comparison:
 
     def _compare_failed(self, probe: Probe, plan: Plan) -> None:
         """Ask a probe to which the new side has no answer for any client as one that the old side admits."""
-        known = self._failed.get(id(plan))
+        key = id(plan), probe.method
+        known = self._failed.get(key)
         if known is None:
             known = plan, self._admitted_before(probe, plan)
-            self._failed[id(plan)] = known
+            self._failed[key] = known
         client = known[1]
         if client is not None:
             admitted = replace(client, target=probe.target, method=probe.method)
@@ -548,16 +549,17 @@ class Comparison:
         space = self.decisions[0].space
         granted = decision.when[AccessVerdict.GRANTED]
         name = "GET" if probe.method == "HEAD" else probe.method
-        methods: dict[Atom, bool] = {
-            atom: atom.name == name for atom in space.atoms(granted) if isinstance(atom, MethodIs)
-        }
-        client = find_client(space, space.fixed(granted, methods))
-        if client is None:
-            return None
-        for one in islice(self.confirmation.requests(client, probe, (plan, plan)), _MAX_CLIENTS):
-            admitted = replace(one, method=probe.method)
-            if self.old.checked(admitted)[0].status not in (401, 403):
-                return admitted
+        atoms = space.atoms(granted)
+        methods: dict[Atom, bool] = {atom: atom.name == name for atom in atoms if isinstance(atom, MethodIs)}
+        # a network says more to a person than a variable that some field sets
+        plain: dict[Atom, bool] = {atom: False for atom in atoms if isinstance(atom, EnvironmentSet)}
+        for values in ({**methods, **plain}, methods):
+            client = find_client(space, space.fixed(granted, values))
+            found = self.confirmation.requests(client, probe, (plan, plan)) if client is not None else ()
+            for one in islice(found, _MAX_CLIENTS):
+                admitted = replace(one, method=probe.method)
+                if self.old.checked(admitted)[0].status not in (401, 403):
+                    return admitted
         return None
 
     def _compare_as(self, probe: Probe, plans: PlanPair) -> None:
