@@ -14,7 +14,14 @@ from whimbrel.verify.causes import Cause
 from whimbrel.verify.difference import Difference, FieldDifference
 from whimbrel.verify.probe import Probe
 from whimbrel.verify.recorded_decisions import has_recordable_decisions, mark_decided
-from whimbrel.verify.verification import DifferenceGroup, Example, Verdict, VerifyResult, access_differences
+from whimbrel.verify.verification import (
+    DifferenceGroup,
+    Example,
+    Verdict,
+    VerifyResult,
+    access_differences,
+    access_sentence,
+)
 
 R01 = "mod_rewrite answers 403 (R01)"
 
@@ -122,3 +129,19 @@ def test_a_comment_is_offered_where_it_decides() -> None:
     of_one_version = compared((7,), (200, 404))
     of_one_version.dialects = ("2.4", "2.4")
     assert not has_recordable_decisions(of_one_version)
+
+
+def test_what_comments_decide_without_a_difference_is_named_in_the_verdict() -> None:
+    """2.4 refuses Digest without qop, whatever requests were asked: its comment decides about clients."""
+    result = VerifyResult(dialects=("2.2", "2.4"), chains=1, probes=1)
+    recorded = [finding("C11", 3), finding("C46", 9, Risk.CLOSES), finding("C46", 12, Risk.CLOSES)]
+    mark_decided(result, [*recorded, finding("R13", 4, Risk.OPENS), finding("DIFF", 2)])
+    ready = readiness_of_comparison(result)
+    assert ready == (
+        "ready for 2.4: yes: no answer differs; decided by comments: C46 at /new.conf:9 (loses access: m), "
+        "R13 at /new.conf:4 (gains access: m); C11 at /new.conf:3"
+    )
+    sentence = access_sentence(result)
+    assert "nobody" not in sentence and "C46 at /new.conf:9" in sentence and "R13 at" in sentence
+    mark_decided(result, [finding("C11", 3)])
+    assert access_sentence(result).startswith("access: nobody gains and nobody loses (")
