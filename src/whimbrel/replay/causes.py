@@ -159,7 +159,8 @@ class ChangeCauses:
             for row in (cause.lines.old, cause.lines.new)
         ]
         reason = cause.reason
-        if not (any(lines) or cause.rule) and answers[0].status >= HTTP_ERROR:
+        is_of_page = all(line.text.lower().startswith(_ERROR_PAGE) for row in lines for line in row)
+        if is_of_page and not cause.rule and answers[0].status >= HTTP_ERROR:
             pages = error_pages((explain_probe(self._old, probe), explain_probe(self._new, probe)))
             if pages is not None:
                 *lines, reason = pages
