@@ -185,8 +185,10 @@ def after_verify(
     if result.causes_to_review:
         place = os.path.join(old.server_root, old.file)
         other = dialects[0] if old is new else f"{place}@{dialects[0]}"
-        sides = [*_named(new), *words, "--dialect", dialects[1], "--diff", other]
-        sentence, request = open_difference(result, has_backups="backups" in given)
+        has_backups = "backups" in given
+        diff = [] if has_backups else ["--diff", other]
+        sides = [*_named(new), *words, "--dialect", dialects[1], *diff]
+        sentence, request = open_difference(result, has_backups=has_backups)
         if request:
             inspection = command_line("explain", *request, *sides)
         elif context.params["shape"].value == "html":  # its page would name itself
