@@ -85,7 +85,8 @@ def summary(verification: VerifyResult) -> list[str]:
     old, new = verification.names
     note = verification.excepted_note
     verdict = verification.verdict
-    is_repeated = verification.dialects == (V22.name, V24.name)  # the sentence about going live has it
+    # the sentence about going live has it
+    is_repeated = bool(verification.groups) and verification.dialects == (V22.name, V24.name)
     but = ", but for what is named below" if is_repeated else f", but for {note}"
     but = but if note and verdict is Verdict.SAME else ""
     if verdict is Verdict.NOT_DECIDED and not verification.not_decided and verification.scope.is_complete:
