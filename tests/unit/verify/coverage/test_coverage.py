@@ -2,14 +2,19 @@
 
 from __future__ import annotations
 
+import gc
 from pathlib import Path
 
 import pytest
 from tests.unit.verify.sites import make_root, side
 
+from whimbrel.verify.coverage.coverage import Coverage
 from whimbrel.verify.coverage.decided_by import DecidedBy, decided_by
-from whimbrel.verify.verification import Verdict, VerifyResult
-from whimbrel.verify.verify import verify
+from whimbrel.verify.probe import Probe
+from whimbrel.verify.probe_engine import ProbePlan
+from whimbrel.verify.side import Side
+from whimbrel.verify.verification import DifferenceGroup, Verdict, VerifyResult
+from whimbrel.verify.verify import Comparison, verify
 
 
 @pytest.fixture
@@ -326,3 +331,49 @@ def test_changed_lines_are_asked_for_before_documents(tmp_path: Path) -> None:
     result = verify(sides[0], sides[1], limit=12)
     assert not result.not_decided
     assert [group.kind for group in result.groups] == ["access"]
+
+
+@pytest.mark.parametrize(
+    ("old", "new"),
+    [
+        ("Header set X-A 1", "Header set X-A 2"),
+        ("Options Indexes FollowSymLinks", "Options Indexes FollowSymLinks MultiViews"),
+        ("AddLanguage de .de\nAddLanguage de .ger", "AddLanguage de .ger .de\nAddLanguage fr .fra"),
+    ],
+)
+def test_reasons_do_not_depend_on_the_order_of_the_lines(
+    root: Path, monkeypatch: pytest.MonkeyPatch, old: str, new: str
+) -> None:
+    found = reasons(compared(root, old, new))
+    finish = Coverage.finish
+
+    def backwards(self: Coverage, groups: list[DifferenceGroup], unreached: str) -> object:
+        self.states = dict(reversed(self.states.items()))
+        return finish(self, groups, unreached)
+
+    monkeypatch.setattr(Coverage, "finish", backwards)
+    assert sorted(reasons(compared(root, old, new))) == sorted(found)
+
+
+def test_what_is_forgotten_is_released(root: Path) -> None:
+    """The plans of a host, of which ten thousand take a gigabyte."""
+    sides = [side(root, name, f"Header set X-A {name}", "2.4") for name in ("old", "new")]
+    comparison = Comparison(*sides, VerifyResult(("old", "new")), 1)
+    comparison.cover_lines()
+    probe = Probe("/", host="localhost")
+    comparison.compare_probe(probe)
+    assert _plans_of(sides)
+    comparison._forget()
+    gc.unfreeze()
+    assert _plans_of(sides) == []
+
+
+def _plans_of(sides: list[Side]) -> list[str]:
+    """Return the types of what holds each plan of the sides that lives."""
+    gc.collect()
+    roots = [one.loaded for one in sides]
+    return [
+        type(one).__name__
+        for one in gc.get_objects()
+        if type(one) is ProbePlan and any(one.cache.configuration is root for root in roots)
+    ]
