@@ -357,13 +357,16 @@ def test_reasons_do_not_depend_on_the_order_of_the_lines(
 
 def test_what_is_forgotten_is_released(root: Path) -> None:
     """The plans of a host, of which ten thousand take a gigabyte."""
-    sides = [side(root, name, f"Header set X-A {name}", "2.4") for name in ("old", "new")]
+    sides = [side(root, name, f"Header set X-A {name}", name) for name in ("2.2", "2.4")]
     comparison = Comparison(*sides, VerifyResult(("old", "new")), 1)
     comparison.cover_lines()
     probe = Probe("/", host="localhost")
     comparison.compare_probe(probe)
-    assert _plans_of(sides)
+    assert _plans_of(sides) and comparison._coverage is not None
+    values = comparison._coverage.values
+    assert values._forms and values._origins
     comparison._forget()
+    assert (values._forms, values._origins, values._by_pair) == ({}, {}, {})
     gc.unfreeze()
     assert _plans_of(sides) == []
 
