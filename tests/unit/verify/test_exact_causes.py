@@ -8,11 +8,13 @@ import pytest
 from tests.unit.verify.sites import make_root, side
 
 from whimbrel.verify import exact_causes as module
-from whimbrel.verify.causes import Causes
+from whimbrel.verify.causes import Cause, Causes
 from whimbrel.verify.config_lines import ConfigLine, SideLines
 from whimbrel.verify.coverage.without_line import RemovalBudget
+from whimbrel.verify.difference import Difference, FieldDifference, compare
 from whimbrel.verify.exact_causes import ExactCauses, _paired
 from whimbrel.verify.located_causes import NOT_FOUND, UNCHECKED
+from whimbrel.verify.probe import Probe
 from whimbrel.verify.side import Side
 from whimbrel.verify.verification import DifferenceGroup
 from whimbrel.verify.verify import verify
@@ -140,6 +142,14 @@ def test_where_no_side_loads_without_its_lines_the_cause_is_not_known(
     found = groups(tmp_path, CHARSET, "")
     (group,) = [one for one in found if "content-type" in one.examples[0].difference.names]
     assert not group.cause.old and group.reason.startswith(NOT_FOUND)
+
+
+def test_a_cause_without_lines_decides_nothing(tmp_path: Path) -> None:
+    make_root(tmp_path)
+    sides = [SideLines(side(tmp_path, name, NEW, "2.4", "reqtimeout", *MODULES)) for name in ("old", "new")]
+    exact = ExactCauses(Causes(sides[0], sides[1]), compare)
+    difference = Difference((FieldDifference("vary", "a", "b"),))
+    assert exact.decides(Probe("/", host="localhost"), difference, Cause((), ())) is False
 
 
 def test_lines_without_which_nothing_loads_stay(tmp_path: Path) -> None:
