@@ -193,12 +193,23 @@ def test_a_line_of_the_process_that_a_later_one_overrides_is_the_same(root: Path
         assert result.verdict is Verdict.SAME, (name, reasons(result))
 
 
+def test_a_line_counts_for_what_it_sets(root: Path) -> None:
+    """Not for another setting of its module, which another line gives another value."""
+    old, new = (f"UseCanonicalName {on}\nKeepAliveTimeout {n}" for on, n in (("On", 5), ("on", 6)))
+    found = compared(root, old, new).groups
+    assert [str(one.examples[0].difference) for one in found] == ["value of keepalivetimeout: 5 -> 6"]
+
+
 @pytest.mark.parametrize(
     ("old", "new"),
     [
         ("RegexDefaultOptions +ICASE", "RegexDefaultOptions +icase +ICASE"),
         ("RegexDefaultOptions +DOTALL", ""),
         ("GracefulShutdownTimeout 0", ""),
+        (
+            "<VirtualHost *:8080>\nServerName a\nServerAlias b *.c d\n</VirtualHost>",
+            "<VirtualHost *:8080>\nServerName a\nServerAlias d b *.c\n</VirtualHost>",
+        ),
         ("SeeRequestTail Off", ""),
         ("User daemon\nUser daemon", "User daemon"),
         ("Group daemon\nGroup daemon", "Group daemon"),
