@@ -62,6 +62,18 @@ def test_htaccess_files_above_and_below_what_is_served_are_found_once(tmp_path: 
     assert found == [f"{tmp_path}/", f"{tmp_path}/htdocs/", f"{tmp_path}/htdocs/private/"]
 
 
+def test_directories_are_walked_in_the_order_of_their_names(tmp_path: Path) -> None:
+    """The requests that are derived first are the same on every file system."""
+    make_root(tmp_path)
+    names = [f"{number:02x}" for number in (*range(7, 40), *range(7))]
+    for name in names:
+        (tmp_path / "htdocs" / name / "in").mkdir(parents=True)
+    directories = list(SideLines(side(tmp_path, "a", "", "2.4")).directories)
+    below = [one.removeprefix(f"{tmp_path}/htdocs/") for one in directories if "/htdocs/" in one]
+    wanted = [one for name in sorted(names) for one in (f"{name}/", f"{name}/in/")]
+    assert [one for one in below if one[:2] in names] == wanted
+
+
 @pytest.mark.parametrize(
     ("text", "consequence"),
     [
