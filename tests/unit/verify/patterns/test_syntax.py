@@ -139,6 +139,7 @@ def test_only_2_2_ends_a_text_before_a_line_feed(version22: bool, holds: bool) -
         "*a",
         "[b-a]",
         "[a-[:digit:]]",
+        "[!-[:digit:]]",
         "[a-\\Qz\\E]",
         "[[:digit:]-z]",
         "[a\\Qz\\E]",
