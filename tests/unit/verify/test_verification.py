@@ -9,6 +9,7 @@ import pytest
 from whimbrel.api.verdicts import Difference as PublicDifference
 from whimbrel.api.verdicts import Verdict as PublicVerdict
 from whimbrel.base.errors import SourceLocation
+from whimbrel.base.lazy_dataclasses import replace
 from whimbrel.report.readiness import readiness_of_comparison
 from whimbrel.report.verification.entries import summary
 from whimbrel.report.verification.json import render
@@ -25,6 +26,7 @@ from whimbrel.verify.verification import (
     Verdict,
     VerifyResult,
 )
+from whimbrel.verify.weights import Weight
 
 
 def example(old: int, new: int, name: str = "status") -> Example:
@@ -56,6 +58,30 @@ def test_an_example_that_opens_or_closes_is_kept_however_late() -> None:
 def test_the_first_one_of_each_kind_of_difference_is_kept() -> None:
     group = group_of(*(example(200, 404) for _ in range(9)), example(200, 200, "etag"))
     assert [one.difference.names for one in group.examples][-1] == ("etag",)
+
+
+def weighed(old: int, new: int, weight: Weight) -> Example:
+    return replace(example(old, new), weight=weight)
+
+
+@pytest.mark.parametrize(
+    ("first", "late", "is_kept"),
+    [
+        ((200, 404, Weight.NAME), (200, 404, Weight.DOCUMENT), True),
+        ((200, 404, Weight.NAME), (200, 404, Weight.NAME), False),
+        ((200, 404, Weight.DOCUMENT), (200, 404, Weight.NAME), False),
+        ((403, 200, Weight.NAME), (200, 404, Weight.DOCUMENT), False),  # what opens stays
+        ((403, 200, Weight.NAME), (403, 200, Weight.DOCUMENT), True),
+    ],
+)
+def test_a_late_example_of_more_weight_takes_the_place_of_another(
+    first: tuple[int, int, Weight], late: tuple[int, int, Weight], is_kept: bool
+) -> None:
+    group = group_of(*(weighed(*first) for _ in range(MAX_EXAMPLES)))
+    one = weighed(*late)
+    group.add(one)
+    assert any(kept is one for kept in group.examples) is is_kept
+    assert len(group.examples) == MAX_EXAMPLES and group.count == MAX_EXAMPLES + 1
 
 
 ADMITS = (200, 204, 206, 301, 302, 304)
