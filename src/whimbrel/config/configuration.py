@@ -23,7 +23,6 @@ from whimbrel.config.loaded import LoadedModules
 from whimbrel.config.model import Included, Server, ServerSpec, Stage, StartMessage, Tree
 from whimbrel.config.options import LoadOptions
 from whimbrel.config.read_budget import ReadBudget
-from whimbrel.config.skipped_branches import SkippedBranch
 from whimbrel.directives.node import Node
 from whimbrel.directives.spec import Versions
 from whimbrel.registry.methods import Methods
@@ -36,6 +35,7 @@ LEVELS = (
 )
 
 if TYPE_CHECKING:
+    from whimbrel.config.skipped_branches import SkippedBranch
     from whimbrel.config.third_party_lines import ThirdPartyLines
     from whimbrel.config.vhosts import VirtualHostTable
 

@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from typing import Final
-
 from whimbrel.base.errors import SourceLocation
 from whimbrel.base.lazy_dataclasses import dataclass
+from whimbrel.base.static_typing import Final
 from whimbrel.syntax.words import getword
 
 _HOST: Final = "<virtualhost"
