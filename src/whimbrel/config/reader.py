@@ -268,7 +268,8 @@ class Reader:
         skipped = BranchContents() if self._skipped is not None else None
         self._soak(container, skipped)
         if skipped is not None and self._skipped is not None:
-            self._skipped.append(skipped.branch(place, f"{container} {argument.rpartition('>')[0].strip()}>"))
+            condition = f"{container} {argument.rpartition('>')[0].strip()}>"
+            self._skipped.append(skipped.branch(place, condition, self.configuration.decided_names))
 
     def _soak(self, container: str, skipped: BranchContents | None) -> None:
         waiting = [container]
