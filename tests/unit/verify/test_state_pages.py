@@ -87,7 +87,9 @@ def test_a_site_without_such_pages_says_nothing_of_them(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("dialects", [("2.2", "2.4"), ("2.4", "2.4")])
-def test_a_file_that_is_sent_without_the_module_is_compared(tmp_path: Path, dialects: tuple[str, str]) -> None:
+def test_a_file_that_is_sent_without_the_module_is_compared(
+    tmp_path: Path, dialects: tuple[str, str]
+) -> None:
     """apache2 2.4.71 without mod_status, `AddHandler server-status .st`: it sends the file, with an ETag."""
     make_root(tmp_path)
     sides = []
