@@ -75,9 +75,8 @@ class Variants:
 
     def _chains(self, chain: Chain) -> Iterator[Chain]:
         """Yield the chain for each combination of the conditions that its sections depend on."""
-        conditions = list(
-            dict.fromkeys(condition for unit in chain.sections for condition in self._depends[unit])
-        )
+        units_read = (*chain.sections, *(unit for unit, _ in chain.overrides))
+        conditions = list(dict.fromkeys(condition for unit in units_read for condition in self._depends[unit]))
         if not conditions:
             yield chain
             return
