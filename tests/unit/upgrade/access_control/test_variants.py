@@ -4,35 +4,52 @@ from __future__ import annotations
 
 from pathlib import Path
 
+import pytest
 from tests.unit.upgrade.config_trees import config_tree
 
 from whimbrel.upgrade.check.fixpoint import upgrade
 
-MODULES = ("headers", "setenvif", "deflate", "filter")
 CLOSED = "Order allow,deny\nDeny from all\n"
 
 
-def conditional(name: str, opening: str) -> str:
-    return f"<IfModule mod_{name}.c>\n{opening}\n{CLOSED}</{opening[1:].split()[0]}>\n</IfModule>\n"
+def under(module: str, lines: str) -> str:
+    return f"<IfModule mod_{module}.c>\n{lines}</IfModule>\n"
 
 
-def test_conditions_of_a_file_that_gives_a_chain_no_lines(tmp_path: Path) -> None:
-    """Each .htaccess file on the way is read, also one whose sections do not match the file of the chain.
+def files_matching(letter: str, lines: str) -> str:
+    return f'<FilesMatch "{letter}$">\n{lines}</FilesMatch>\n'
 
-    No module is loaded by a line, so that each <IfModule> may be true; the numbers of conditions are those of
-    the .htaccess files of html5-boilerplate.
+
+@pytest.mark.parametrize(
+    "htaccess",
+    [
+        {
+            "": CLOSED + under("ssl", files_matching("x", CLOSED)),
+            "/a": CLOSED,
+            "/a/b": files_matching("z", under("include", CLOSED) + CLOSED)
+            + files_matching("y", under("headers", CLOSED)),
+        },
+        # 2.2, which has no mod_authz_core, reads no line of the second file
+        {
+            "": CLOSED,
+            "/a": files_matching("x", CLOSED) + under("authz_core", "Satisfy All\n"),
+            "/a/b": under("headers", CLOSED),
+        },
+    ],
+    ids=["no line for the chain", "lines of 2.4"],
+)
+def test_each_htaccess_file_on_the_way_is_read(htaccess: dict[str, str], tmp_path: Path) -> None:
+    """Conditions of a file count for its chain also if its sections do not match the file that is asked for.
+
+    Of these `Deny from all`, apache2 2.4 admits nobody after the upgrade.
     """
-    above = "".join(conditional(name, f'<FilesMatch "\\.{name}$">') for name in MODULES)
-    below = conditional("include", '<FilesMatch "\\.include$">')
-    plain = f'<FilesMatch "~$">\n{CLOSED}</FilesMatch>\n'
     files: dict[str, str | bytes] = {
         "conf/httpd.conf": (
             f'ServerRoot "{tmp_path}"\nListen 80\nDocumentRoot "{tmp_path}/htdocs"\n'
             f'<Directory "{tmp_path}/htdocs">\nAllowOverride All\n</Directory>\n'
         ),
-        "htdocs/.htaccess": above + plain,
-        "htdocs/a/.htaccess": below + plain,
+        **{f"htdocs{below}/.htaccess": text for below, text in htaccess.items()},
     }
     result = upgrade(config_tree(tmp_path, files))
-    assert {finding.rule for finding in result.findings} >= {"C17"}
-    assert all(b"Require all denied" in result.files[f"{tmp_path}/{name}"] for name in list(files)[1:])
+    assert "C17" in {finding.rule for finding in result.findings}
+    assert b"Require all denied" in result.files[f"{tmp_path}/htdocs/.htaccess"]
