@@ -292,6 +292,23 @@ class VerifyResult:
         return sum(group.count for group in self.groups)
 
 
+_OF_HANDSHAKE: Final = frozenset(
+    f"value of ssl{name}"
+    for name in (
+        *("verifyclient", "verifydepth", "cacertificatefile", "cacertificatepath", "strictsnivhostcheck"),
+        *("carevocationfile", "carevocationpath", "carevocationcheck", "ocspenable", "protocol"),
+        *(
+            "ciphersuite",
+            "cadnrequestfile",
+            "cadnrequestpath",
+            "ocspdefaultresponder",
+            "ocspoverrideresponder",
+        ),
+    )
+)
+"""Directives that decide which clients complete a TLS handshake; no request shows them."""
+
+
 def risk_of_access(group: DifferenceGroup) -> Risk:
     """Return what a difference does, first to access."""
     if group.rule:
@@ -310,6 +327,9 @@ def access_sentence(result: VerifyResult) -> str:
     known = (
         "" if result.verdict is not Verdict.NOT_DECIDED and not result.not_decided else ", as far as known"
     )
+    names = {name for group in result.groups for one in group.examples for name in one.difference.names}
+    if not _OF_HANDSHAKE.isdisjoint(names):
+        known += " after the TLS handshake, which other clients complete"
     return (
         f"access: nobody gains and nobody loses{known} ({count_noun(result.chains, 'chain')} of sections "
         f"compared exactly, {count_noun(result.probes, 'request')})"
