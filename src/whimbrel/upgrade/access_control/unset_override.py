@@ -6,12 +6,12 @@ from whimbrel.access.directory_walks import overrides_by_server
 from whimbrel.base.errors import SourceLocation
 from whimbrel.base.lazy_dataclasses import dataclass
 from whimbrel.config.model import SectionKind
-from whimbrel.upgrade.access_control.analysis import analyze_access, outermost
+from whimbrel.upgrade.access_control.analysis import analyze_access
 from whimbrel.upgrade.access_control.edits import at_start
 from whimbrel.upgrade.access_control.sections import AccessSection
+from whimbrel.upgrade.edits.helpers import insert_for_server
 from whimbrel.upgrade.model import FileEdit
 from whimbrel.upgrade.source.config_tree import ConfigTree, Statement
-from whimbrel.upgrade.source.queries import server_of
 from whimbrel.upgrade.source.walk import walk
 
 _INDENT = "    "
@@ -78,21 +78,5 @@ def _insertion(tree: ConfigTree) -> tuple[SourceLocation, FileEdit] | None:
     )
     if root is not None and root.statement is not None:
         return root.place, at_start(root, ["AllowOverride All"])
-    statements = [
-        outermost(section.statement)
-        for section in sections
-        if section.statement is not None and not section.in_htaccess
-    ]
-    first = min(
-        # a file that a virtual host includes configures that host alone
-        (statement for statement in statements if server_of(statement) is None),
-        key=lambda statement: statement.node.start,
-        default=None,
-    ) or _last_statement(tree)
-    if first is None:
-        return None
-    return first.place, first.insert_before(["<Directory />", f"{_INDENT}AllowOverride All", "</Directory>"])
-
-
-def _last_statement(tree: ConfigTree) -> Statement | None:
-    return tree.statements[-1] if tree.statements else None
+    inserted = insert_for_server(tree, ["<Directory />", "    AllowOverride All", "</Directory>"])
+    return None if inserted is None else (inserted[0].place, inserted[1])
