@@ -295,18 +295,27 @@ def test_an_if_is_right_wherever_it_applies(tmp_path: Path) -> None:
     conf = (
         f"{DOCUMENTS}"
         '<Files ~ "^\\.ht">\nOrder allow,deny\nDeny from all\nSatisfy All\n</Files>\n'
-        '<FilesMatch "\\.inc$">\nOrder allow,deny\nDeny from all\n</FilesMatch>\n'
+        '<FilesMatch "\\.(inc|tpl)$">\nOrder allow,deny\nDeny from all\n</FilesMatch>\n'
         "<Location /server-status>\nOrder deny,allow\nDeny from all\nAllow from 127.0.0.1\n</Location>\n"
         "<Directory />\nOptions None\nAllowOverride None\n</Directory>\n"
         "<Directory ROOT/htdocs>\nAllowOverride All\nOrder allow,deny\nAllow from all\n</Directory>\n"
         f"<Directory ROOT/htdocs/n>\n{users}Require group staff board\nOrder deny,allow\nDeny from all\n"
         "Allow from 192.168.20.0/24\nSatisfy any\n</Directory>\n"
-        "<Location />\nOrder allow,deny\nAllow from all\nDeny from 127.0.0.2\n</Location>\n"
+        "<Location />\nOrder allow,deny\nAllow from all\nDeny from 198.51.100.7\n</Location>\n"
     )
     inner = f"{users}Require group board\nOrder allow,deny\nSatisfy all\nAllow from 192.168.20.10 10.8.\n"
     public = "Order allow,deny\nAllow from all\n"
-    laid(tmp_path, {"htdocs/n/in/.htaccess": inner, "htdocs/n/public/.htaccess": public})
-    analysis = analyzed(tmp_path, conf)
+    files: dict[str, str | bytes] = {
+        "conf/httpd.conf": MODULES + conf,
+        "htdocs/n/in/.htaccess": inner,
+        "htdocs/n/public/.htaccess": public,
+        "htdocs/n/in/x.html": "",
+        "htdocs/n/x.html": "",
+        "htdocs/x.html": "",
+        "conf/users": "alice:x\n",
+        "conf/groups": "staff: alice\n",
+    }
+    analysis = analyze_access(config_tree(tmp_path, files))
     cases = [(unit, one) for unit, plan in analysis.plans.items() for one in plan.replacement.cases]
     decided = [
         chain
