@@ -241,7 +241,7 @@ def _finding(one: LeftDecision, place: SourceLocation) -> Finding:
         risk = Risk.CHANGES if risk is Risk.BREAKS else risk
         advice = "look at the lines that the upgrade wrote"
         question = question or f"Is what upgrade wrote right? {one.message}"
-        comment = f"# whimbrel: ignore[{one.rule}] above the line records it"
+        comment = f"# whimbrel: ignore[{one.rule}] above the line keeps the new text, and records that"
         if one.is_elsewhere:
             comment += f" here; ignore[{DIFFERENCE}] above its lines in other files, if nobody gains"
         lines = and_more(len(one.about) - 1) if len(one.about) > 1 else ""
