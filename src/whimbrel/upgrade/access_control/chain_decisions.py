@@ -10,7 +10,7 @@ from typing import Final
 from whimbrel.access.chains import PREFIX
 from whimbrel.access.decide import AccessEnvironment
 from whimbrel.access.decision import AccessDecision, AccessVerdict, Counterexample
-from whimbrel.access.layers import AccessLayer, AccessLine
+from whimbrel.access.layers import SSL_CONDITIONS, AccessLayer, AccessLine
 from whimbrel.access.sections import Override
 from whimbrel.base.dialect import V22, V24
 from whimbrel.upgrade.access_control import native
@@ -33,7 +33,7 @@ _DEFAULT_MODULES_22: Final = (
 )
 """The modules for access that a 2.2 without LoadModule lines has built in."""
 _AUTHCONFIG: Final = frozenset(
-    {"satisfy", "require", "requireall", "requireany", "requirenone", "authmerging"}
+    {"satisfy", "require", "requireall", "requireany", "requirenone", "authmerging"} | SSL_CONDITIONS
 )
 
 
@@ -103,7 +103,7 @@ class ChainDecisions:
     def modules_22(self) -> tuple[str, ...]:
         """The modules of 2.2."""
         if any("auth" in name for name in self._modules):
-            return tuple(self._modules)
+            return (*self._modules, *(name for name in self._implied_modules if name == "ssl"))
         return tuple(dict.fromkeys([*self._modules, *_DEFAULT_MODULES_22, *self._implied_modules]))
 
     @cached_property
@@ -325,6 +325,8 @@ def needed_overrides(lines: Iterable[AccessLine]) -> set[str]:
             classes |= needed_overrides(line.children)
         elif line.name in RECORD:
             classes.add("limit")
+        elif line.name == "ssloptions":
+            classes.add("options")
         elif line.name in _AUTHCONFIG or line.name.startswith("auth") or line.name.startswith("anonymous"):
             classes.add("authconfig")
     return classes

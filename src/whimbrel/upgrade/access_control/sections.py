@@ -7,7 +7,7 @@ from collections.abc import Iterable, Iterator
 from typing import Final
 
 from whimbrel.access.chains import SectionChain
-from whimbrel.access.layers import AccessLayer, AccessLine, is_access_directive
+from whimbrel.access.layers import AccessLayer, AccessLine, is_access_line
 from whimbrel.access.sections import Override, RequestSection, SectionInventory, absolute_path
 from whimbrel.base.errors import SourceLocation
 from whimbrel.base.lazy_dataclasses import dataclass, field, replace
@@ -315,7 +315,7 @@ def _without_hashes(args: str) -> str:
 
 def is_access_statement(statement: Statement) -> bool:
     """Return True if the statement is about access."""
-    return is_access_directive(statement.name.removeprefix("<"))
+    return is_access_line(statement.name.removeprefix("<"), statement.args)
 
 
 def open_branches(statements: Iterable[Statement]) -> Iterator[Statement]:
