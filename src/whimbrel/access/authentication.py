@@ -38,8 +38,7 @@ def check_user(query: AccessQuery) -> Outcomes:
 
 def _strict(query: AccessQuery) -> Outcomes:
     """SSLOptions +StrictRequire: what mod_ssl's access checker refused stays refused beside Satisfy Any."""
-    refused = is_refused_by_ssl(query) if is_strict(query) else query.space.false
-    return if_else(query.space, refused, 403, DECLINED)
+    return if_else(query.space, is_refused_by_ssl(query) & is_strict(query), 403, DECLINED)
 
 
 def has_user(query: AccessQuery) -> bool:

@@ -51,6 +51,7 @@ class AccessEnvironment:
             the same users.
         group_identity: the same of a group file: files of one name have the same groups.
         dbm_identity: the same of a DBM file, by its path and its type.
+        may_be_strict: SSLOptions outside of the chain may set StrictRequire; both cases are decided.
     """
 
     modules: tuple[str, ...]
@@ -61,6 +62,7 @@ class AccessEnvironment:
     identity: Callable[[str], str] = lambda path: path
     group_identity: Callable[[str], str] = lambda path: path
     dbm_identity: Callable[[str, str], str] = lambda path, _kind: path
+    may_be_strict: bool = False
     _settings: dict[str, ModuleSettings] = field(default_factory=dict, init=False, repr=False)
 
     def settings(self, dialect: Dialect) -> ModuleSettings:

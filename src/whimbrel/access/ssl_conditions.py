@@ -40,6 +40,10 @@ def is_refused_by_ssl(query: AccessQuery) -> Function:
     return refused | (over_tls & fails)
 
 
-def is_strict(query: AccessQuery) -> bool:
-    """Return True if SSLOptions +StrictRequire applies."""
-    return query.plan.loaded(_MODULE) and STRICT_REQUIRE in query.dir_config(SslDirConfig).options.options
+def is_strict(query: AccessQuery) -> Function:
+    """Return the condition that SSLOptions +StrictRequire applies."""
+    if query.plan.loaded(_MODULE) and STRICT_REQUIRE in query.dir_config(SslDirConfig).options.options:
+        return query.space.true
+    if query.environment.may_be_strict:
+        return query.variable(Opaque("SSLOptions +StrictRequire of the server"))
+    return query.space.false

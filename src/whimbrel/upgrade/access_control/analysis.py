@@ -34,6 +34,7 @@ from whimbrel.upgrade.access_control.sections import (
     Chain,
     Inventory,
     find_sections,
+    may_be_strict,
     to_access_lines,
 )
 from whimbrel.upgrade.access_control.shared_lines import disagreeing
@@ -453,6 +454,7 @@ def _analyze(
         aliases=to_access_lines(tree.named("<authnprovideralias", "<authzprovideralias")),
         # the server that runs merges Order and Satisfy as mod_access_compat does
         is_of_24=was_24_config(tree) and bool(access_compat(tree).is_loaded),
+        may_be_strict=may_be_strict(tree),
     )
     placements = Placements(decisions, ServedRequests(tree.text_root, inventory, host_chains.bounds))
     solver = Solver(

@@ -68,6 +68,7 @@ class ChainDecisions:
         written: Mapping[AccessSection, Lines] | None = None,
         aliases: Lines = (),
         is_of_24: bool = False,
+        may_be_strict: bool = False,
     ) -> None:
         self.chains = chains
         self.area = area
@@ -83,6 +84,7 @@ class ChainDecisions:
         self._readable = readable
         self._aliases = aliases
         self.is_of_24 = is_of_24
+        self._may_be_strict = may_be_strict
         self.guards = frozenset(section for section in solved if is_guard(section))
         self._decisions_22: dict[Chain, AccessDecision | None] = {}
         self.compared = 0
@@ -109,12 +111,18 @@ class ChainDecisions:
     @cached_property
     def cache(self) -> DecisionCache:
         """The decisions by their layers."""
-        environment_22 = AccessEnvironment(modules=self.modules_22, root=self._root, readable=self._readable)
+        environment_22 = AccessEnvironment(
+            modules=self.modules_22,
+            root=self._root,
+            readable=self._readable,
+            may_be_strict=self._may_be_strict,
+        )
         environment_24 = AccessEnvironment(
             modules=_modules_24([*self._modules, *self._implied_modules]),
             root=self._root,
             readable=self._readable,
             aliases=(native.ALIAS,),
+            may_be_strict=self._may_be_strict,
         )
         return DecisionCache(
             environment_22.with_aliases(self._aliases, V22), environment_24.with_aliases(self._aliases, V24)

@@ -15,6 +15,7 @@ from whimbrel.base.regex import RegexError, compile_regex, without_end
 from whimbrel.config.model import SectionKind
 from whimbrel.syntax.words import getword
 from whimbrel.upgrade.access_control.user_directories import user_paths
+from whimbrel.upgrade.model import InputContext
 from whimbrel.upgrade.source.conditions import (
     TRANSPARENT,
     Condition,
@@ -316,6 +317,15 @@ def _without_hashes(args: str) -> str:
 def is_access_statement(statement: Statement) -> bool:
     """Return True if the statement is about access."""
     return is_access_line(statement.name.removeprefix("<"), statement.args)
+
+
+def may_be_strict(tree: ConfigTree) -> bool:
+    """Return True if SSLOptions +StrictRequire may stand outside of sections: its server is not read, or has
+    such a line."""
+    return tree.context is not InputContext.SERVER or any(
+        is_access_statement(line) and not any(section.name in _KINDS for section in line.enclosing())
+        for line in tree.named("ssloptions")
+    )
 
 
 def open_branches(statements: Iterable[Statement]) -> Iterator[Statement]:
