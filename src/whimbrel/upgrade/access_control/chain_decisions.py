@@ -13,10 +13,12 @@ from whimbrel.access.decision import AccessDecision, AccessVerdict, Counterexamp
 from whimbrel.access.layers import SSL_CONDITIONS, AccessLayer, AccessLine
 from whimbrel.access.sections import Override
 from whimbrel.base.dialect import V22, V24
+from whimbrel.base.lazy_dataclasses import replace
 from whimbrel.upgrade.access_control import native
 from whimbrel.upgrade.access_control.decision_cache import DecisionCache
 from whimbrel.upgrade.access_control.effective import CONTROL, GONE, RECORD
 from whimbrel.upgrade.access_control.guards import is_guard
+from whimbrel.upgrade.access_control.module_orders import other_orders
 from whimbrel.upgrade.access_control.modules import implied
 from whimbrel.upgrade.access_control.replacement import Applies, Lines, Replacement, merge_order
 from whimbrel.upgrade.access_control.sections import AccessSection, Chain
@@ -69,6 +71,7 @@ class ChainDecisions:
         aliases: Lines = (),
         is_of_24: bool = False,
         may_be_strict: bool = False,
+        is_order_known: bool = True,
     ) -> None:
         self.chains = chains
         self.area = area
@@ -85,6 +88,7 @@ class ChainDecisions:
         self._aliases = aliases
         self.is_of_24 = is_of_24
         self._may_be_strict = may_be_strict
+        self._is_order_known = is_order_known
         self.guards = frozenset(section for section in solved if is_guard(section))
         self._decisions_22: dict[Chain, AccessDecision | None] = {}
         self.compared = 0
@@ -124,9 +128,31 @@ class ChainDecisions:
             aliases=(native.ALIAS,),
             may_be_strict=self._may_be_strict,
         )
+        environment_22 = environment_22.with_aliases(self._aliases, V22)
         return DecisionCache(
-            environment_22.with_aliases(self._aliases, V22), environment_24.with_aliases(self._aliases, V24)
+            environment_22,
+            environment_24.with_aliases(self._aliases, V24),
+            {name: replace(environment_22, modules=order) for name, order in self.other_orders.items()},
         )
+
+    @cached_property
+    def other_orders(self) -> dict[str, tuple[str, ...]]:
+        """The modules of 2.2 in the other orders that they may have, each with a name for its version."""
+        if self._is_order_known:
+            return {}
+        orders = other_orders(self.modules_22, self.lines.values())
+        return {f"{V22.name} in order {number}": order for number, order in enumerate(orders, 2)}
+
+    def depends_on_order(self, chain: Chain) -> bool:
+        """Return True if the decision of 2.2 depends on an order of its modules that is not known."""
+        if self.is_of_24 or not self.other_orders:
+            return False
+        known = self.read_by_22(chain)
+        layers = [self.layer_of(unit, self.lines[unit]) for unit in chain.sections]
+        others = (self.cache.decision(name, layers) for name in self.other_orders)
+        if known is None or known.when[AccessVerdict.ERROR] == self.cache.space.true:
+            return False
+        return any(other is None or self.cache.difference(known, other) is not None for other in others)
 
     @cached_property
     def removed_names(self) -> frozenset[str]:
