@@ -15,19 +15,14 @@ class OpenDifference(NamedTuple):
     request: tuple[str, ...]
 
 
-def open_difference(result: VerifyResult, *, has_backups: bool) -> OpenDifference:
+def open_difference(result: VerifyResult) -> OpenDifference:
     """Return the first difference of *result* that is neither cosmetic nor decided, or the first one after it
-    that a request shows. *has_backups*: `explain` cannot read the old side, and shows the new one.
+    that a request shows.
     """
     groups = result.causes_to_review
     shown = next((group for group in groups if group.words), None)
     first = groups[0]
     sentence = f"look at difference {_named(result, first)}, the first that is open"
-    if has_backups and shown is not None:
-        sentence += (
-            " (explain shows the answer of the new text: it does not read what the upgrade replaced); "
-            f"{_what_closes(first)}"
-        )
     if shown is not None and shown is first:
         return OpenDifference(sentence, shown.words)
     sentence = f"{sentence} ({first.unshown})" if first.unshown else sentence

@@ -300,6 +300,23 @@ class VerifyResult:
         return sum(group.count for group in self.groups)
 
 
+_OF_HANDSHAKE: Final = frozenset(
+    f"value of ssl{name}"
+    for name in (
+        *("verifyclient", "verifydepth", "cacertificatefile", "cacertificatepath", "strictsnivhostcheck"),
+        *("carevocationfile", "carevocationpath", "carevocationcheck", "ocspenable", "protocol"),
+        *(
+            "ciphersuite",
+            "cadnrequestfile",
+            "cadnrequestpath",
+            "ocspdefaultresponder",
+            "ocspoverrideresponder",
+        ),
+    )
+)
+"""Directives that decide which clients complete a TLS handshake; no request shows them."""
+
+
 def risk_of_access(group: DifferenceGroup) -> Risk:
     """Return what a difference does, first to access."""
     if group.rule:
@@ -318,6 +335,9 @@ def access_sentence(result: VerifyResult) -> str:
     known = (
         "" if result.verdict is not Verdict.NOT_DECIDED and not result.not_decided else ", as far as known"
     )
+    names = {name for group in result.groups for one in group.examples for name in one.difference.names}
+    if not _OF_HANDSHAKE.isdisjoint(names):
+        known += " after the TLS handshake, which other clients complete"
     extent = (
         f"({count_noun(result.chains, 'chain')} of sections compared exactly, "
         f"{count_noun(result.probes, 'request')})"

@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterable
 from itertools import chain, islice
 from typing import Final
 
-from whimbrel.access.atoms import Atom, EnvironmentSet, MethodIs
+from whimbrel.access.atoms import Atom, EnvironmentSet, MethodIs, OverTls
 from whimbrel.access.client_sets import clients_text
 from whimbrel.access.clients import find_client
 from whimbrel.access.decision import AccessDecision, AccessVerdict, Counterexample
@@ -24,7 +24,7 @@ from whimbrel.verify.answer import Answer, DecidingLine
 from whimbrel.verify.clients import Confirmation, Confirmed
 from whimbrel.verify.config_lines import SideLines, key_of, lines_of
 from whimbrel.verify.copied_htaccess import copies_item, unwritten_sentence
-from whimbrel.verify.counterexamples import counterexamples
+from whimbrel.verify.counterexamples import connected, counterexamples
 from whimbrel.verify.coverage.behind_redirects import without_redirects
 from whimbrel.verify.coverage.coverage import NUMBER_ENDED, TIME_ENDED, UNREACHED, Coverage, Place
 from whimbrel.verify.coverage.without_line import FULL_BUDGET, RemovalBudget
@@ -133,8 +133,8 @@ class Comparison:
         space = PatternSpace()
         self.decisions = PlanDecisions(old, space), PlanDecisions(new, space)
         self.confirmation = Confirmation(old, new, self._facts, settable_variables(self.lines))
-        self._pairs: dict[tuple[int, int], tuple[PlanPair, DifferenceGroup | None]] = {}
-        self._clients: dict[tuple[int, int], Probe | None] = {}
+        self._pairs: dict[tuple[int, int, bool], tuple[PlanPair, DifferenceGroup | None]] = {}
+        self._clients: dict[tuple[int, int, bool], Probe | None] = {}
         self._failed: dict[tuple[int, str], tuple[Plan, Probe | None]] = {}
         self.failures = Failures()
         self._compared: set[Probe] = set()
@@ -367,7 +367,7 @@ class Comparison:
     # access -----------------------------------------------------------------------------------------
     def _compare_chains(self, probe: Probe, plans: PlanPair) -> DifferenceGroup | None:
         """Compare the decisions of two plans, once for each pair; return the group of their difference."""
-        key = id(plans[0]), id(plans[1])
+        key = id(plans[0]), id(plans[1]), probe.tls is not None
         known = self._pairs.get(key)
         if known is None:
             known = (plans, None)
@@ -387,11 +387,13 @@ class Comparison:
         assert isinstance(old, AccessDecision) and isinstance(new, AccessDecision)
         group = None
         unconfirmed = None
-        for _, examples in counterexamples(old, new, (self.old, self.new)):
+        over_tls = probe.tls is not None
+        for _, examples in counterexamples(old, new, (self.old, self.new), over_tls=over_tls):
             for example in examples:
                 confirmed = self.confirmation.confirm(example, probe, plans)
                 if confirmed is not None:
-                    clients = clients_text(old.space, old.when[example.before] & new.when[example.after])
+                    differing = old.when[example.before] & new.when[example.after]
+                    clients = clients_text(old.space, old.space.fixed(differing, {OverTls(): over_tls}))
                     group = self._add_access(example, confirmed, plans, group, clients)
                     break
                 unconfirmed = unconfirmed or example
@@ -506,7 +508,7 @@ class Comparison:
 
     def _compare_admitted(self, probe: Probe, plans: PlanPair) -> None:
         """Ask the probe again as a client that both sides admit, so that the response behind is compared."""
-        key = id(plans[0]), id(plans[1])
+        key = id(plans[0]), id(plans[1]), probe.tls is not None
         if key not in self._clients:
             self._clients[key] = self._admitted(probe, plans)
         client = self._clients[key]
@@ -587,7 +589,9 @@ class Comparison:
         if isinstance(found[0], str) or isinstance(found[1], str):
             return None
         granted = AccessVerdict.GRANTED
-        client = find_client(self.decisions[0].space, found[0].when[granted], found[1].when[granted])
+        space = self.decisions[0].space
+        connection = connected(space, over_tls=probe.tls is not None)
+        client = find_client(space, found[0].when[granted], found[1].when[granted], connection)
         return self.confirmation.granted(client, probe, plans) if client is not None else None
 
     # helpers ----------------------------------------------------------------------------------------

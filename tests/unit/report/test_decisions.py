@@ -245,7 +245,8 @@ def test_a_comment_that_keeps_a_change_out_says_so(site: Path) -> None:
     main.write_text(main.read_text().replace("FileETag None\n", ""))
     text = run(check.app, site)
     answers = (
-        "yes: upgrade writes FileETag INode MTime Size; no: # whimbrel: ignore[C11] above the line; every "
+        "yes: upgrade writes FileETag INode MTime Size; no: # whimbrel: ignore[C11] above the line keeps the "
+        "text as it is: every "
     )
     assert f"Do ETags need the inode, as in 2.2, which reveals it?\n      {answers}" in text
     assert ANSWERS[0] in text

@@ -10,11 +10,11 @@ from whimbrel.report.page.verify_page import verify_page
 from whimbrel.report.readiness import readiness_of_comparison
 from whimbrel.upgrade.model import Finding, Risk
 from whimbrel.upgrade.source.suppressions import OF_COMMENT
-from whimbrel.verify.answer import Answer, DecidingLine
+from whimbrel.verify.answer import DECIDES, Answer, DecidingLine
 from whimbrel.verify.causes import Cause
 from whimbrel.verify.difference import Difference, FieldDifference
 from whimbrel.verify.probe import Probe
-from whimbrel.verify.recorded_decisions import has_recordable_decisions, mark_decided
+from whimbrel.verify.recorded_decisions import _lines, has_recordable_decisions, mark_decided
 from whimbrel.verify.verification import (
     DifferenceGroup,
     Example,
@@ -179,3 +179,21 @@ def test_the_sentence_says_if_only_invented_names_differ(
         result.groups[-1].examples = [replace(example, weight=weight, probe=Probe(target))]
     ready = readiness_of_comparison(result)
     assert (expected in ready) if expected else ("only for" not in ready)
+
+
+@pytest.mark.parametrize(
+    ("roles", "wanted"),
+    [
+        ((DECIDES, "section"), [1]),
+        (("section", DECIDES), [2]),
+        ((DECIDES, DECIDES), [1, 2]),
+        (("section", "access"), [1, 2]),
+    ],
+)
+@pytest.mark.parametrize("side", [0, 1])
+def test_the_lines_that_decide_need_a_comment(roles: tuple[str, str], wanted: list[int], side: int) -> None:
+    """All lines of the cause where none of them decides."""
+    lines = tuple(DecidingLine("f", number, role=role) for number, role in enumerate(roles, 1))
+    others = (DecidingLine("g", 9, role=DECIDES),)
+    rows = (others, lines) if side else (lines, others)
+    assert [line.line for line in _lines(DifferenceGroup("access", Cause(*rows)), side)] == wanted
