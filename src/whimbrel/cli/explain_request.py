@@ -142,8 +142,7 @@ def explain_request(
         version_notice,
     )
     from whimbrel.report.knowledge import as_json as as_json_scope
-    from whimbrel.verify.loading import as_copy, load_side
-    from whimbrel.verify.same_documents import as_copies
+    from whimbrel.verify.loading import load_side
 
     if choice.is_default and diff == choice.dialect:
         choice = replace(choice, dialect=V22.name)  # a comparison of 2.4 with itself says nothing
@@ -151,13 +150,9 @@ def explain_request(
         raise UsageError(f"--dialect {choice.dialect}: not one of {', '.join(DIALECTS)}")
     options, other_options, other_dialect = _both_options(choice, diff)
     is_compared = bool(diff) or (choice.has_backups and choice.dialect != V22.name)
-    documents = ""
-    if not is_compared:
-        options = as_copy(options, options)
-    elif is_reversed(choice.dialect, other_dialect):
-        options, other_options, documents = as_copies(options, other_options, choice.dialect)
-    else:
-        other_options, options, documents = as_copies(other_options, options, other_dialect)
+    options, other_options, documents = _with_same_documents(
+        (options, choice.dialect), (other_options, other_dialect), is_compared=is_compared
+    )
     new = load_side(options, choice.dialect)
     is_logged = bool(request.access_line or request.error_line)
     if choice.is_default and is_logged and not is_compared and is_of_22(new):
@@ -217,6 +212,21 @@ def explain_request(
     if is_reversed(choice.dialect, other_dialect):
         return _print_both(new, other, probe, logged, output, (upgraded, other_upgraded), documents, choice)
     return _print_both(other, new, probe, logged, output, (other_upgraded, upgraded), documents, choice)
+
+
+def _with_same_documents(
+    own: tuple[LoadOptions, str], other: tuple[LoadOptions, str], *, is_compared: bool
+) -> tuple[LoadOptions, LoadOptions, str]:
+    """Return the options of both sides, each given with its dialect, and the sentence about the documents."""
+    from whimbrel.verify.loading import as_copy
+    from whimbrel.verify.same_documents import as_copies
+
+    if not is_compared:
+        return as_copy(own[0], own[0]), other[0], ""
+    if is_reversed(own[1], other[1]):
+        return as_copies(own[0], other[0], own[1])
+    found = as_copies(other[0], own[0], other[1])
+    return found.new, found.old, found.documents
 
 
 def _as_upgraded(side: Side, options: LoadOptions, refused: Origin | None = None) -> tuple[Side, str]:
