@@ -351,7 +351,8 @@ def upgrade(
         if is_left and out is not None and not first_stop(result):
             following.append(f"To go live: {writing}")
         only = frozenset(beside.values())
-        following[:0] = [] if is_written else _about_named(result, only)
+        if not is_written:
+            following[:0] = _about_named(result, only) or _about_one_file(context, result, what)
         uncompared = result.unverified or _uncompared(what, wanted, is_verified=verify)
         output = _Output(
             shape, color, is_written, words, uncompared, following, not no_pager, copy, writing, backups, only
@@ -410,6 +411,20 @@ def _about_named(result: UpgradeResult, only: frozenset[str]) -> list[str]:
     if not only or not others:
         return []
     return [f"the diff is of what was named; --write changes {count_noun(others, 'other file')} too"]
+
+
+def _about_one_file(context: typer.Context, result: UpgradeResult, what: Sources) -> list[str]:
+    """Return the command for the diff of one file of a server of which several change."""
+    if what.options is None or len(result.files) < MANY_FILES:
+        return []
+    main = os.path.join(what.options.server_root, what.options.file)
+    paths = [path for path in result.files if path != main and path not in result.tree.lone_paths]
+    if not paths:
+        return []
+    words = given_words(context, CARRIED | HOW)
+    path = os.path.relpath(to_bytes(paths[0]), to_bytes(os.getcwd()))
+    name = min(paths[0], to_text(path), key=len)
+    return [f"The diff of one file alone, here of {name}: {command_line('upgrade', *words, name)}"]
 
 
 def _copied(result: UpgradeResult, what: Sources, directory: str, out: Path) -> ServerCopy:

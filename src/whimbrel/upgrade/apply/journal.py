@@ -19,6 +19,7 @@ from whimbrel.base.printable import printable_line
 from whimbrel.upgrade.apply.file_digests import FileDigests
 from whimbrel.upgrade.apply.left_decisions import LeftDecision
 from whimbrel.upgrade.apply.state_directory import JOURNAL, StateDirectory
+from whimbrel.upgrade.apply.written_edits import WrittenEdit
 
 StepHook = Callable[[str], None]
 """Called before each step that changes the disk, with its name."""
@@ -74,6 +75,7 @@ class Journal:
         read: the digests of the files that the upgrades have read, changed or not, from before the first one
             that read them, by real path; empty in journals of older versions.
         left: what the upgrades leave to a person.
+        written: the lines that the upgrades wrote; empty in journals of older versions.
     """
 
     directory: StateDirectory
@@ -83,6 +85,7 @@ class Journal:
     is_open: bool = False
     read: dict[str, FileDigests] = field(default_factory=dict)
     left: tuple[LeftDecision, ...] = ()
+    written: tuple[WrittenEdit, ...] = ()
 
     @classmethod
     def load(cls, directory: StateDirectory) -> Journal:
@@ -116,9 +119,10 @@ class Journal:
             entries = [JournalEntry(**entry) for entry in document["entries"]]
             read = {path: FileDigests(*pair) for path, pair in document.get("read", {}).items()}
             left = tuple(map(LeftDecision.load, document.get("left", [])))
+            written = tuple(map(WrittenEdit.load, document.get("written", [])))
             tops = document["tops"]
-            return cls(directory, document["state"], entries, tops, document["is_open"], read, left)
-        except (AttributeError, KeyError, TypeError):
+            return cls(directory, document["state"], entries, tops, document["is_open"], read, left, written)
+        except (AttributeError, KeyError, TypeError, ValueError):
             raise WriteError(f"{path} is no journal of an upgrade") from None
 
     def tree(self) -> Tree:
@@ -137,6 +141,7 @@ class Journal:
             "is_open": self.is_open,
             "read": self.read,
             "left": self.left,
+            "written": self.written,
             "entries": [{name: getattr(entry, name) for name in _FIELDS} for entry in self.entries],
         }
         with self.directory.place(JOURNAL, create=True) as place:
