@@ -50,7 +50,7 @@ def explain_line(
     Raises UsageError.
     """
     from whimbrel.cli.check import run_check
-    from whimbrel.upgrade.apply.written_edits import edits_at
+    from whimbrel.upgrade.apply.written_texts import edits_at
     from whimbrel.upgrade.check.check import Selection
     from whimbrel.upgrade.model import UpgradeOptions
 

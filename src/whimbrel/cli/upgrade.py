@@ -348,15 +348,12 @@ def upgrade(
                 is_of_24=_is_of_24(result, words),
                 without=beside,
             )
-        if not is_written:
-            following += _of_part(result, what, top, writing)
-        if is_left and out is not None and not first_stop(result):
-            following.append(f"To go live: {writing}")
         only = frozenset(beside.values())
         if not is_written:
-            about = _about_named(result, only)
-            is_text = shape is OutputFormat.text
-            following[:0] = about or (_about_one_file(context, result, what) if is_text else [])
+            following += _of_part(result, what, top, writing)
+            following[:0] = _about_named(result, only) or _about_one_file(context, result, what, shape)
+        if is_left and out is not None and not first_stop(result):
+            following.append(f"To go live: {writing}")
         uncompared = result.unverified or _uncompared(what, wanted, is_verified=verify)
         output = _Output(
             shape, color, is_written, words, uncompared, following, not no_pager, copy, writing, backups, only
@@ -417,9 +414,11 @@ def _about_named(result: UpgradeResult, only: frozenset[str]) -> list[str]:
     return [f"the diff is of what was named; --write changes {count_noun(others, 'other file')} too"]
 
 
-def _about_one_file(context: typer.Context, result: UpgradeResult, what: Sources) -> list[str]:
+def _about_one_file(
+    context: typer.Context, result: UpgradeResult, what: Sources, shape: OutputFormat
+) -> list[str]:
     """Return the command for the diff of one file of a server of which several change."""
-    if what.options is None or len(result.files) < _MANY_FILES:
+    if shape is not OutputFormat.text or what.options is None or len(result.files) < _MANY_FILES:
         return []
     main = os.path.join(what.options.server_root, what.options.file)
     paths = [path for path in result.files if path != main and path not in result.tree.lone_paths]
