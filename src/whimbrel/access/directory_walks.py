@@ -158,19 +158,19 @@ def overrides_by_server(inventory: SectionInventory[S, V]) -> Iterator[tuple[V |
     }
     everywhere: set[V | None] = set()
     at: dict[str, set[V | None]] = {}
-    for host, sections in own_sections.items():
-        if any(u.regex is not None or u.fnmatch for u in sections):
-            everywhere.add(host)
-        for section in sections:
-            at.setdefault(section.pattern, set()).add(host)
-    for virtual_host in (None, *own_sections):
-        own = [] if virtual_host is None else own_sections[virtual_host]
-        if virtual_host is not None and not own:
+    for virtual_host, own in own_sections.items():
+        if any(u.regex is not None or u.fnmatch for u in own):
+            everywhere.add(virtual_host)
+        for section in own:
+            at.setdefault(section.pattern, set()).add(virtual_host)
+    for server in (None, *own_sections):
+        own = [] if server is None else own_sections[server]
+        if server is not None and not own:
             continue
         walks = DirectoryWalks(shared, [u for u in own if is_plain(u)])
-        is_everywhere = virtual_host is None or virtual_host in everywhere
+        is_everywhere = server is None or server in everywhere
         for directory in shared.htaccess_below([""] if is_everywhere else [u.pattern for u in own]):
             others = everywhere.union(*(at.get(above, ()) for above in ancestors(directory)))
-            for file, override in walks.of(directory)[1]:
-                if inventory.is_served_by(virtual_host, file.directory, others):
-                    yield virtual_host, file, override
+            for section, override in walks.of(directory)[1]:
+                if inventory.is_served_by(server, section.directory, others):
+                    yield server, section, override

@@ -23,7 +23,6 @@ from whimbrel.config.loaded import LoadedModules
 from whimbrel.config.model import Included, Server, ServerSpec, Stage, StartMessage, Tree
 from whimbrel.config.options import LoadOptions
 from whimbrel.config.read_budget import ReadBudget
-from whimbrel.config.skipped_branches import SkippedBranch
 from whimbrel.directives.node import Node
 from whimbrel.directives.spec import Versions
 from whimbrel.registry.methods import Methods
@@ -36,6 +35,7 @@ LEVELS = (
 )
 
 if TYPE_CHECKING:
+    from whimbrel.config.skipped_branches import SkippedBranch
     from whimbrel.config.third_party_lines import ThirdPartyLines
     from whimbrel.config.vhosts import VirtualHostTable
 
@@ -52,6 +52,7 @@ class Configuration:
         tree: the directives as executed; Include and the conditional blocks of reading are replaced by
             their contents.
         skipped: the branches that are not read, since their conditions are not true.
+        decided_names: the names about which a Define or UnDefine line has decided, whatever -D defines.
         unimplemented: directives of loaded modules without behaviour here, with their module's source.
         handlers: names of handlers, each with the directive that sets it (see handlers.py).
         available: modules by the base name of the module file (``mod_dir``), as LoadModule names it.
@@ -100,6 +101,7 @@ class Configuration:
         self.module_places: dict[str, SourceLocation] = {}
         self.tree: Tree = []
         self.defines: dict[str, None] = dict.fromkeys(options.defines)
+        self.decided_names: set[str] = set()
         self.variables: dict[str, str] = {}
         self.budget = ReadBudget()
         self.includes: list[Included] = []

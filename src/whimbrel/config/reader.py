@@ -11,10 +11,9 @@ from collections.abc import Iterator
 
 from whimbrel.base.errors import ConfigError, SourceLocation
 from whimbrel.base.latin1 import to_text as as_text
-from whimbrel.base.static_typing import Any, TypeVar
+from whimbrel.base.static_typing import TYPE_CHECKING, Any, TypeVar
 from whimbrel.config.execute import CommandContext
 from whimbrel.config.loaded import BoundDirective
-from whimbrel.config.skipped_branches import BranchContents, SkippedBranch
 from whimbrel.directives.command import Command
 from whimbrel.directives.node import Node
 from whimbrel.directives.tokens import expand, getword, undefined_warning
@@ -30,6 +29,9 @@ from whimbrel.syntax.lines import (
     scan,
     split_name,
 )
+
+if TYPE_CHECKING:
+    from whimbrel.config.skipped_branches import BranchContents, SkippedBranch
 
 COMMAND_LINE = "-c/-C directives"
 MAX_HTACCESS_LINE = 8192
@@ -265,10 +267,15 @@ class Reader:
         of ap_soak_end_container.
         """
         place = self.source.place()
-        skipped = BranchContents() if self._skipped is not None else None
-        self._soak(container, skipped)
-        if skipped is not None and self._skipped is not None:
-            self._skipped.append(skipped.branch(place, f"{container} {argument.rpartition('>')[0].strip()}>"))
+        if self._skipped is None:
+            self._soak(container, None)
+        else:
+            from whimbrel.config.skipped_branches import BranchContents  # most servers read all of their text
+
+            skipped = BranchContents()
+            self._soak(container, skipped)
+            condition = f"{container} {argument.rpartition('>')[0].strip()}>"
+            self._skipped.append(skipped.branch(place, condition, self.configuration.decided_names))
 
     def _soak(self, container: str, skipped: BranchContents | None) -> None:
         waiting = [container]

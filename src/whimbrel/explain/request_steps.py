@@ -66,7 +66,7 @@ def virtual_host(r: Request) -> ExplanationStep:
     server = r.server
     main = r.engine.main
     place = r.server.place
-    if not server.is_virtual or place is None:
+    if place is None:  # the main server
         hosts = r.engine.configuration.virtual_hosts
         reason = "no <VirtualHost> is for this address" if hosts else "there is no <VirtualHost>"
         return ExplanationStep(

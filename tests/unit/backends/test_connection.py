@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import asyncio
-from typing import Any
+from typing import Any, cast
+from unittest.mock import create_autospec
 
 import pytest
 from tests.support.backend_pools import ECHO, Answer, acquire, fetch, run
 from tests.support.backend_server import BackendServer, LengthReader
+from tests.support.fakes import FakeTransport
 
 from whimbrel.backends.connection import MAX_AHEAD, BackendBody, BackendConnection, RelayReader
 from whimbrel.backends.pool import ConnectionPool, PoolLimits
@@ -261,3 +263,44 @@ def test_a_connection_that_ends_before_its_relayed_request_is_sent_sends_nothing
 
     assert run(answer, use)[1:] == (True, 1)
     assert run(answer, use)[0][:2] == [("eof", ""), None]
+
+
+class _Reader:
+    """An answer, whole or not, that notes what it is fed."""
+
+    def __init__(self, *, is_done: bool) -> None:
+        self.done = is_done
+        self.buffered = 0
+        self.fed: list[bytes] = []
+
+    def feed(self, data: bytes) -> None:
+        self.fed.append(data)
+
+
+@pytest.mark.parametrize(
+    ("reader", "has_failed", "is_fed"),
+    [
+        (None, False, False),
+        (_Reader(is_done=True), False, False),
+        (_Reader(is_done=False), True, False),
+        (_Reader(is_done=False), False, True),
+    ],
+)
+def test_bytes_that_no_request_has_asked_for_end_a_connection(
+    reader: _Reader | None, has_failed: bool, is_fed: bool
+) -> None:
+    """RFC 9112, 9.4.1: they would be taken for the answer to the next request."""
+
+    async def run() -> tuple[bool, list[bytes]]:
+        owner: Any = create_autospec(ConnectionPool, instance=True)
+        connection = BackendConnection(owner)
+        transport = FakeTransport()
+        connection.connection_made(transport)
+        connection.reader = cast("AnswerReader | None", reader)
+        if has_failed:
+            connection.failure = BackendError("x")
+        connection.data_received(b"HTTP/1.1 200 OK")
+        return transport.is_closing(), reader.fed if reader is not None else []
+
+    closed, fed = asyncio.run(run())
+    assert (closed, fed) == ((False, [b"HTTP/1.1 200 OK"]) if is_fed else (True, []))

@@ -100,3 +100,22 @@ def test_a_bounded_search_ends_in_time(pattern: str, unit: str) -> None:
 def test_a_length_is_the_greatest_within_the_steps() -> None:
     assert [Polynomial(10, d).longest(1000) for d in (0, 1, 2)] == [1 << 20, 100, 10]
     assert [Polynomial(10, d).longest(9) for d in (0, 1, 2)] == [0, 0, 0]
+
+
+@pytest.mark.parametrize(
+    ("factor", "degree", "steps", "length"),
+    [
+        (5, 0, 5, 1 << 20),
+        (5, 0, 4, 0),
+        (2, 1, 10, 5),
+        (2, 1, 2, 1),
+        (2, 1, 1, 0),
+        (1, 2, 99, 9),
+        (1, 1, 1 << 30, 1 << 20),
+    ],
+)
+def test_the_greatest_length_of_a_number_of_steps(factor: int, degree: int, steps: int, length: int) -> None:
+    """The value of the polynomial there is at most *steps*, and more for the next length."""
+    found = Polynomial(factor, degree).longest(steps)
+    assert found == length
+    assert found == 1 << 20 or factor * (found + 1) ** degree > steps

@@ -151,3 +151,14 @@ def test_the_rule_is_found_after_other_lines_are_added_and_not_after_an_undo(upg
     assert "written by upgrade, C17" in run(f"{path}:{number}").stdout
     assert CliRunner().invoke(upgrade.app, ["--undo", str(upgraded)]).exit_code == 0
     assert "written by upgrade" not in run(f"{path}:6").stdout
+
+
+def test_a_finding_about_the_section_around_a_line(tmp_path: Path) -> None:
+    """A fragment keeps these lines, so that no edit names them; apache2 2.4 refuses `Order` there."""
+    file = tmp_path / "a.conf"
+    file.write_text(
+        "<Directory /a>\n<Limit GET>\n# who\nOrder allow,deny\nAllow from all\n</Limit>\n</Directory>\n"
+    )
+    found = run(f"{file}:4").stdout
+    assert "about the section around it: a.conf:1: C17 order-allow-deny" in found.splitlines()
+    assert "about the section" not in run(f"{file}:3").stdout

@@ -7,10 +7,10 @@ from pathlib import Path
 import pytest
 from tests.unit.explain.explained_site import CONF, explained, old_side, side_of
 
-from whimbrel.explain.cause import AnswerCause, cause_of
+from whimbrel.explain.cause import AnswerCause, _decides, cause_of
 from whimbrel.explain.explanation import explain_probe
 from whimbrel.explain.source_lines import SourceLines
-from whimbrel.explain.step import RequestExplanation
+from whimbrel.explain.step import ExplanationStep, RequestExplanation
 from whimbrel.explain.text import main_rows
 from whimbrel.verify.probe import Probe, ProbeUser, TlsFacts
 from whimbrel.verify.side import Side
@@ -561,3 +561,9 @@ def test_credentials_behind_satisfy_any_are_not_called_missing(
     cause = cause_of(explain_probe(site, Probe("/any/", host="q", user=user)))
     assert texts(cause) == [line.replace("@ROOT@", str(tmp_path))]
     assert cause.sentence == sentence
+
+
+@pytest.mark.parametrize(("status", "decides"), [(200, False), (399, False), (400, True), (404, True)])
+def test_a_refused_step_decides_about_errors(status: int, decides: bool) -> None:
+    """The statuses of errors begin at 400 (RFC 9110, 15)."""
+    assert _decides(ExplanationStep("handler", "core", "refused"), status) is decides

@@ -7,8 +7,11 @@ from pathlib import Path
 import pytest
 from tests.unit.explain.explained_site import CONF, old_side, side_of
 
+from whimbrel.base.errors import SourceLocation
+from whimbrel.config.origins import Origin
 from whimbrel.explain.client_names import unknown_names, with_local_name
 from whimbrel.explain.explanation import explain_probe
+from whimbrel.explain.step import ExplanationStep, RequestExplanation
 from whimbrel.verify.probe import Probe
 
 MAIN = CONF.split("<VirtualHost")[0]
@@ -73,3 +76,22 @@ def test_a_loopback_client_has_its_name(
     found = explain_probe(side, named)
     assert (named.client_host, found.status) == (name, status)
     assert list(unknown_names(named, found)) == [] or client == "192.0.2.1"
+
+
+@pytest.mark.parametrize(
+    ("kind", "result", "has_line", "count"),
+    [
+        ("access", "denied", True, 1),
+        ("access", "not asked", True, 0),
+        ("access", "denied", False, 0),
+        ("sections", "denied", True, 0),
+    ],
+)
+def test_a_line_that_was_not_asked_changes_nothing(
+    kind: str, result: str, has_line: bool, count: int
+) -> None:
+    lines = (Origin(SourceLocation("f", 1), "Require host a.example"),) * has_line
+    step = ExplanationStep(kind, "Require host a.example", result, lines)
+    explanation = RequestExplanation("GET /", "2.4", 403, steps=(step,))
+    assert len(list(unknown_names(Probe("/"), explanation))) == count
+    assert not list(unknown_names(Probe("/", client_host="b.example"), explanation))

@@ -22,6 +22,7 @@ TEAM = """LoadModule authz_groupfile_module modules/mod_authz_groupfile.so
     Require group staff
 </Directory>
 """
+DENIED = Probe("/no", host="q")
 LOGGED = "[29/Nov/2026:14:59:25 +0000]"
 USERS = "robin:$apr1$10NrngW1$jIyIkn8WJ.yHlnjGYkKhI/\nalice:$apr1$KVZAtNoT$dH/91Z8nYblIlWmJPCyph/\n"
 
@@ -134,6 +135,25 @@ def test_an_answer_that_is_not_decided_agrees_with_each(tmp_path: Path) -> None:
     """What the handler decides cannot be compared."""
     found = explain_probe(side_of(tmp_path), Probe("/app/x", host="q"))
     assert found.status is None and LoggedOutcome(502).agrees(found)
+
+
+@pytest.mark.parametrize(
+    ("code", "level", "agrees"),
+    [
+        ("AH01276", "error", False),
+        ("AH01276", "crit", False),
+        ("AH01276", "warn", True),  # may be of a level that is not shown here
+        ("AH01276", "", True),
+        ("", "error", True),  # 2.2 has no codes
+        ("AH01630", "error", True),
+    ],
+)
+def test_a_message_agrees_unless_an_error_does_not_come(
+    tmp_path: Path, code: str, level: str, agrees: bool
+) -> None:
+    found = explain_probe(side_of(tmp_path, f"{CONF}<Location /no>\nRequire all denied\n</Location>"), DENIED)
+    assert found.status == 403
+    assert LoggedOutcome(code=code, level=level).agrees(found) is agrees
 
 
 def test_a_right_password_comes_first_unless_no_file_has_the_user() -> None:

@@ -52,8 +52,9 @@ DENIED = RequestExplanation(
 
 
 def test_a_text_that_22_does_not_load_is_compared_with_another_one() -> None:
-    last = list(short_lines(DENIED, NOTHING, OutputStyle("/r", is_of_24=True)))[-1]
-    assert last == "-v shows every step; --diff OLD@2.2 compares with the text of 2.2 in OLD"
+    hint = "--diff OLD@2.2 compares with the text of 2.2 in OLD"
+    last = list(short_lines(DENIED, NOTHING, OutputStyle("/r", upgrade_hint=hint)))[-1]
+    assert last == f"-v shows every step; {hint}"
 
 
 def test_the_answer_its_cause_and_the_main_steps() -> None:
@@ -104,6 +105,36 @@ def test_a_narrow_terminal_has_labels_and_texts_below_each_other() -> None:
         "               more",
         "x              one",
     ]
+
+
+@pytest.mark.parametrize(
+    ("status", "errors", "color"),
+    [
+        (200, (), "32;1"),
+        (399, (), "32;1"),
+        (400, (), "31;1"),
+        (None, (), "33;1"),
+        (None, ("AH00526: x",), "31;1"),
+    ],
+)
+def test_the_color_of_an_answer(status: int | None, errors: tuple[str, ...], color: str) -> None:
+    """Green, red from 400 on, yellow where it is not decided (ECMA-48: 32, 31, 33)."""
+    explanation = RequestExplanation("GET /", "2.4", status, errors=errors)
+    first = next(iter(short_lines(explanation, NOTHING, OutputStyle(is_colored=True))))
+    assert first.startswith(f"\x1b[{color}m")
+
+
+def test_who_admitted_the_client_is_a_row(tmp_path: Path) -> None:
+    found = explained(side_of(tmp_path), "/index.html")
+    lines = list(short_lines(found, NOTHING, OutputStyle(str(tmp_path))))
+    assert [line.split() for line in lines if line.startswith("granted")] == [
+        ["granted", "Require", "all", "granted", f"httpd.conf:{_line(tmp_path, 'Require all granted')}"]
+    ]
+
+
+def _line(root: Path, text: str) -> int:
+    lines = [line.strip() for line in (root / "httpd.conf").read_text().splitlines()]
+    return lines.index(text) + 1
 
 
 @pytest.mark.parametrize("result", [VOID, UNREAD])

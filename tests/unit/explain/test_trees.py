@@ -27,6 +27,13 @@ def test_both_sides_and_what_differs(tmp_path: Path) -> None:
     assert "before: mapping: mod_alias" in out and "after: nothing" in out
 
 
+def test_details_are_dim() -> None:
+    """Faint is 2 of ECMA-48."""
+    step = ExplanationStep("access", "Require x", "denied", detail="no such user")
+    out = rendered(tree(RequestExplanation("GET /", "2.4", 403, steps=(step,))), 200, is_colored=True)
+    assert "\x1b[2m (no such user)" in out
+
+
 @pytest.mark.parametrize(("old", "new"), [(True, False), (False, True), (True, True)])
 def test_a_side_that_does_not_load_has_no_steps_that_differ(tmp_path: Path, old: bool, new: bool) -> None:
     loaded = explained(side_of(tmp_path), "/old/x")

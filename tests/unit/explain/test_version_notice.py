@@ -9,7 +9,7 @@ import pytest
 from tests.unit.explain.explained_site import CONF, side_of
 
 from whimbrel.config.options import LoadOptions
-from whimbrel.explain.version_notice import version_notice
+from whimbrel.explain.version_notice import _is_of_24, _loads_module_of_24, version_notice
 from whimbrel.verify.loading import load_side
 
 COMPAT = "LoadModule access_compat_module modules/mod_access_compat.so\n"
@@ -48,6 +48,42 @@ def test_a_line_of_22(tmp_path: Path, more: str, name: str) -> None:
 def test_a_text_that_loads_modules_of_24_is_none_of_22(tmp_path: Path, more: str) -> None:
     """2.2 has neither authz_core nor MPMs to load: an Order that was kept makes no text of 2.2."""
     assert version_notice(side_of(tmp_path, CONF + more), str(tmp_path)) == ""
+
+
+@pytest.mark.parametrize(
+    ("name", "args", "is_new"),
+    [
+        *(
+            (name, "", True)
+            for name in ("<RequireAll", "<RequireAny", "<requirenone", "IncludeOptional", "Mutex")
+        ),
+        *(
+            ("Require", f"{word} x", True)
+            for word in ("all", "IP", "host", "forward-dns", "local", "env", "not")
+        ),
+        *(("Require", f"{word} x", True) for word in ("method", "expr")),
+        *(("Require", f"{word} x", False) for word in ("user", "valid-user", "group", "file-owner")),
+        ("Require", "", False),
+        ("Order", "deny,allow", False),
+    ],
+)
+def test_lines_that_only_24_reads(name: str, args: str, is_new: bool) -> None:
+    assert _is_of_24(name, args) is is_new
+
+
+@pytest.mark.parametrize(
+    ("module", "is_new"),
+    [
+        *(
+            (f"{name}_module", True)
+            for name in ("authz_core", "mpm_event", "mpm_worker", "mpm_prefork", "unixd")
+        ),
+        *((f"{name}_module", False) for name in ("dir", "access_compat", "php5", "authz_host", "none")),
+    ],
+)
+def test_modules_that_only_24_loads(module: str, is_new: bool) -> None:
+    """MPMs are compiled into 2.2; mod_access_compat is for texts of 2.2."""
+    assert _loads_module_of_24(module) is is_new
 
 
 MIXED = """LoadModule mpm_event_module modules/mod_mpm_event.so

@@ -8,8 +8,11 @@ from pathlib import Path
 import pytest
 from tests.unit.verify.sites import make_root, side
 
-from whimbrel.verify.answer import DECIDES, DecidingLine
-from whimbrel.verify.causes import Cause
+from whimbrel.verify.answer import DECIDES, Answer, DecidingLine
+from whimbrel.verify.causes import Cause, _concerns
+from whimbrel.verify.config_lines import ConfigLine, LineScope, SideLines
+from whimbrel.verify.difference import Difference, FieldDifference
+from whimbrel.verify.located_causes import LocatedCauses
 from whimbrel.verify.verification import DifferenceGroup
 from whimbrel.verify.verify import verify
 
@@ -36,6 +39,28 @@ def test_lines_that_decided_come_first_and_of_these_the_changed_ones() -> None:
     assert [line.line for line in cause.old] == [3, 0, 1, 2, 5]
     assert [line.line for line in cause.new] == [0, 5]
     assert cause.old[0].role == DECIDES
+
+
+@pytest.mark.parametrize(
+    ("text", "field", "is_concerned"),
+    [
+        ("set X-A 1", "x-a", True),
+        ("set X-B 1", "x-a", False),
+        ("always unset x-a", "x-a", True),
+        ("set X-A 1", "status", False),
+    ],
+)
+def test_a_header_line_is_about_its_own_field(text: str, field: str, is_concerned: bool) -> None:
+    line = ConfigLine("header", text, "f", 1, LineScope("server", "", "f", 0))
+    assert _concerns(Difference((FieldDifference(field, "1", "2"),)), line) is is_concerned
+
+
+def test_equal_statuses_are_no_difference_of_access(tmp_path: Path) -> None:
+    make_root(tmp_path)
+    sides = [SideLines(side(tmp_path, name, "", "2.4")) for name in ("old", "new")]
+    located = LocatedCauses((sides[0], sides[1]))
+    for status in (200, 401, 403):
+        assert not located.is_of_access((Answer(status), Answer(status)), ((), ()))
 
 
 def test_another_virtual_host_is_the_cause_of_all_its_differences(tmp_path: Path) -> None:

@@ -32,6 +32,16 @@ def test_the_form_of_an_etag_belongs_to_the_version() -> None:
     assert changed is not None and changed.names == ("etag",)
 
 
+@pytest.mark.parametrize(("status", "differs"), [(200, True), (399, True), (400, False), (404, False)])
+def test_handlers_and_variables_count_up_to_errors(status: int, differs: bool) -> None:
+    """An error is answered by the server, whatever handler the request had."""
+    old = Answer(status, handler="a", environment=(("X", "1"),))
+    found = compare(old, Answer(status, handler="b", environment=(("X", "1"),)))
+    assert (found is not None and found.names == ("handler",)) is differs
+    found = compare(old, Answer(status, handler="a", environment=(("X", "2"),)))
+    assert (found is not None) is differs
+
+
 def test_statuses_come_first_and_alone() -> None:
     found = compare(Answer(302, (("Location", "/a"),), body="x"), Answer(403))
     assert found is not None and found.names == ("status", "location")

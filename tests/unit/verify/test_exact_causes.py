@@ -8,11 +8,13 @@ import pytest
 from tests.unit.verify.sites import make_root, side
 
 from whimbrel.verify import exact_causes as module
-from whimbrel.verify.causes import Causes
+from whimbrel.verify.causes import Cause, Causes
 from whimbrel.verify.config_lines import ConfigLine, SideLines
 from whimbrel.verify.coverage.without_line import RemovalBudget
+from whimbrel.verify.difference import Difference, FieldDifference, compare
 from whimbrel.verify.exact_causes import ExactCauses, _paired
 from whimbrel.verify.located_causes import NOT_FOUND, UNCHECKED
+from whimbrel.verify.probe import Probe
 from whimbrel.verify.side import Side
 from whimbrel.verify.verification import DifferenceGroup
 from whimbrel.verify.verify import verify
@@ -142,6 +144,14 @@ def test_where_no_side_loads_without_its_lines_the_cause_is_not_known(
     assert not group.cause.old and group.reason.startswith(NOT_FOUND)
 
 
+def test_a_cause_without_lines_decides_nothing(tmp_path: Path) -> None:
+    make_root(tmp_path)
+    sides = [SideLines(side(tmp_path, name, NEW, "2.4", "reqtimeout", *MODULES)) for name in ("old", "new")]
+    exact = ExactCauses(Causes(sides[0], sides[1]), compare)
+    difference = Difference((FieldDifference("vary", "a", "b"),))
+    assert exact.decides(Probe("/", host="localhost"), difference, Cause((), ())) is False
+
+
 def test_lines_without_which_nothing_loads_stay(tmp_path: Path) -> None:
     """Without TypesConfig no server loads here, and nothing was found out by removing it with the others."""
     make_root(tmp_path)
@@ -149,7 +159,9 @@ def test_lines_without_which_nothing_loads_stay(tmp_path: Path) -> None:
     new = SideLines(side(tmp_path, "new", NEW, "2.4", "reqtimeout", *MODULES))
     pairs = _paired(Causes(old, new), old.main.lines, new.main.lines)
     names = {line.name for pair in pairs for line in pair if line is not None}
-    assert "fileetag" in names and names.isdisjoint(("typesconfig", "listen"))
+    assert "fileetag" in names and names.isdisjoint(
+        ("typesconfig", "listen", "loadmodule", "serverroot", "user", "group")
+    )
 
 
 def test_a_cause_that_does_not_decide_is_none(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

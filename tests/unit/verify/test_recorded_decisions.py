@@ -9,11 +9,11 @@ from whimbrel.base.lazy_dataclasses import replace
 from whimbrel.report.readiness import readiness_of_comparison
 from whimbrel.upgrade.model import Finding, Risk
 from whimbrel.upgrade.source.suppressions import OF_COMMENT
-from whimbrel.verify.answer import Answer, DecidingLine
+from whimbrel.verify.answer import DECIDES, Answer, DecidingLine
 from whimbrel.verify.causes import Cause
 from whimbrel.verify.difference import Difference, FieldDifference
 from whimbrel.verify.probe import Probe
-from whimbrel.verify.recorded_decisions import has_recordable_decisions, mark_decided
+from whimbrel.verify.recorded_decisions import _lines, has_recordable_decisions, mark_decided
 from whimbrel.verify.verification import DifferenceGroup, Example, Verdict, VerifyResult, access_differences
 
 R01 = "mod_rewrite answers 403 (R01)"
@@ -122,3 +122,21 @@ def test_a_comment_is_offered_where_it_decides() -> None:
     of_one_version = compared((7,), (200, 404))
     of_one_version.dialects = ("2.4", "2.4")
     assert not has_recordable_decisions(of_one_version)
+
+
+@pytest.mark.parametrize(
+    ("roles", "wanted"),
+    [
+        ((DECIDES, "section"), [1]),
+        (("section", DECIDES), [2]),
+        ((DECIDES, DECIDES), [1, 2]),
+        (("section", "access"), [1, 2]),
+    ],
+)
+@pytest.mark.parametrize("side", [0, 1])
+def test_the_lines_that_decide_need_a_comment(roles: tuple[str, str], wanted: list[int], side: int) -> None:
+    """All lines of the cause where none of them decides."""
+    lines = tuple(DecidingLine("f", number, role=role) for number, role in enumerate(roles, 1))
+    others = (DecidingLine("g", 9, role=DECIDES),)
+    rows = (others, lines) if side else (lines, others)
+    assert [line.line for line in _lines(DifferenceGroup("access", Cause(*rows)), side)] == wanted

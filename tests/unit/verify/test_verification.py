@@ -9,6 +9,7 @@ import pytest
 from whimbrel.api.verdicts import Difference as PublicDifference
 from whimbrel.api.verdicts import Verdict as PublicVerdict
 from whimbrel.base.errors import SourceLocation
+from whimbrel.base.lazy_dataclasses import replace
 from whimbrel.report.readiness import readiness_of_comparison
 from whimbrel.report.verification.entries import summary
 from whimbrel.report.verification.json import render
@@ -24,7 +25,9 @@ from whimbrel.verify.verification import (
     NotDecided,
     Verdict,
     VerifyResult,
+    access_sentence,
 )
+from whimbrel.verify.weights import Weight
 
 
 def example(old: int, new: int, name: str = "status") -> Example:
@@ -56,6 +59,30 @@ def test_an_example_that_opens_or_closes_is_kept_however_late() -> None:
 def test_the_first_one_of_each_kind_of_difference_is_kept() -> None:
     group = group_of(*(example(200, 404) for _ in range(9)), example(200, 200, "etag"))
     assert [one.difference.names for one in group.examples][-1] == ("etag",)
+
+
+def weighed(old: int, new: int, weight: Weight) -> Example:
+    return replace(example(old, new), weight=weight)
+
+
+@pytest.mark.parametrize(
+    ("first", "late", "is_kept"),
+    [
+        ((200, 404, Weight.NAME), (200, 404, Weight.DOCUMENT), True),
+        ((200, 404, Weight.NAME), (200, 404, Weight.NAME), False),
+        ((200, 404, Weight.DOCUMENT), (200, 404, Weight.NAME), False),
+        ((403, 200, Weight.NAME), (200, 404, Weight.DOCUMENT), False),  # what opens stays
+        ((403, 200, Weight.NAME), (403, 200, Weight.DOCUMENT), True),
+    ],
+)
+def test_a_late_example_of_more_weight_takes_the_place_of_another(
+    first: tuple[int, int, Weight], late: tuple[int, int, Weight], is_kept: bool
+) -> None:
+    group = group_of(*(weighed(*first) for _ in range(MAX_EXAMPLES)))
+    one = weighed(*late)
+    group.add(one)
+    assert any(kept is one for kept in group.examples) is is_kept
+    assert len(group.examples) == MAX_EXAMPLES and group.count == MAX_EXAMPLES + 1
 
 
 ADMITS = (200, 204, 206, 301, 302, 304)
@@ -127,3 +154,14 @@ def test_a_server_that_does_not_start_here_is_not_the_same(
     reasons = [] if verdict is Verdict.SAME else ["new does not start here: /a:1: x"]
     assert [one["reason"] for one in stated["not_decided"]] == reasons
     assert summary(result)[0].endswith(": same" if not reasons else ": not decided, though no answer differs")
+
+
+@pytest.mark.parametrize(
+    ("name", "is_of_handshake"),
+    [("value of sslverifyclient", True), ("value of sslprotocol", True), ("value of maxranges", False)],
+)
+def test_a_handshake_that_other_clients_complete(name: str, is_of_handshake: bool) -> None:
+    """apache2 ends the handshake of a client that SSLVerifyClient refuses; no request of it has a status."""
+    result = VerifyResult(("old", "new"), ((), ()), [group_of(example(200, 200, name))], chains=1, probes=9)
+    sentence = access_sentence(result)
+    assert ("after the TLS handshake, which other clients complete" in sentence) is is_of_handshake

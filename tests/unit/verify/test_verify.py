@@ -342,3 +342,37 @@ def test_copies_of_a_dbm_file_have_the_same_users(
         example.probe for group in result.groups if group.kind == "access" for example in group.examples
     ]
     assert {probe.user.name for probe in probes if probe.user is not None} == lost
+
+
+BASIC = "AuthType Basic\nAuthName a\nAuthBasicProvider file\nAuthUserFile conf/users\n"
+
+
+@pytest.mark.parametrize(
+    ("lines", "status"),
+    [
+        (f"{BASIC}Require valid-user", 401),
+        ("Require all denied", 403),
+        ("AuthType None\nRequire valid-user", 500),
+    ],
+)
+def test_an_example_has_the_lines_that_refused(root: Path, lines: str, status: int) -> None:
+    """The statuses of access control; 500: a user is required, and nothing asks for one."""
+    texts = [f"<Location />\n{text}\n</Location>\n" for text in (lines, "Require all granted")]
+    sides = [side(root, name, text, "2.4") for name, text in zip(("old", "new"), texts, strict=True)]
+    (group,) = verify(*sides, limit=50).groups
+    example = group.examples[0]
+    assert example.statuses == (status, 200)
+    refusing, granting = ([line.text for line in row] for row in example.lines)
+    assert lines.splitlines()[-1] in refusing and "Require all granted" in granting
+
+
+@pytest.mark.parametrize("lines", ["Require ip 10.0.0.1", f"{BASIC}Require user alice"])
+def test_the_response_behind_a_refusal_is_that_of_a_client_whom_both_admit(root: Path, lines: str) -> None:
+    texts = [f"<Location />\n{lines}\nHeader set X-A {number}\n</Location>\n" for number in (1, 2)]
+    sides = [side(root, name, text, "2.4") for name, text in zip(("old", "new"), texts, strict=True)]
+    comparison = Comparison(*sides, VerifyResult(("old", "new")), 1)
+    refused = Probe("/", host="localhost")
+    comparison.compare_probe(refused)
+    (group,) = comparison.found()
+    assert group.examples[0].difference.names == ("x-a",)
+    assert group.examples[0].probe != refused and group.examples[0].statuses == (200, 200)

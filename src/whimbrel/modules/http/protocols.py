@@ -7,7 +7,7 @@ note `SWITCHED` the server hands the connection over. Manual: mod/core.html#prot
 
 from __future__ import annotations
 
-from whimbrel.base.numbers import strip
+from whimbrel.base.lazy_re import compile
 from whimbrel.config.core_config import CoreServerConfig
 from whimbrel.engine.request import Request
 from whimbrel.http.syntax.fields import has_token
@@ -18,6 +18,9 @@ from whimbrel.registry.phases import DECLINED, DONE, HookStatus
 HTTP1 = "http/1.1"
 SWITCHED = "switched-to"
 _UPGRADE = frozenset(("upgrade",))
+_TCHAR = r"[-!#$%&'*+.^_`|~0-9A-Za-z]"
+_IN_TOKEN = compile(_TCHAR)
+_OFFER = compile(rf"(?s)[ \t]*({_TCHAR}*)[ \t]*(.?)")
 _OPTIONS = list(NAMES).index("OPTIONS")
 
 
@@ -27,31 +30,36 @@ def announced(protocols: list[str]) -> str:
     return ",".join(before)
 
 
-def choose(protocols: list[str], honor: bool, offers: list[str], proposal: str | None) -> str | None:
-    """Return the protocol to switch to, None to stay (ap_select_protocol)."""
-    candidates = [
-        name
-        for name in (proposal, HTTP1 if HTTP1 in offers else None)
-        if name is not None and name in protocols
-    ]
-    order = protocols if honor else offers
-    chosen = min(
-        candidates, key=lambda name: order.index(name) if name in order else len(order), default=HTTP1
-    )
-    return None if chosen == HTTP1 else chosen
+def offers_of(field: str) -> tuple[list[str], str]:
+    """Return the names in an Upgrade field, and "" or what is wrong with it (ap_parse_token_list_strict): a
+    name with a version (RFC 9110, 7.8) has a character that is no part of a token.
+    """
+    offers = []
+    for word in field.split(","):
+        found = _OFFER.match(word)
+        assert found is not None  # the expression matches any text
+        name, following = found.groups()
+        if following and _IN_TOKEN.match(following):
+            return [], "Encountered illegal whitespace in token"
+        if following:
+            return [], f"Encountered illegal separator '\\x{ord(following):02x}'"
+        if name:
+            offers.append(name)
+    return offers, ""
 
 
 def _log_choice(
-    r: Request, protocols: list[str], honor: bool, offers: list[str], proposal: str | None, chosen: str
+    r: Request, protocols: list[str], honor: bool, offers: list[str], proposal: str | None, chosen: str | None
 ) -> None:
-    """Log how a protocol was selected."""
+    """Log how a protocol was selected (ap_select_protocol)."""
     configured = ",".join(protocols)
     offered = ",".join(offers)
     text = f"select protocol from {configured}, choices={offered} for server {r.server.name}"
     r.log("debug", text, code="AH03155")
-    text = f"select protocol, proposals={proposal or ''} preferences={configured if honor else offered}"
-    r.log("debug", f"{text} configured={configured}", code="AH03156")
-    r.log("debug", f"selected protocol={chosen}", code="AH03157")
+    if proposal is not None:
+        text = f"select protocol, proposals={proposal} preferences={configured if honor else offered}"
+        r.log("debug", f"{text} configured={configured}", code="AH03156")
+    r.log("debug", f"selected protocol={chosen or '(none)'}", code="AH03157")
 
 
 def make_upgrade(scope: Scope) -> CompiledHook | None:
@@ -83,10 +91,13 @@ def make_upgrade(scope: Scope) -> CompiledHook | None:
             or r.prev is not None
         ):
             return DECLINED
-        offers = [strip(word) for word in requested.split(",")]
-        proposal = propose(r, offers)
-        chosen = choose(protocols, honor, offers, proposal)
-        _log_choice(r, protocols, honor, offers, proposal, chosen or HTTP1)
+        offers, problem = offers_of(requested)
+        if problem:
+            r.log("debug", f"parsing Upgrade header: {problem}", code="AH02910")
+            return DECLINED
+        proposal: str | None = propose(r, offers)
+        chosen = proposal if proposal in protocols else None
+        _log_choice(r, protocols, honor, offers, proposal, chosen)
         if chosen is None:
             return DECLINED
         r.log("debug", f"Upgrade selects '{chosen}'", code="AH02909")

@@ -45,8 +45,12 @@ class WrittenEdit(NamedTuple):
         rule, path, message, old, new = row
         if not (isinstance(old, list) and isinstance(new, list)):
             raise TypeError("no edit of an upgrade")
-        removed = tuple((int(number), str(text)) for number, text in old)
-        lines = tuple(WrittenLine(str(text), int(which), int(total)) for text, which, total in new)
+        lines = tuple(WrittenLine(*line) for line in new)
+        removed = tuple((number, text) for number, text in old)
+        numbers = [*(number for number, _ in removed), *(at for one in lines for at in one[1:])]
+        texts = [rule, path, message, *(text for _, text in removed), *(one.text for one in lines)]
+        if not all(isinstance(one, int) for one in numbers) or not all(isinstance(one, str) for one in texts):
+            raise TypeError("a number or text of another type")
         return cls(str(rule), str(path), str(message), removed, lines)
 
 

@@ -255,6 +255,8 @@ class _Fixpoint:
             self.current.report_progress(f"rule {rule.number}", number, len(rules))
             try:
                 findings += rule.check(self.current)
+            except MemoryError:
+                raise  # no fault of the rule
             except Exception as problem:
                 raise RuleError(rule, problem) from problem
         findings = resolve_conflicts(findings, self.current.files)

@@ -106,3 +106,19 @@ def test_what_went_out_is_logged(tmp_path: Path) -> None:
     ]
     assert lines[-1].split()[:2] == [b"200", b"1000"]
     assert all(line.split()[:2] == [b"200", b"%d" % SIZE] for line in lines[:-1])
+
+
+def test_the_weight_of_a_copy_counts_its_own_bytes(tmp_path: Path) -> None:
+    """The bound of the cache is one of memory."""
+    weights = []
+    for size in (1000, 2000):
+        root = tmp_path / str(size)
+        root.mkdir()
+        serving = build_engine(root, "", {"htdocs/big.bin": "a" * size})
+        entry, head = hit_by(serving)
+        assert len(entry.template.body) == size
+        weights.append(
+            (entry.copy().weight, entry.copy(template=entry.template).weight, entry.copy(own=head).weight)
+        )
+    small, large = weights
+    assert [b - a for a, b in zip(small, large, strict=True)] == [0, 1000, 1000]

@@ -2,13 +2,24 @@
 
 from __future__ import annotations
 
+import dataclasses
 from pathlib import Path
 
 import pytest
 from tests.support.access_site import AccessSite
+from tests.support.cached_site import Origin, OriginModules
+from tests.support.client import fetch
+from tests.support.engine import build_engine
 
+from whimbrel.base.dialect import V24
+from whimbrel.config.load import load
+from whimbrel.engine.engine import Engine
 from whimbrel.engine.request import Connection
+from whimbrel.modules import ALL
+from whimbrel.registry.module import CompiledHook, Hook, Module, Order, Reads
+from whimbrel.registry.phases import FIXUPS
 from whimbrel.testing.client import TestClient
+from whimbrel.testing.fake_runtime import FakeRuntime
 
 HOST = "Host: localhost\r\nConnection: close\r\n"
 SHUT = """<Directory "@DOCROOT@">
@@ -235,3 +246,28 @@ def test_max_ranges_none_still_tells_of_ranges_that_cannot_be_met(
     tmp_path: Path, said: str, status: int
 ) -> None:
     assert AccessSite(tmp_path, "MaxRanges none\n").status("/f.html", headers=f"Range: {said}\r\n") == status
+
+
+class _Failing(OriginModules):
+    """All modules, with a hook of fix-ups that returns *status*."""
+
+    def __init__(self, status: int) -> None:
+        super().__init__(Origin())
+        self.status = status
+
+    def __getitem__(self, name: str) -> Module:
+        if name != "core":
+            return super().__getitem__(name)
+        hook = Hook(FIXUPS, lambda _: CompiledHook(lambda _r: self.status, Reads.UNCACHEABLE), Order.FIRST)
+        return dataclasses.replace(ALL[name], hooks=(*ALL[name].hooks, hook))
+
+
+@pytest.mark.parametrize(("given", "status"), [(99, 500), (600, 500), (1000, 500), (503, 503), (404, 404)])
+def test_a_status_that_is_none_is_a_500(tmp_path: Path, given: int, status: int) -> None:
+    """http_request.c, ap_die: AH01579."""
+    options = build_engine(tmp_path, "", {"htdocs/a.txt": "a"}).configuration.options
+    runtime = FakeRuntime()
+    engine = Engine(load(options, _Failing(given), V24), runtime)
+    assert fetch(engine, "/a.txt").status == status
+    written = b"".join(line for lines in runtime.logs.values() for line in lines).decode()
+    assert (f"AH01579: Invalid response status {given}" in written) is (given != status)

@@ -96,3 +96,19 @@ def test_a_bad_kind_is_refused(tmp_path: Path, line: str, message: str) -> None:
     with pytest.raises(ConfigError) as refusal:
         AccessSite(tmp_path, line + "\n" + AREA.format(""), modules=LOADED)
     assert message in refusal.value.reason
+
+
+def test_a_section_that_caches_for_no_provider_takes_nothing_from_the_cache(tmp_path: Path) -> None:
+    """mod_authn_socache.c, check_password: without AuthnCacheProvideFor the user is not found."""
+    area = AREA.replace("<Location />", "<Location {0}>").replace("{}", "AuthnCacheContext server\n{1}")
+    caching = area.format("/f.html", "")
+    other = area.replace("AuthnCacheProvideFor file\n", "").replace("conf/users", "conf/none")
+    (tmp_path / "conf").mkdir()
+    (tmp_path / "conf/none").write_text("bob:x\n")
+    site = AccessSite(tmp_path, caching + other.format("/in", ""), modules=LOADED)
+    assert site.status("/f.html", user="alice:wonder") == ALLOWED
+    (tmp_path / "conf/users").write_text("")
+    assert [site.status(path, user="alice:wonder") for path in ("/f.html", "/in/f.html")] == [
+        ALLOWED,
+        CHALLENGED,
+    ]

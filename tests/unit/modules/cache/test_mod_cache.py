@@ -13,9 +13,11 @@ from tests.support.client import Reply, error_log, fetch
 from tests.support.engine import build_engine
 
 from whimbrel.base.errors import ConfigError
+from whimbrel.engine.output.filter import FilterType
 from whimbrel.http.syntax.target import UriParts, split_url
 from whimbrel.modules.cache.cache_control import CacheControl, members, parse
 from whimbrel.modules.cache.mod_cache.key import _without, matches
+from whimbrel.modules.cache.mod_cache.markers import FILTERS
 
 
 def url(text: str) -> UriParts:
@@ -293,3 +295,18 @@ def test_the_engine_repeats_a_hit_until_it_expires(tmp_path: Path) -> None:
     [cached] = {id(c): c for i in engine.response_cache.indexes() for c in i.by_key.values()}.values()
     until = cached.validity.valid_until
     assert until is not None and now + 9 < until <= now + 10
+
+
+def test_filters_stand_where_httpd_has_them() -> None:
+    """mod_cache.c, register_hooks: those of a request behind a filter that compresses, those of sub-requests
+    before it.
+    """
+    content, protocol = FilterType.CONTENT_SET, FilterType.PROTOCOL
+    assert {one.name: one.type for one in FILTERS if one.name != "CACHE"} == {
+        "CACHE_SAVE": content + 1,
+        "CACHE_SAVE_SUBREQ": content - 1,
+        "CACHE_OUT": content + 1,
+        "CACHE_OUT_SUBREQ": content - 1,
+        "CACHE_REMOVE_URL": protocol,
+        "CACHE_INVALIDATE": protocol,
+    }

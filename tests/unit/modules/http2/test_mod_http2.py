@@ -5,11 +5,12 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
+from tests.support.client import fetch
 from tests.support.engine import build_engine
 from tests.support.site import Site
 
 from whimbrel.engine.connection import Connection
-from whimbrel.modules.http.protocols import announced, choose
+from whimbrel.modules.http.protocols import announced
 from whimbrel.modules.http2.mod_http2 import NOTE_ID, NOTE_PUSH_OFF, NOTE_TAG, settings_of
 from whimbrel.testing.client import TestClient
 
@@ -81,19 +82,47 @@ def test_protocols_before_http_1_1_are_announced(protocols: list[str], names: st
     assert announced(protocols) == names
 
 
+CHOSEN = [
+    "AH03155: select protocol from h2c,http/1.1, choices={0} for server localhost",
+    "AH03156: select protocol, proposals=h2c preferences={1} configured=h2c,http/1.1",
+    "AH03157: selected protocol=h2c",
+    "AH02909: Upgrade selects 'h2c'",
+]
+NOT_CHOSEN = [CHOSEN[0], "AH03157: selected protocol=(none)"]
+WRONG = "AH02910: parsing Upgrade header: Encountered illegal "
+
+
+@pytest.mark.parametrize("honor", ["On", "Off"])
 @pytest.mark.parametrize(
-    ("protocols", "honor", "offers", "chosen"),
+    ("offers", "status", "lines"),
     [
-        (["http/1.1", "h2c"], True, ["h2c"], "h2c"),
-        (["http/1.1"], True, ["h2c"], None),
-        (["http/1.1", "h2c"], True, ["http/1.1", "h2c"], None),
-        (["http/1.1", "h2c"], False, ["h2c", "http/1.1"], "h2c"),
+        ("h2c", 101, CHOSEN),
+        ("h2c,", 101, CHOSEN),
+        (", h2c", 101, CHOSEN),
+        ("h2c , foo", 101, CHOSEN),
+        ("h2c,,foo", 101, CHOSEN),
+        ("foo", 200, NOT_CHOSEN),
+        ("H2C", 200, NOT_CHOSEN),
+        ("foo bar, h2c", 200, [f"{WRONG}whitespace in token"]),
+        ("foo@x, h2c", 200, [f"{WRONG}separator '\\\\x40'"]),
+        ("http/1.1, h2c", 200, [f"{WRONG}separator '\\\\x2f'"]),
+        ("h2c, http/1.1", 200, [f"{WRONG}separator '\\\\x2f'"]),
     ],
 )
 def test_which_protocol_is_chosen(
-    protocols: list[str], honor: bool, offers: list[str], chosen: str | None
+    tmp_path: Path, honor: str, offers: str, status: int, lines: list[str]
 ) -> None:
-    assert choose(protocols, honor, offers, "h2c") == chosen
+    """Statuses and lines of apache2 2.4.71; a name with a version is no token."""
+    conf = f"{LOAD}LogLevel core:debug\nProtocols h2c http/1.1\nProtocolsHonorOrder {honor}\n"
+    engine = build_engine(tmp_path, conf, {"htdocs/a.txt": "a"})
+    fields = ("Connection: Upgrade, HTTP2-Settings", "HTTP2-Settings: AAMAAABkAAQCAAAAAAIAAAAA")
+    assert fetch(engine, "/a.txt", f"Upgrade: {offers}", *fields).status == status
+    logs = engine.runtime.logs  # type: ignore[attr-defined]
+    written = b"".join(line for each in logs.values() for line in each).decode().splitlines()
+    found = [line[line.index("AH") :] for line in written if "core:debug" in line]
+    names = ",".join(name.strip() for name in offers.split(",") if name.strip())
+    preferences = "h2c,http/1.1" if honor == "On" else names
+    assert found == [line.format(names, preferences) for line in lines]
 
 
 def test_resources_of_a_section_replace_those_of_the_server(tmp_path: Path) -> None:

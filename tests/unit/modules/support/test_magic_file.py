@@ -88,3 +88,9 @@ def test_bad_lines_are_told_and_the_rest_counts() -> None:
         "AH01524: mod_mime_magic: type bad invalid",
         "AH01538: mod_mime_magic: invalid type 0 in mconvert().",
     ]
+
+
+def test_an_indirect_offset_without_its_end_is_told() -> None:
+    """mod_mime_magic.c, parse."""
+    _, told = said(b"AAA", ">(4\tbyte\t1\tx/y\n")
+    assert told[0] == "AH01523: mod_mime_magic: missing ')' in indirect offset"

@@ -89,6 +89,15 @@ def test_a_directory_is_no_error_log(tmp_path: Path, dialect: object, first: str
     assert caught.value.lines == (first.format(tmp_path), last)
 
 
+def test_a_log_program_that_does_not_start_leaves_no_pipe(tmp_path: Path) -> None:
+    """A graceful restart with such a line fails, and the server runs on."""
+    before = os.listdir("/proc/self/fd")
+    for _ in range(3):
+        with pytest.raises(StartError):
+            Logs(V24, "program")._open_program(LogSink(f"{tmp_path}/none", piped=True), error_log=False)
+    assert len(os.listdir("/proc/self/fd")) == len(before)
+
+
 def test_a_log_program_that_is_missing(tmp_path: Path) -> None:
     with pytest.raises(StartError) as caught:
         Logs(V24, "apache2").open([LogSink(f"{tmp_path}/none x", piped=True)])

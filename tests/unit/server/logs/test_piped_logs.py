@@ -73,3 +73,16 @@ def test_a_name_without_a_slash_is_a_file_of_the_working_directory(
     with pytest.raises(FileNotFoundError):
         program.start()
     program.close()
+
+
+@pytest.mark.parametrize(("is_there", "problem"), [(False, FileNotFoundError), (True, PermissionError)])
+@pytest.mark.parametrize("shell", [True, False])
+def test_a_program_that_cannot_run_says_why(
+    tmp_path: Path, is_there: bool, problem: type[OSError], shell: bool
+) -> None:
+    program = tmp_path / "program"
+    if is_there:
+        program.write_text("")
+        program.chmod(0o644)
+    with pytest.raises(problem):
+        PipedLog(LogSink(f"{program} x", piped=True, shell=shell)).start()

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import pytest
+
 from whimbrel.upgrade.files.config_nice import translate
 from whimbrel.upgrade.model import Safety
 
@@ -59,3 +61,12 @@ def test_comments_say_nothing() -> None:
 def test_a_second_time_changes_nothing() -> None:
     once = translate(OLD).text
     assert translate(once).text == once
+
+
+@pytest.mark.parametrize("option", ["--disable-asis", "--disable-imagemap", "--disable-cgi", "--enable-so"])
+def test_what_24_does_anyway_is_kept(option: str) -> None:
+    """APACHE_MODULE of 2.4 leaves these modules out of the default build, and has mod_so in it."""
+    text = f'"./configure" \\\n"{option}" \\\n"$@"\n'
+    found = translate(text)
+    assert found.text == text
+    assert found.findings[0].message == f"{option} is the default"

@@ -2,14 +2,19 @@
 
 from __future__ import annotations
 
+import gc
 from pathlib import Path
 
 import pytest
 from tests.unit.verify.sites import make_root, side
 
+from whimbrel.verify.coverage.coverage import Coverage
 from whimbrel.verify.coverage.decided_by import DecidedBy, decided_by
-from whimbrel.verify.verification import Verdict, VerifyResult
-from whimbrel.verify.verify import verify
+from whimbrel.verify.probe import Probe
+from whimbrel.verify.probe_engine import ProbePlan
+from whimbrel.verify.side import Side
+from whimbrel.verify.verification import DifferenceGroup, Verdict, VerifyResult
+from whimbrel.verify.verify import Comparison, verify
 
 
 @pytest.fixture
@@ -188,12 +193,23 @@ def test_a_line_of_the_process_that_a_later_one_overrides_is_the_same(root: Path
         assert result.verdict is Verdict.SAME, (name, reasons(result))
 
 
+def test_a_line_counts_for_what_it_sets(root: Path) -> None:
+    """Not for another setting of its module, which another line gives another value."""
+    old, new = (f"UseCanonicalName {on}\nKeepAliveTimeout {n}" for on, n in (("On", 5), ("on", 6)))
+    found = compared(root, old, new).groups
+    assert [str(one.examples[0].difference) for one in found] == ["value of keepalivetimeout: 5 -> 6"]
+
+
 @pytest.mark.parametrize(
     ("old", "new"),
     [
         ("RegexDefaultOptions +ICASE", "RegexDefaultOptions +icase +ICASE"),
         ("RegexDefaultOptions +DOTALL", ""),
         ("GracefulShutdownTimeout 0", ""),
+        (
+            "<VirtualHost *:8080>\nServerName a\nServerAlias b *.c d\n</VirtualHost>",
+            "<VirtualHost *:8080>\nServerName a\nServerAlias d b *.c\n</VirtualHost>",
+        ),
         ("SeeRequestTail Off", ""),
         ("User daemon\nUser daemon", "User daemon"),
         ("Group daemon\nGroup daemon", "Group daemon"),
@@ -326,3 +342,52 @@ def test_changed_lines_are_asked_for_before_documents(tmp_path: Path) -> None:
     result = verify(sides[0], sides[1], limit=12)
     assert not result.not_decided
     assert [group.kind for group in result.groups] == ["access"]
+
+
+@pytest.mark.parametrize(
+    ("old", "new"),
+    [
+        ("Header set X-A 1", "Header set X-A 2"),
+        ("Options Indexes FollowSymLinks", "Options Indexes FollowSymLinks MultiViews"),
+        ("AddLanguage de .de\nAddLanguage de .ger", "AddLanguage de .ger .de\nAddLanguage fr .fra"),
+    ],
+)
+def test_reasons_do_not_depend_on_the_order_of_the_lines(
+    root: Path, monkeypatch: pytest.MonkeyPatch, old: str, new: str
+) -> None:
+    found = reasons(compared(root, old, new))
+    finish = Coverage.finish
+
+    def backwards(self: Coverage, groups: list[DifferenceGroup], unreached: str) -> object:
+        self.states = dict(reversed(self.states.items()))
+        return finish(self, groups, unreached)
+
+    monkeypatch.setattr(Coverage, "finish", backwards)
+    assert sorted(reasons(compared(root, old, new))) == sorted(found)
+
+
+def test_what_is_forgotten_is_released(root: Path) -> None:
+    """The plans of a host, of which ten thousand take a gigabyte."""
+    sides = [side(root, name, f"Header set X-A {name}", name) for name in ("2.2", "2.4")]
+    comparison = Comparison(*sides, VerifyResult(("old", "new")), 1)
+    comparison.cover_lines()
+    probe = Probe("/", host="localhost")
+    comparison.compare_probe(probe)
+    assert _plans_of(sides) and comparison._coverage is not None
+    values = comparison._coverage.values
+    assert values._forms and values._origins
+    comparison._forget()
+    assert (values._forms, values._origins, values._by_pair) == ({}, {}, {})
+    gc.unfreeze()
+    assert _plans_of(sides) == []
+
+
+def _plans_of(sides: list[Side]) -> list[str]:
+    """Return the types of what holds each plan of the sides that lives."""
+    gc.collect()
+    roots = [one.loaded for one in sides]
+    return [
+        type(one).__name__
+        for one in gc.get_objects()
+        if type(one) is ProbePlan and any(one.cache.configuration is root for root in roots)
+    ]

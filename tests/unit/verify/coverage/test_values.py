@@ -8,7 +8,7 @@ from threading import Lock
 
 from whimbrel.base.errors import SourceLocation
 from whimbrel.base.regex import compile as regex
-from whimbrel.config.model import LogSink
+from whimbrel.config.model import LogSink, Server
 from whimbrel.verify.coverage.values import ValueForms
 
 FORMS = ValueForms("/a")
@@ -30,6 +30,15 @@ def test_containers_patterns_and_functions_count_by_content() -> None:
 def test_places_and_logs_have_no_meaning() -> None:
     assert FORMS.form(SourceLocation("a", 1)) == FORMS.form(SourceLocation("b", 2))
     assert FORMS.form(LogSink("/a/x")) == FORMS.form(LogSink("/a/y", piped=True))
+
+
+def test_servers_count_by_their_names() -> None:
+    first, second, third = (
+        Server(SourceLocation(path, 1), True, [], name, True, names)
+        for path, name, names in (("/a", "a", ("b",)), ("/b", "a", ("b",)), ("/a", "a", ("c",)))
+    )
+    second.path = "/other"  # what a server sets is compared by its plans
+    assert FORMS.form(first) == FORMS.form(second) != FORMS.form(third)
 
 
 def test_what_cannot_be_compared_is_equal_to_nothing() -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 
 import pytest
@@ -50,3 +51,13 @@ def test_patterns_without_a_request_are_not_decided(root: Path, form: str, old: 
 def test_equal_languages_are_not_called_different(root: Path, form: str, old: str, new: str) -> None:
     result = verdict(root, form, (old, new))
     assert result.verdict is Verdict.SAME, [one.reason for one in result.not_decided]
+
+
+def test_the_reason_has_a_text_that_separates_the_patterns(root: Path) -> None:
+    old, new = "^a", "a"
+    (reason,) = [
+        one.reason for one in verdict(root, "edit", (old, new)).not_decided if "the patterns" in one.reason
+    ]
+    found = re.search(r"the patterns \^a and a differ: '([^']+)'", reason)
+    assert found is not None
+    assert bool(re.search(old, found[1])) is not bool(re.search(new, found[1]))

@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 
 from whimbrel.verify.patterns.languages import Pattern, Relation, compare_patterns
+from whimbrel.verify.patterns.samples import boundary_samples
 from whimbrel.verify.patterns.syntax import UnknownSyntax, parse_pattern
 
 EQUAL = [
@@ -16,6 +17,9 @@ EQUAL = [
     ("(?x)a # comment\nb", "ab"),
     ("(?x)a# comment", "a"),
     ("(?x)a\\ b", "a b"),
+    ("(?x)aXZ09_-,", "aXZ09_-,"),
+    ("[\\b]", "\\x08"),
+    ("[a\\b]c", "(a|\\x08)c"),
     ("(?x)a[ ]b", "a b"),
     ("(?i)ab", "[aA][bB]"),
     ("(?i:a)b", "[aA]b"),
@@ -103,6 +107,14 @@ def test_constructs_that_differ(first: str, second: str, text: str) -> None:
     assert compare_patterns(*patterns).relation is Relation.DIFFERENT
 
 
+def test_samples_change_each_character() -> None:
+    """Removed, repeated, in the other case, another one; the beginnings and the ends."""
+    found = set(boundary_samples([parse_pattern("ab", ignore_case=False, version22=False)]))
+    assert found >= {"ab", "b", "a", "aab", "abb", "Ab", "aB", "xb", "ax", "xab", "abx", ""}
+    of_x = set(boundary_samples([parse_pattern("x", ignore_case=False, version22=False)]))
+    assert {"y", "X", "xx"} <= of_x
+
+
 @pytest.mark.parametrize(("version22", "holds"), [(True, True), (False, False)])
 def test_only_2_2_ends_a_text_before_a_line_feed(version22: bool, holds: bool) -> None:
     """RegexDefaultOptions has DOLLAR_ENDONLY in 2.4."""
@@ -126,6 +138,12 @@ def test_only_2_2_ends_a_text_before_a_line_feed(version22: bool, holds: bool) -
         "\\p{Lu}",
         "*a",
         "[b-a]",
+        "[a-[:digit:]]",
+        "[!-[:digit:]]",
+        "[a-\\Qz\\E]",
+        "[[:digit:]-z]",
+        "[a\\Qz\\E]",
+        "[\\1]",
     ],
 )
 def test_what_is_beyond_the_parser_is_said(text: str) -> None:

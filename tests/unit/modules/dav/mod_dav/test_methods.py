@@ -99,3 +99,20 @@ def test_an_upload_ends_with_its_client() -> None:
 
     asyncio.run(run())
     assert log[-1] == b"aborted"
+
+
+def test_a_destination_in_another_repository_is_a_bad_gateway() -> None:
+    """RFC 4918, 9.8.5: 502 for a destination that another server has."""
+
+    class One:
+        exists = False
+
+    class Other(One):
+        pass
+
+    refused: Any = methods._refusal(
+        SimpleNamespace(headers_in={}),  # type: ignore[arg-type]
+        One(),  # type: ignore[arg-type]
+        Other(),  # type: ignore[arg-type]
+    )
+    assert refused[0] == 502 and "between repositories" in refused[1]

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from whimbrel.base.regex import compile_regex
-from whimbrel.modules.filters.mod_proxy_html.url_map import Rewriter, UrlMap
+from whimbrel.modules.filters.mod_proxy_html.url_map import Rewriter, UrlMap, _compiled
 
 
 def rewriter(*lines: str) -> Rewriter:
@@ -71,3 +71,14 @@ def test_a_script_is_changed_as_a_whole(lines: tuple[str, ...], given: str, want
 def test_a_map_to_nothing_ends() -> None:
     assert "/a/" not in rewriter("/a/ ").script("/a/ /a/")
     assert rewriter("/a/ ").event("/a/ /a/ /a/") is not None
+
+
+@pytest.mark.parametrize(
+    ("flags", "text", "is_found"),
+    [("R", "b", True), ("R", "a\nb", False), ("Rs", "a\nb", True), ("R", "B", False), ("Ri", "B", True)],
+)
+def test_flags_of_an_expression(flags: str, text: str, is_found: bool) -> None:
+    """mod_proxy_html.c, comp_urlmap: s is AP_REG_NEWLINE, i is AP_REG_ICASE."""
+    regex = _compiled("^b$", flags)
+    assert regex is not None and (regex.search(text) is not None) is is_found
+    assert _compiled("^b$", "si") is None and _compiled("(", "R") is None

@@ -104,3 +104,18 @@ def test_requests_of_one_url_go_to_the_sockets_that_their_rules_name(tmp_path: P
         f'<Location /h>\nSetHandler "proxy:unix:{tmp_path}/S|http://127.0.0.1:@PORT@/"\n</Location>\n'
     )
     assert run(tmp_path, answering(OK), use, conf) == [b"ok", b"so", b"so"] * 4
+
+
+def test_a_connection_is_logged_with_its_address(tmp_path: Path) -> None:
+    """The line of apache2 2.4.71, whose scheme is in lower case."""
+
+    async def use(server: ProxyServer) -> str:
+        await server.get()
+        logs = server.engine.runtime.logs  # type: ignore[attr-defined]
+        return b"".join(line for each in logs.values() for line in each).decode()
+
+    log = run(tmp_path, answering(OK), use, "LogLevel proxy:debug\nProxyPass / http://127.0.0.1:@PORT@/\n")
+    found = re.search(
+        r"AH02824: (\w+): connection established with (127\.0\.0\.1:\d+) \((127\.0\.0\.1:\d+)\)", log
+    )
+    assert found is not None and found[1] == "http" and found[2] == found[3]

@@ -36,6 +36,45 @@ def test_equal_requests_get_equal_answers_and_are_prepared(tmp_path: Path) -> No
     run(tmp_path, answering(ANSWER), use)
 
 
+def test_an_answer_that_comes_in_pieces_is_whole(tmp_path: Path) -> None:
+    """Wherever it is cut: within the status line, the head, its end, the body."""
+    cuts = [len(ANSWER)] * 12 + [1, 12, 40, ANSWER.index(b"\r\n\r\n") + 2, len(ANSWER) - 2, len(ANSWER) - 1]
+    left = list(cuts)
+
+    async def answer(_head: bytes, _reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        at = left.pop(0)
+        writer.write(ANSWER[:at])
+        await writer.drain()
+        await asyncio.sleep(0.01)
+        writer.write(ANSWER[at:])
+
+    async def use(server: ProxyServer) -> list[bytes]:
+        async with asyncio.timeout(5):
+            return await several(server, len(cuts))
+
+    answers = run(tmp_path, answer, use)
+    assert [one.startswith(b"HTTP/1.1 200 OK\r\n") and one.endswith(b"\r\n\r\nok") for one in answers] == [
+        True
+    ] * len(cuts)
+
+
+def test_another_answer_to_an_equal_request_is_passed_on(tmp_path: Path) -> None:
+    """Behind many equal ones; its head need not be one that has come before."""
+    values = [b"1"] * 12 + [b"2", b"1", b"3", b"3", b"1"]
+    left = list(values)
+
+    async def answer(_head: bytes, _reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        writer.write(ANSWER.replace(b"X-A: 1", b"X-A: " + left.pop(0)))
+
+    async def use(server: ProxyServer) -> list[bytes]:
+        async with asyncio.timeout(5):
+            return await several(server, len(values))
+
+    answers = run(tmp_path, answer, use)
+    assert [found[1] for one in answers if (found := re.search(rb"X-A: (\d)", one))] == values
+    assert all(one.endswith(b"\r\n\r\nok") for one in answers)
+
+
 def test_other_fields_are_another_request(tmp_path: Path) -> None:
     async def use(server: ProxyServer) -> list[bool]:
         await several(server, 5)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import struct
 from typing import Any
 
 import pytest
@@ -223,6 +224,29 @@ def test_frames_that_bring_no_answer_forward_are_bounded() -> None:
         connection.data_received(PING * 2)
         assert stream.failure is not None
         assert transport.aborted
+
+    asyncio.run(main())
+
+
+OF_STREAM = struct.pack(">I", 1)
+
+
+@pytest.mark.parametrize(
+    ("frame", "is_bounded"),
+    [
+        (b"\0\0\x01\0\0" + OF_STREAM + b"x", False),  # DATA
+        (b"\0\0\0\0\0" + OF_STREAM, True),  # DATA without content
+        (b"\0\0\x04\x08\0" + OF_STREAM + struct.pack(">I", 1), True),  # WINDOW_UPDATE
+    ],
+)
+def test_content_brings_an_answer_forward(frame: bytes, is_bounded: bool) -> None:
+    async def main() -> None:
+        connection, transport = connected()
+        stream = connection.begin_stream(HEAD, 5.0, ends=True)
+        peer = peer_of(transport)
+        peer.send_headers(1, ANSWER)
+        connection.data_received(peer.data_to_send() + frame * (MAX_IDLE_FRAMES + 5))
+        assert (stream.failure is not None) is transport.aborted is is_bounded
 
     asyncio.run(main())
 

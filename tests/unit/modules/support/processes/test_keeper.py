@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import socket
 import subprocess
+import time
 from collections.abc import Iterator
 from pathlib import Path
 from unittest.mock import create_autospec
@@ -116,3 +117,13 @@ def test_what_a_process_is_started_with(
     assert (started.call_args.args, given["env"], given["cwd"]) == ((["/bin/x", "y"],), {"A": "b"}, "/")
     assert (given["umask"], given["process_group"]) == (0o27, 0)
     assert (given["stdin"], given["pass_fds"]) == ((3, ()) if takes_stdin else (subprocess.DEVNULL, (3,)))
+
+
+def test_a_scan_is_due_after_its_interval(kept: Kept, monkeypatch: pytest.MonkeyPatch) -> None:
+    now = [time.monotonic()]
+    monkeypatch.setattr("whimbrel.modules.support.processes.keeper.time.monotonic", lambda: now[0])
+    due = []
+    for seconds in (5.0, 6.0, 1.0, 10.0):
+        now[0] += seconds
+        due.append((kept.keeper._is_due("idle", 10.0), kept.keeper._is_due("busy", 20.0)))
+    assert due == [(False, False), (True, False), (False, False), (True, True)]

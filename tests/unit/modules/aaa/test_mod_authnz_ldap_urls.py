@@ -33,6 +33,21 @@ def test_the_parts_of_a_url(
 
 
 @pytest.mark.parametrize(
+    ("text", "uris"),
+    [
+        ("ldap://h/o=x", "ldap://h:389"),
+        ("ldaps://h/o=x", "ldaps://h:636"),
+        ("ldapi://h/o=x", "ldap://h:389"),
+        ("ldap://h:1389/o=x", "ldap://h:1389"),
+        ("ldaps://h:389/o=x", "ldaps://h:389"),
+        ("ldap://a%20b:7/o=x", "ldap://a:389 ldap://b:7"),
+    ],
+)
+def test_the_port_of_a_scheme(text: str, uris: str) -> None:
+    assert parse(text).uris == uris
+
+
+@pytest.mark.parametrize(
     ("url", "message"),
     [
         ("ldap://h/o=x?uid?one?(a=b)?", "Bad extensions encountered while parsing LDAP URL."),
