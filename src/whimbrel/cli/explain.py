@@ -25,6 +25,7 @@ from whimbrel.cli.explain_options import (
     AllSteps,
     AsJson,
     Auth,
+    Backups,
     ClientCert,
     ClientHost,
     DialectName,
@@ -107,6 +108,7 @@ def explain(
     client_cert: ClientCert = "",
     dialect: DialectName = "2.4",
     diff: Diff = "",
+    backups: Backups = False,
     access_line: AccessLine = "",
     error_line: ErrorLine = "",
     log_format: LogFormat = "",
@@ -128,10 +130,14 @@ def explain(
     lines = before or (), after or (), defines or ()
     named = ConfigArguments(paths, root, file, *lines, envvars, as_server=bool(paths), builtin=builtin)
     place = _LINE_OF_FILE.fullmatch(words) if not (access_line or error_line or listing) else None
+    is_request = bool(access_line or error_line or (not listing and _URL.fullmatch(words)))
+    if backups and not is_request:
+        typer.echo("--backups: it is about the answer to a request: a URL, or a line of a log", err=True)
+        raise typer.Exit(2)
     if place is not None and _is_file(place[1], has_server=bool(paths or root or file)):
         _explain_line(place[1], int(place[2]), named, as_json=as_json, may_page=not no_pager)
         return
-    if access_line or error_line or (not listing and _URL.fullmatch(words)):
+    if is_request:
         from whimbrel.cli.explain_request import (
             ConfigurationChoice,
             HostWantedError,
@@ -156,7 +162,7 @@ def explain(
                 auth,
             )
             code = explain_request(
-                ConfigurationChoice(named, dialect, is_default="dialect" not in given_names(context)),
+                ConfigurationChoice(named, dialect, "dialect" not in given_names(context), backups),
                 RequestChoice(described, access_line, error_line, log_format),
                 diff,
                 OutputChoice(

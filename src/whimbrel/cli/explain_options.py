@@ -97,6 +97,14 @@ Diff = Annotated[
         help="Compare with another dialect or configuration. Default: none. Example: --diff 2.2",
     ),
 ]
+Backups = Annotated[
+    bool,
+    typer.Option(
+        "--backups",
+        help="Compare what `upgrade --write` replaced, as 2.2, with what is there; with --dialect 2.2 answer "
+        "by what it replaced alone. Default: what is there. Example: --backups -d /etc/httpd /shop/",
+    ),
+]
 AccessLine = Annotated[
     str,
     typer.Option(

@@ -39,7 +39,7 @@ if TYPE_CHECKING:
     from whimbrel.explain.step import RequestExplanation
     from whimbrel.replay.host_logs import LoggingHost, LogOwners
     from whimbrel.replay.log_format import LineFormat
-    from whimbrel.upgrade.knowledge.scope import KnowledgeScope
+    from whimbrel.upgrade.knowledge.scope import KnowledgeScope, UnknownItem
     from whimbrel.verify.probe import Probe
     from whimbrel.verify.side import Side
 
@@ -54,11 +54,43 @@ class HostWantedError(UsageError):
 
 @dataclass(frozen=True, slots=True)
 class ConfigurationChoice:
-    """The configuration that is asked, and the dialect that answers; *is_default*: it was not given."""
+    """The configuration that is asked.
+
+    Attributes:
+        dialect: the version that answers; *is_default*: it was not given.
+        has_backups: what an upgrade replaced is asked too, by the rules of 2.2, or alone if *dialect* is 2.2.
+    """
 
     named: ConfigArguments = ConfigArguments()
     dialect: str = "2.4"
     is_default: bool = False
+    has_backups: bool = False
+
+    @property
+    def directory(self) -> str:
+        """The tree whose upgrade counts."""
+        return sources(self.named)[1]
+
+    def unknown_texts(self, files: Iterable[str], *explanations: RequestExplanation) -> Iterable[UnknownItem]:
+        """Return the items about texts from before the upgrade that are not known, if they are asked."""
+        if not self.has_backups:
+            return ()
+        from whimbrel.cli.explain_backups import unknown_before_upgrade
+
+        return unknown_before_upgrade(self.directory, files, explanations)
+
+    def upgrade_hint(self, *, is_of_24: bool, is_stopped: bool) -> str:
+        """Return the option that compares the text with that of 2.2; "" if the text itself may be of 2.2.
+
+        *is_of_24*: no 2.2 loads the text that is on disk. *is_stopped*: it does not load under 2.2.
+        """
+        from whimbrel.cli.explain_backups import has_backups
+
+        if self.has_backups:
+            return "without --dialect, --backups compares with what is there"
+        if (is_of_24 or is_stopped) and has_backups(self.directory):
+            return "--backups compares with the text of 2.2 that the upgrade replaced"
+        return "--diff OLD@2.2 compares with the text of 2.2 in OLD" if is_of_24 else ""
 
     def options(self, conf: Path | None = None) -> LoadOptions:
         """Return the options of reading; *conf* is a main file or directory in place of -d and -f."""
@@ -111,29 +143,31 @@ def explain_request(
     )
     from whimbrel.report.knowledge import as_json as as_json_scope
     from whimbrel.verify.loading import as_copy, load_side
+    from whimbrel.verify.same_documents import as_copies
 
     if choice.is_default and diff == choice.dialect:
         choice = replace(choice, dialect=V22.name)  # a comparison of 2.4 with itself says nothing
     if choice.dialect not in DIALECTS:
         raise UsageError(f"--dialect {choice.dialect}: not one of {', '.join(DIALECTS)}")
-    options = choice.options()
-    other_options, other_dialect = _other_side(choice, options, diff)
-    if is_reversed(choice.dialect, other_dialect):
-        other_options = as_copy(options, other_options)
+    options, other_options, other_dialect = _both_options(choice, diff)
+    is_compared = bool(diff) or (choice.has_backups and choice.dialect != V22.name)
+    documents = ""
+    if not is_compared:
         options = as_copy(options, options)
+    elif is_reversed(choice.dialect, other_dialect):
+        options, other_options, documents = as_copies(options, other_options, choice.dialect)
     else:
-        options = as_copy(other_options, options)
-        other_options = as_copy(other_options, other_options)
+        other_options, options, documents = as_copies(other_options, options, other_dialect)
     new = load_side(options, choice.dialect)
     is_logged = bool(request.access_line or request.error_line)
-    if choice.is_default and is_logged and not diff and is_of_22(new):
+    if choice.is_default and is_logged and not is_compared and is_of_22(new):
         new = load_side(options, V22.name)  # a log has the answers of the server that wrote it
-    other = load_side(other_options, other_dialect) if diff else new
+    other = load_side(other_options, other_dialect) if is_compared else new
     is_of_24 = new.dialect.name != V22.name and has_lines_of_24(new)
     new, upgraded = _as_upgraded(new, options)
-    other, other_upgraded = _as_upgraded(other, other_options) if diff else (new, upgraded)
+    other, other_upgraded = _as_upgraded(other, other_options) if is_compared else (new, upgraded)
     probe, logged = _probe(new if new.is_loaded else other, request)
-    if not diff:
+    if not is_compared:
         explanation, scope, about_log = _explained(LoadedSite(new), probe, logged)
         refused = refused_htaccess(explanation)
         if refused is not None:
@@ -145,6 +179,7 @@ def explain_request(
                 new = written
                 upgraded = about_file
                 explanation, scope, about_log = after
+        scope = scope.with_items(choice.unknown_texts(scope.files_read, explanation))
         site = LoadedSite(new)
         about_tls = connection_notice(new, probe)
         about_tls = about_tls or certificate_notice(new, probe, explanation, lambda one: site.explain(one)[0])
@@ -170,7 +205,9 @@ def explain_request(
                 notices,
                 logged.code,
                 is_of_machine=is_of_machine,
-                is_of_24=is_of_24,
+                upgrade_hint=choice.upgrade_hint(
+                    is_of_24=is_of_24 and not explanation.errors, is_stopped=_is_stopped(explanation)
+                ),
             )
         if explanation.errors:
             return EXIT_FINDINGS
@@ -178,8 +215,8 @@ def explain_request(
     new, upgraded = _with_htaccess(new, options, probe, upgraded)
     other, other_upgraded = _with_htaccess(other, other_options, probe, other_upgraded)
     if is_reversed(choice.dialect, other_dialect):
-        return _print_both(new, other, probe, logged, output, (upgraded, other_upgraded))
-    return _print_both(other, new, probe, logged, output, (other_upgraded, upgraded))
+        return _print_both(new, other, probe, logged, output, (upgraded, other_upgraded), documents, choice)
+    return _print_both(other, new, probe, logged, output, (other_upgraded, upgraded), documents, choice)
 
 
 def _as_upgraded(side: Side, options: LoadOptions, refused: Origin | None = None) -> tuple[Side, str]:
@@ -262,6 +299,21 @@ def is_reversed(dialect: str, other: str) -> bool:
     return dialect == V22.name != other
 
 
+def _both_options(choice: ConfigurationChoice, diff: str) -> tuple[LoadOptions, LoadOptions, str]:
+    """Return what is read for the answer, what it is compared with, and the dialect of that; without a
+    comparison both are one configuration.
+    """
+    options = choice.options()
+    if not choice.has_backups:
+        return options, *_other_side(choice, options, diff)
+    from whimbrel.cli.explain_backups import before_upgrade
+
+    if diff:
+        raise UsageError("--backups takes no --diff: it compares with what the upgrade replaced")
+    old = before_upgrade(options, choice.directory)
+    return (old if choice.dialect == V22.name else options), old, V22.name
+
+
 def _other_side(choice: ConfigurationChoice, options: LoadOptions, diff: str) -> tuple[LoadOptions, str]:
     """Return what is read for --diff, and its dialect: another dialect, or a main file or directory. Without
     --diff it is the same configuration.
@@ -300,11 +352,11 @@ def _print_one(
     code: str,
     *,
     is_of_machine: bool,
-    is_of_24: bool,
+    upgrade_hint: str,
 ) -> None:
     """Print the explanation below *notices*, and the meaning of the message with *code* that asked for it.
 
-    *is_of_machine*: no configuration was named. *is_of_24*: no 2.2 loads the text that is on disk.
+    *is_of_machine*: no configuration was named. *upgrade_hint*: see `OutputStyle`.
     """
     from whimbrel.explain.text import OutputStyle, TextRow, notice_lines, short_lines
     from whimbrel.upgrade.documents.explain import meaning_of
@@ -314,7 +366,7 @@ def _print_one(
     configuration = f"{place} (of this machine: -d names another)" if is_of_machine else place
     overlays = (options.overlay,)
     colored = is_colored(ColorMode.auto)
-    style = OutputStyle(root, terminal_width(), colored, configuration, overlays, is_of_24)
+    style = OutputStyle(root, terminal_width(), colored, configuration, overlays, upgrade_hint)
     first = [line for notice in notices for line in notice_lines(notice, style)]
     if not output.is_verbose:
         meaning = meaning_of(code)
@@ -336,17 +388,24 @@ def _print_both(
     logged: LoggedOutcome,
     output: OutputChoice,
     upgraded: tuple[str, str],
+    documents: str,
+    choice: ConfigurationChoice,
 ) -> int:
-    """Print both answers and what differs; *upgraded*: the sentence of `_as_upgraded` about each side."""
+    """Print both answers and what differs; *upgraded*: the sentence of `_as_upgraded` about each side.
+    *documents*: see `same_documents.as_copies`.
+    """
     from whimbrel.api.loaded_site import LoadedSite
     from whimbrel.explain.changes import changed_steps
     from whimbrel.explain.client_names import with_local_name
     from whimbrel.explain.response_differences import response_differences
     from whimbrel.explain.text import OutputStyle, difference_lines, have_equal_answers, notice_lines
     from whimbrel.report.knowledge import as_json as as_json_scope
+    from whimbrel.verify.side import replaced_paths
 
     names = _names(old, new, upgraded)
-    notices = list(dict.fromkeys(filter(None, upgraded)))
+    if choice.has_backups:
+        names = f"{names[0]} before the upgrade", names[1]
+    notices = list(dict.fromkeys(filter(None, (documents, *upgraded))))
     old_site = LoadedSite(old)
     new_site = LoadedSite(new)
     for site in (old_site, new_site):
@@ -354,7 +413,8 @@ def _print_both(
     before, old_scope = old_site.explain(probe)
     after, new_scope = new_site.explain(probe)
     before, after = (logged.named(found, probe.client) for found in (before, after))
-    scope = old_scope.merge_version(new_scope)
+    scope = old_scope.merge_version(new_scope, replaced_paths(old, new))
+    scope = scope.with_items(choice.unknown_texts(scope.files_read, before, after))
     changes = list(changed_steps(before, after))
     parts = response_differences(old, new, probe)
     if output.as_json:
@@ -377,7 +437,14 @@ def _print_both(
     else:
         root = new.options.server_root
         overlays = tuple(side.options.overlay for side in (old, new))
-        style = OutputStyle(root, terminal_width(), is_colored(ColorMode.auto), overlays=overlays)
+        hint = choice.upgrade_hint(is_of_24=False, is_stopped=_is_stopped(before))
+        style = OutputStyle(
+            root,
+            terminal_width(),
+            is_colored(ColorMode.auto),
+            overlays=overlays,
+            upgrade_hint="" if choice.has_backups else hint,
+        )
         first = [line for notice in (*notices, logged.taken_for) for line in notice_lines(notice, style)]
         if output.is_verbose:
             from whimbrel.explain.trees import rendered, side_by_side
@@ -392,6 +459,11 @@ def _print_both(
     if not is_same:
         return EXIT_FINDINGS
     return EXIT_REVIEW if after.status is None else scope.exit_code(EXIT_OK)
+
+
+def _is_stopped(explanation: RequestExplanation) -> bool:
+    """Return True if 2.2 does not load the text."""
+    return bool(explanation.errors) and explanation.dialect == V22.name
 
 
 def _scope_lines(scope: KnowledgeScope, root: str) -> Iterator[str]:

@@ -185,8 +185,9 @@ def after_verify(
     if result.causes_to_review:
         place = os.path.join(old.server_root, old.file)
         other = dialects[0] if old is new else f"{place}@{dialects[0]}"
-        sides = [*_named(new), *words, "--dialect", dialects[1], "--diff", other]
-        sentence, request = open_difference(result, has_backups="backups" in given)
+        compared = ["--backups"] if "backups" in given else ["--diff", other]
+        sides = [*_named(new), *words, "--dialect", dialects[1], *compared]
+        sentence, request = open_difference(result)
         if request:
             inspection = command_line("explain", *request, *sides)
         elif context.params["shape"].value == "html":  # its page would name itself
@@ -290,7 +291,7 @@ def after_replay(
     other = f"{old}@{before}" if old is not None else before
     for key, change in summary.changes:
         if change.words and not summary.is_excepted(key):
-            diff = [] if has_backups else ["--diff", other]
+            diff = ["--backups"] if has_backups else ["--diff", other]
             url, *more = change.words
             words = [url, str(new), *more, *words, "--dialect", after, *diff]
             return _next(command_line("explain", *words))

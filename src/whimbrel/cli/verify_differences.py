@@ -15,18 +15,17 @@ class OpenDifference(NamedTuple):
     request: tuple[str, ...]
 
 
-def open_difference(result: VerifyResult, *, has_backups: bool) -> OpenDifference:
+def open_difference(result: VerifyResult) -> OpenDifference:
     """Return the first difference of *result* that is neither cosmetic nor decided, or the first one after it
-    that a request shows. *has_backups*: `explain` cannot read the old side.
+    that a request shows.
     """
     groups = result.causes_to_review
-    shown = None if has_backups else next((group for group in groups if group.words), None)
+    shown = next((group for group in groups if group.words), None)
     first = groups[0]
     sentence = f"look at difference {_named(result, first)}, the first that is open"
     if shown is not None and shown is first:
         return OpenDifference(sentence, shown.words)
-    why = "explain does not read what the upgrade replaced" if has_backups else first.unshown
-    sentence = f"{sentence} ({why})" if why else sentence
+    sentence = f"{sentence} ({first.unshown})" if first.unshown else sentence
     if shown is None:
         return OpenDifference(f"{sentence}; {_what_closes(first)}", ())
     sentence = f"{sentence}, then at difference {_named(result, shown)}"

@@ -63,7 +63,7 @@ class OutputStyle:
         width: columns of the terminal.
         configuration: the main file in words, "" for none.
         overlays: of each side, the texts that it has in the place of files.
-        is_of_24: a line of the text is of 2.4 alone, so that no 2.2 loads it.
+        upgrade_hint: the option that compares a text that no 2.2 loads with one of 2.2; "" for another text.
     """
 
     root: str = ""
@@ -71,7 +71,7 @@ class OutputStyle:
     is_colored: bool = False
     configuration: str = ""
     overlays: tuple[Mapping[str, bytes], ...] = ()
-    is_of_24: bool = False
+    upgrade_hint: str = ""
 
     def sources(self, number: int = 0) -> SourceLines:
         """Return the lines of the files of side *number*."""
@@ -118,9 +118,9 @@ def short_lines(
         yield from row_lines(rows, style)
     other = "2.4" if explanation.dialect == "2.2" else "2.2"
     hint = f"-v shows every step; --diff {other} compares"
-    if style.is_of_24:
-        hint = "-v shows every step; --diff OLD@2.2 compares with the text of 2.2 in OLD"
-    if explanation.errors:
+    if style.upgrade_hint:
+        hint = style.upgrade_hint if explanation.errors else f"-v shows every step; {style.upgrade_hint}"
+    elif explanation.errors:
         hint = f"--dialect {other} reads the text as {other}"
         if other == "2.2":  # a file of another kind loads under no version
             named = f"-d {shown(style.root)} " if style.root else ""
@@ -470,7 +470,7 @@ def difference_lines(
     if unknown:
         yield ""
         yield from row_lines(unknown, style)
-    yield from _hint("-v shows the steps of both sides", style)
+    yield from _hint(style.upgrade_hint or "-v shows the steps of both sides", style)
 
 
 def _part_rows(parts: Iterable[FieldDifference]) -> Iterator[TextRow]:

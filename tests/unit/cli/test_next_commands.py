@@ -185,7 +185,11 @@ def test_backups_are_the_old_side(site: Path, is_linked: bool) -> None:
     (site / "conf/more.conf").write_text(written.replace("10.0.0.0/8", "11.0.0.0/8"))
     status, output = run(["verify", "--backups", "-d", str(site)], site)
     assert status == 1 and "opens access" in output, output
-    assert "html" in line_of(output, "Next")
+    command = line_of(output, "Next")
+    assert command[0] == "explain" and "--backups" in command
+    status, shown = run(command, site)
+    assert status == 1 and shown.startswith("403 Forbidden in 2.2 before the upgrade, "), shown
+    assert "because  Order allow,deny  conf/more.conf:2" in shown or "available/more.conf:2" in shown, shown
     assert run(["verify", "--backups", str(site), str(site)], site)[0] == 2
 
 
@@ -427,6 +431,10 @@ def test_what_follows_a_replay() -> None:
     assert of_backups.startswith(
         "First: compare what no logged request asks: whimbrel verify --backups new\n"
     )
+    changed = Tally(changes={ChangeKey("status 200 -> 403"): Change(requests=1, words=("/x",))})
+    of_upgrade = Summary("o", "n", (), changed, dialects=("2.2", "2.4"))
+    next_line = after_replay(of_upgrade, None, new, "", has_backups=True)
+    assert next_line == "Next: whimbrel explain /x new --dialect 2.4 --backups\n"
     assert after_replay(quiet, None, new, "a test") == "Next: a test\n"
     asked = ("http://a:8080/y?z", "--from", "10.0.0.2", "--method", "POST")
     tally.changes[ChangeKey("status 200 -> 403")] = Change(requests=1, words=asked)
@@ -573,12 +581,12 @@ def test_the_first_open_difference_is_named_not_the_first(site: Path) -> None:
 
 def test_the_page_of_a_comparison_does_not_name_itself_next(site: Path) -> None:
     """Without a request that `explain` can ask, the text names the page, and the page what is open."""
-    section = "<Location /a>\nOrder allow,deny\nAllow from 10.0.0.0/8\n</Location>\n"
+    section = "<Location /a>\nOrder allow,deny\nAllow from env=nowhere\n</Location>\n"
     load = "LoadModule authz_host_module modules/mod_authz_host.so\n"
     main = site / "conf/httpd.conf"
     main.write_text(f"{main.read_text()}{load}{section}")
     run(["upgrade", "--write", "-d", str(site)], site)
-    main.write_text(main.read_text().replace("10.0.0.0/8", "11.0.0.0/8"))
+    main.write_text(main.read_text().replace("Require env nowhere", "Require all denied"))
     words = ["verify", "--backups", "-d", str(site)]
     page = run([*words, "--format", "html"], site)[1]
     assert "--format html &gt; differences.html" not in page

@@ -52,8 +52,9 @@ DENIED = RequestExplanation(
 
 
 def test_a_text_that_22_does_not_load_is_compared_with_another_one() -> None:
-    last = list(short_lines(DENIED, NOTHING, OutputStyle("/r", is_of_24=True)))[-1]
-    assert last == "-v shows every step; --diff OLD@2.2 compares with the text of 2.2 in OLD"
+    hint = "--diff OLD@2.2 compares with the text of 2.2 in OLD"
+    last = list(short_lines(DENIED, NOTHING, OutputStyle("/r", upgrade_hint=hint)))[-1]
+    assert last == f"-v shows every step; {hint}"
 
 
 def test_the_answer_its_cause_and_the_main_steps() -> None:

@@ -424,9 +424,9 @@ def _of_unknown_order(analysis: AccessAnalysis) -> Iterator[AccessSection]:
     if not decisions.other_orders:
         return
     for chain in analysis.chains:
-        asking = [unit for unit in chain.sections if has_directive(decisions.lines[unit], {"require"})]
-        if len(asking) and decisions.depends_on_order(chain):
-            for unit in asking:
+        requiring = [unit for unit in chain.sections if has_directive(decisions.lines[unit], {"require"})]
+        if requiring and decisions.depends_on_order(chain):
+            for unit in requiring:
                 section = analysis.variants.base.get(unit, unit)
                 if section in analysis.plans:
                     yield section

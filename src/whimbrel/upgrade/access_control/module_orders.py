@@ -39,8 +39,8 @@ def other_orders(modules: Sequence[str], texts: Iterable[Sequence[AccessLine]]) 
         for line in flatten_directives(lines)
         if line.name == "require" and line.args.split()
     }
-    asked = {name for word in words for name in _FAMILIES.get(word, ())}
-    places = [at for at, name in enumerate(modules) if name.removesuffix("_module") in asked]
+    families = {name for word in words for name in _FAMILIES.get(word, ())}
+    places = [at for at, name in enumerate(modules) if name.removesuffix("_module") in families]
     found = []
     for order in permutations(places):
         names = list(modules)
