@@ -39,7 +39,7 @@ _PREFIXED: Final = frozenset(
 )
 _PATTERNED: Final = frozenset(("aliasmatch", "scriptaliasmatch", "wsgiscriptaliasmatch", "proxypassmatch"))
 _FILES: Final = frozenset(("files", "filesmatch"))
-_USUAL_NAMES: Final = (".htaccess", ".htpasswd")
+_PROTECTED_NAMES: Final = (".htaccess", ".htpasswd")
 """Files that sections for names of a kind protect on most servers."""
 _WITH_PATHS: Final = _FILES | {
     "server",
@@ -110,7 +110,7 @@ class Targets:
                 for word in ConfigLine("", scope.args, "", 0, scope).words()[-1:]:
                     texts = _texts(word, is_regex, by_segment=False)
                     # a file that servers have says more than the shortest text that matches
-                    named = [name for name in _USUAL_NAMES if _matches(word, name, is_regex=is_regex)]
+                    named = [name for name in _PROTECTED_NAMES if _matches(word, name, is_regex=is_regex)]
                     found = (text.rpartition("/")[2] for text in texts)
                     names.update(dict.fromkeys((*named, *found)))
             elif scope.kind in _WITH_PATHS:
