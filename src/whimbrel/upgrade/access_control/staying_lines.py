@@ -26,8 +26,8 @@ OUTER_PASSWORD: Final = (
     "they stay, because an outer section may ask for a password, and Require would replace it"
 )
 JOINED: Final = (
-    "they stay: Satisfy Any lets a user log in where SSLRequireSSL or SSLRequire refuses, and no Require line "
-    "does"
+    "they stay: Satisfy Any lets a user log in where SSLRequireSSL or SSLRequire refuses, and no Require "
+    "line does"
 )
 BOTH_VERSIONS: Final = "they stay beside lines of 2.4, and the file alone does not tell which are meant"
 OTHER_SECTION: Final = "they stay: no rule changes access in this kind of section"
