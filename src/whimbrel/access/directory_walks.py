@@ -163,14 +163,14 @@ def overrides_by_server(inventory: SectionInventory[S, V]) -> Iterator[tuple[V |
             everywhere.add(virtual_host)
         for section in own:
             at.setdefault(section.pattern, set()).add(virtual_host)
-    for virtual_host in (None, *own_sections):
-        own = [] if virtual_host is None else own_sections[virtual_host]
-        if virtual_host is not None and not own:
+    for server in (None, *own_sections):
+        own = [] if server is None else own_sections[server]
+        if server is not None and not own:
             continue
         walks = DirectoryWalks(shared, [u for u in own if is_plain(u)])
-        is_everywhere = virtual_host is None or virtual_host in everywhere
+        is_everywhere = server is None or server in everywhere
         for directory in shared.htaccess_below([""] if is_everywhere else [u.pattern for u in own]):
             others = everywhere.union(*(at.get(above, ()) for above in ancestors(directory)))
             for section, override in walks.of(directory)[1]:
-                if inventory.is_served_by(virtual_host, section.directory, others):
-                    yield virtual_host, section, override
+                if inventory.is_served_by(server, section.directory, others):
+                    yield server, section, override
