@@ -27,8 +27,11 @@ _FAMILIES: Final = {
 
 
 def is_order_known(tree: ConfigTree) -> bool:
-    """Return True if the LoadModule lines of 2.2 are those of the server that reads the text."""
-    return tree.context is InputContext.SERVER or bool(tree.server_modules)
+    """Return True if the LoadModule lines of the server that reads the text were read, those of access if not
+    all."""
+    if tree.context is not InputContext.SERVER:
+        return bool(tree.server_modules)
+    return tree.modules_unread is None or any("auth" in name for name in tree.modules)
 
 
 def other_orders(modules: Sequence[str], texts: Iterable[Sequence[AccessLine]]) -> list[tuple[str, ...]]:

@@ -67,6 +67,18 @@ def test_a_server_beside_the_file_has_the_order(
     assert ("helga" in text) is keeps
 
 
+def test_a_server_whose_modules_were_not_read_keeps_it_too(tmp_path: Path) -> None:
+    conf = (
+        "Include mods-enabled/*.load\nAddCharset utf-8 .u\nDocumentRoot ROOT/htdocs\n"
+        "<Directory ROOT/htdocs>\nAllowOverride All\n</Directory>\n"
+    )
+    tree = config_tree(tmp_path, {"conf/httpd.conf": conf, "htdocs/.htaccess": BOTH})
+    assert tree.modules_unread is not None
+    result = upgrade(tree, rules_of("access"))
+    assert not any(path.endswith(".htaccess") for path in result.files)
+    assert any(ORDER in one.message and "LoadModule" in one.advice for one in result.findings)
+
+
 def test_one_family_of_words_has_one_order(tmp_path: Path) -> None:
     text = f"{USER}Require user a\nRequire valid-user\nOrder allow,deny\nAllow from all\n"
     assert upgrade(fragments(tmp_path, {".htaccess": text}, SAFE), rules_of("access")).files
