@@ -285,6 +285,10 @@ def section_finding(
 ) -> Finding | None:
     """Return the finding about the section, None if nothing changes."""
     plan = analysis.plans[section]
+    if section in analysis.decisions.unordered:
+        left = _stays(tree, number, section, ORDER)
+        is_refused = has_directive(analysis.decisions.lines[section], analysis.decisions.removed_names)
+        return replace(left, risk=Risk.BREAKS) if is_refused else left
     guide = (
         guide_replacement(analysis, section)
         if number == "C19" and not tree.options.exact and tree.options.style is Style.NATIVE
