@@ -41,7 +41,8 @@ def _is_without_journal(pair: tuple[str, str]) -> bool:
     if not backup or is_written_by_upgrade(path):
         return False
     try:
-        present, before = read_regular(to_bytes(path)), read_regular(to_bytes(backup))
+        present = read_regular(to_bytes(path))
+        before = read_regular(to_bytes(backup))
     except OSError:
         return True
     return without_comments(present) != without_comments(before)

@@ -49,7 +49,7 @@ def generated_module_findings(tree: ConfigTree, number: str) -> Iterator[Finding
         yield from _of_setting(setting, tree.disk.text_of(place.path), names, old_names, number)
     elif names != old_names:
         generated = tree.disk.text_of(place.path)
-        yield _of_unread_setting(place, generated, names, old_names, number, is_here=bool(_path(tree)))
+        yield _of_unread_setting(place, generated, names, old_names, number, has_file=bool(_path(tree)))
 
 
 def _of_setting(
@@ -80,13 +80,13 @@ def _of_unread_setting(
     old_names: list[str],
     number: str,
     *,
-    is_here: bool,
+    has_file: bool,
 ) -> Finding:
     """Return the finding at the Include of the generated file: a comment in that file would not last.
 
-    *is_here*: the file of the setting is, and its value is not decided.
+    *has_file*: the file of the setting is, and its value is not decided.
     """
-    state = "whose value is not decided here" if is_here else "which is not here"
+    state = "whose value is not decided here" if has_file else "which is not here"
     added = [name for name in names if name not in old_names]
     gone = [name for name in old_names if name not in names]
     advice = f"{_assignment(names)} into {SETTINGS}"
@@ -101,7 +101,7 @@ def _of_unread_setting(
         answers=(f"yes: # whimbrel: ignore[{number}] above the line records it", f"no: {advice}"),
         accepted=f"{SETTING} of {SETTINGS} has the modules of 2.4",
         shown_by=f"write {SETTING} of {SETTINGS} without a shell"
-        if is_here
+        if has_file
         else f"copy {SETTINGS} into the tree",
     )
 
