@@ -23,7 +23,7 @@ from whimbrel.report.knowledge import as_json
 from whimbrel.report.readiness import readiness_of_replay
 from whimbrel.upgrade.knowledge.scope import KnowledgeScope, UnknownItem, UnknownKind
 from whimbrel.upgrade.model import AccessDifference, Finding, Risk
-from whimbrel.verify.recorded_decisions import by_place, decisions
+from whimbrel.verify.recorded_decisions import by_place, decided_items, decisions
 
 STATUS: Final = re.compile(rf"status (\d{{3}}|{PROGRAM}) -> (\d{{3}}(?!\d)|{PROGRAM})")
 NO_HOST: Final = "-"
@@ -43,6 +43,7 @@ class Summary:
         to_decide, questions, has_stop, no_start, unwritten: see `VerifyResult`.
         ports: those of the Listen lines of the new side.
         decided: the comments of the new text that decide about a change: ``R01 at FILE:LINE``.
+        decided_facts: see `VerifyResult`.
     """
 
     old: str
@@ -60,6 +61,7 @@ class Summary:
     unwritten: str = ""
     ports: tuple[int, ...] = ()
     decided: Mapping[ChangeKey, tuple[str, ...]] = field(default_factory=dict)
+    decided_facts: tuple[str, ...] = ()
 
     def with_decisions(self, recorded: Iterable[Finding]) -> Summary:
         """Return the summary with what comments decide; *recorded*: the findings about the new text that a
@@ -74,7 +76,9 @@ class Summary:
                 wanted = [risk] if risk in (Risk.OPENS, Risk.CLOSES) else []
                 lines = [(line.file, line.line) for line in key.new]
                 decided[key] = decisions(lines, key.reason, wanted, places)
-        return replace(self, decided={key: comments for key, comments in decided.items() if comments})
+        found = {key: comments for key, comments in decided.items() if comments}
+        sides, facts = decided_items(self.sides, places)
+        return replace(self, decided=found, sides=sides, decided_facts=tuple(facts))
 
     def is_excepted(self, key: ChangeKey) -> bool:
         """Return True if a rule calls the change cosmetic, or a comment of the new text decides about it."""

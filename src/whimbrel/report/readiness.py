@@ -72,7 +72,7 @@ def readiness_of_comparison(verification: VerifyResult) -> str:
     old, new = verification.errors
     verdict = "yes"
     reason = "no answer differs"
-    if verification.groups:
+    if verification.groups or verification.decided_facts:
         reason += f", but for {verification.excepted_note}"
     if new:
         verdict = "no"

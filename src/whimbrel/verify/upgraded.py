@@ -74,7 +74,10 @@ def verify_upgrade(
     verification = VerifyResult((old.name, new.name))
     comparison = Comparison(old, new, verification, MAX_REQUESTS)
     comparison.cover_lines(_REMOVALS)
+    began = processor_time()
     verification.has_ended = _is_ended(comparison, report_progress)
+    if not verification.has_ended:
+        comparison.cover_unreached(began)
     comparison.finish(TIME_ENDED if verification.has_ended else comparison.unreached)
     mark_decided(verification, result.recorded, side=0)
     groups = verification.causes_to_review

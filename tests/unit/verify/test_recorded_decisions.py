@@ -7,6 +7,7 @@ import pytest
 from whimbrel.base.errors import SourceLocation
 from whimbrel.base.lazy_dataclasses import replace
 from whimbrel.report.readiness import readiness_of_comparison
+from whimbrel.upgrade.knowledge.scope import KnowledgeScope, UnknownItem, UnknownKind
 from whimbrel.upgrade.model import Finding, Risk
 from whimbrel.upgrade.source.suppressions import OF_COMMENT
 from whimbrel.verify.answer import DECIDES, Answer, DecidingLine
@@ -14,7 +15,14 @@ from whimbrel.verify.causes import Cause
 from whimbrel.verify.difference import Difference, FieldDifference
 from whimbrel.verify.probe import Probe
 from whimbrel.verify.recorded_decisions import _lines, has_recordable_decisions, mark_decided
-from whimbrel.verify.verification import DifferenceGroup, Example, Verdict, VerifyResult, access_differences
+from whimbrel.verify.verification import (
+    DifferenceGroup,
+    Example,
+    NotDecided,
+    Verdict,
+    VerifyResult,
+    access_differences,
+)
 
 R01 = "mod_rewrite answers 403 (R01)"
 
@@ -140,3 +148,57 @@ def test_the_lines_that_decide_need_a_comment(roles: tuple[str, str], wanted: li
     others = (DecidingLine("g", 9, role=DECIDES),)
     rows = (others, lines) if side else (lines, others)
     assert [line.line for line in _lines(DifferenceGroup("access", Cause(*rows)), side)] == wanted
+
+
+@pytest.mark.parametrize(
+    ("item", "rule", "is_decided"),
+    [
+        (
+            UnknownItem(UnknownKind.MISSING, SourceLocation("/new.conf", 7), "users are not here"),
+            "DIFF",
+            True,
+        ),
+        (
+            UnknownItem(UnknownKind.MISSING, SourceLocation("/new.conf", 7), "users are not here"),
+            "C17",
+            False,
+        ),
+        (
+            UnknownItem(UnknownKind.MISSING, SourceLocation("/new.conf", 8), "users are not here"),
+            "DIFF",
+            False,
+        ),
+        (UnknownItem(UnknownKind.ASSUMED, None, "of no line"), "DIFF", False),
+        (UnknownItem(UnknownKind.WRITTEN, SourceLocation("/new.conf", 7), "by upgrade"), "DIFF", False),
+        (UnknownItem(UnknownKind.MISSING, SourceLocation("/new.conf", 7), "x", is_old=True), "DIFF", False),
+    ],
+)
+def test_a_fact_that_is_not_known_is_decided_at_its_line(
+    item: UnknownItem, rule: str, is_decided: bool
+) -> None:
+    """The comment says that a person has looked at this line: of other texts and lines it says nothing."""
+    result = VerifyResult(dialects=("2.2", "2.4"), scope=KnowledgeScope(items=(item,)))
+    mark_decided(result, [finding(rule, 7)])
+    assert result.scope.is_complete is is_decided
+    ready = readiness_of_comparison(result)
+    note = "yes: no answer differs, but for 1 unknown fact decided in the text: DIFF at /new.conf:7"
+    assert ready.endswith(note) is is_decided
+    assert result.verdict is (Verdict.SAME if is_decided else Verdict.NOT_DECIDED)
+
+
+@pytest.mark.parametrize(
+    ("places", "is_decided"),
+    [
+        (((), (("/new.conf", 7),)), True),
+        (((("/new.conf", 7),), ()), False),  # the same number in the replaced text
+        (((("/old.conf", 3),), (("/new.conf", 5), ("/new.conf", 7))), True),
+        (((), ()), False),
+    ],
+)
+def test_a_line_that_no_request_reaches_is_decided_where_the_new_text_has_its_place(
+    places: tuple[tuple[tuple[str, int], ...], tuple[tuple[str, int], ...]], is_decided: bool
+) -> None:
+    result = VerifyResult(dialects=("2.2", "2.4"), not_decided=[NotDecided("no request", places=places)])
+    mark_decided(result, [finding("DIFF", 7)])
+    assert result.not_decided is not is_decided
+    assert result.decided_facts == (("DIFF at /new.conf:7",) if is_decided else ())
