@@ -29,7 +29,7 @@ COMMENT = "# whimbrel: ignore[DIFF]\n"
 
 
 def test_a_comment_decides_about_a_line_that_no_request_shows(tmp_path: Path) -> None:
-    for name in ("conf", "htdocs"):
+    for name in ("conf", "logs", "htdocs"):
         (tmp_path / name).mkdir()
     text = TEXT.format(root=tmp_path)
     old, new = (tmp_path / "conf" / name for name in ("old.conf", "new.conf"))
