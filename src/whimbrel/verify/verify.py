@@ -37,6 +37,7 @@ from whimbrel.verify.derive.probes import ProbeSource
 from whimbrel.verify.derive.targets import Targets
 from whimbrel.verify.difference import Difference, FieldDifference, compare
 from whimbrel.verify.digest_user import DIGEST, OLD_DIGEST
+from whimbrel.verify.files_outside import outside_item
 from whimbrel.verify.late_certificates import late_certificates
 from whimbrel.verify.located_causes import LocatedCause, LocatedCauses, separate
 from whimbrel.verify.missing_directories import assume_directories
@@ -156,6 +157,7 @@ class Comparison:
                 other_times(self.lines[1]),
                 late_certificates(self.lines),
                 (item for item in copied if item is not None),
+                outside_item(self.lines[0]),
             )
         )
         stopping = sorted(scope.items, key=lambda item: item.consequence not in STARTS)
