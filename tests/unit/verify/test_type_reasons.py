@@ -66,7 +66,7 @@ def test_a_missing_file_of_types_is_the_cause(root: Path) -> None:
 
 
 def test_a_name_that_begins_with_a_dot_has_another_extension_in_22(root: Path) -> None:
-    """2.4 skips the dots before the name (mod_mime's find_ct), so that .html is a name without extension; with
+    """2.4 skips the dots before the name (find_ct of mod_mime): .html is a name without extension. With
     a line that gives what has no type one, the line alone does not explain the difference.
     """
     (root / "htdocs/.html").write_text("x\n")
