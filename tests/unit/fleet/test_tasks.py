@@ -300,7 +300,7 @@ def test_what_may_start_elsewhere_has_findings(tree: Path, task: FleetTask, adde
 
 
 def test_a_row_of_a_check_names_what_it_counts_about_access(tree: Path) -> None:
-    """PHP 8 skips a section for PHP 5 and the denial in it: files that were refused are sent. What is to decide
+    """PHP 8 skips a section for PHP 5 and the denial in it: files that were refused are sent. A question
     comes before what an upgrade changes by itself, which the columns count too.
     """
     before = run(CHECK, tree)
