@@ -16,10 +16,10 @@ from whimbrel.verify.assumptions import OF_FILES
 from whimbrel.verify.config_lines import SideLines
 from whimbrel.verify.copied_htaccess import copy_item, unwritten_copies
 from whimbrel.verify.damaged_htaccess import damaged_htaccess
-from whimbrel.verify.files_outside import files_outside
 from whimbrel.verify.missing_directories import assume_directories
 from whimbrel.verify.probe import Probe
 from whimbrel.verify.side import Side
+from whimbrel.verify.uncopied_directories import uncopied_directories
 from whimbrel.verify.undecided_passwords import dbm_files, password_files, undecided_passwords
 
 
@@ -32,11 +32,11 @@ class RequestKnowledge:
         self._directories: dict[str, UnknownItem] = {}
         self._lines: SideLines | None = None
         self._damaged: tuple[UnknownItem, ...] = ()
-        self._outside: dict[str, UnknownItem] = {}
+        self._uncopied: dict[str, UnknownItem] = {}
         if side.is_loaded:
             self._lines = SideLines(side)
             self._directories = assume_directories((self._lines,))
-            self._outside = dict(files_outside(self._lines))
+            self._uncopied = dict(uncopied_directories(self._lines))
             self._damaged = tuple(damaged_htaccess((self._lines,)))
 
     def of(self, probe: Probe, explanation: RequestExplanation) -> KnowledgeScope:
@@ -54,7 +54,7 @@ class RequestKnowledge:
         for path, item in self._directories.items():
             is_met = any(path.rstrip("/") in text for text in texts)
             items.append(replace(item, matters=item.matters and is_met))
-        for path, item in self._outside.items():
+        for path, item in self._uncopied.items():
             if any(path.rstrip("/") in text for text in texts):
                 items.append(item)
         for item in self._damaged:

@@ -37,7 +37,6 @@ from whimbrel.verify.derive.probes import ProbeSource
 from whimbrel.verify.derive.targets import Targets
 from whimbrel.verify.difference import Difference, FieldDifference, compare
 from whimbrel.verify.digest_user import DIGEST, OLD_DIGEST
-from whimbrel.verify.files_outside import outside_item
 from whimbrel.verify.late_certificates import late_certificates
 from whimbrel.verify.located_causes import LocatedCause, LocatedCauses, separate
 from whimbrel.verify.missing_directories import assume_directories
@@ -51,6 +50,7 @@ from whimbrel.verify.side import Side, replaced_paths
 from whimbrel.verify.state_pages import StatePages
 from whimbrel.verify.text_differences import TextDifferences
 from whimbrel.verify.tls_ports import ports_of
+from whimbrel.verify.uncopied_directories import uncopied_item
 from whimbrel.verify.undecided_passwords import undecided_passwords
 from whimbrel.verify.verification import CUT, DifferenceGroup, Example, NotDecided, VerifyResult
 from whimbrel.verify.weights import Weight, weight_of
@@ -157,7 +157,7 @@ class Comparison:
                 other_times(self.lines[1]),
                 late_certificates(self.lines),
                 (item for item in copied if item is not None),
-                outside_item(self.lines[0]),
+                uncopied_item(self.lines[0]),
             )
         )
         stopping = sorted(scope.items, key=lambda item: item.consequence not in STARTS)

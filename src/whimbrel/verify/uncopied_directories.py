@@ -22,14 +22,14 @@ ADVICE: Final = (
     "name a copy that has it, such as an image of the machine; # whimbrel: ignore[DIFF] above the line "
     "records that the files are the same"
 )
-_OUTSIDE: Final = " is outside of"
+_NOT_IN_COPY: Final = " is outside of"
 _MAPPING: Final = {"documentroot": 0, "alias": 1, "scriptalias": 1}
 """Directives that map URLs to a directory, and the position of its name."""
 
 
-def outside_item(lines: SideLines) -> Iterator[UnknownItem]:
-    """Yield one item about all directories of `files_outside`, at the line of the first one."""
-    items = [item for _path, item in files_outside(lines)]
+def uncopied_item(lines: SideLines) -> Iterator[UnknownItem]:
+    """Yield one item about all directories of `uncopied_directories`, at the line of the first one."""
+    items = [item for _path, item in uncopied_directories(lines)]
     if items:
         more = and_more(len(items) - 1)
         yield replace(
@@ -37,7 +37,7 @@ def outside_item(lines: SideLines) -> Iterator[UnknownItem]:
         )
 
 
-def files_outside(lines: SideLines) -> Iterator[tuple[str, UnknownItem]]:
+def uncopied_directories(lines: SideLines) -> Iterator[tuple[str, UnknownItem]]:
     """Yield each directory that is outside of the copy *lines* with the item about it; nothing of a server in
     its own place, of an image, and of a changed copy of another server, which has the files of that one.
     """
@@ -60,7 +60,7 @@ def files_outside(lines: SideLines) -> Iterator[tuple[str, UnknownItem]]:
                     UnknownItem(
                         UnknownKind.ASSUMED,
                         SourceLocation(line.path, line.line),
-                        f"{path}{_OUTSIDE} {options.server_root}, the copy that is read",
+                        f"{path}{_NOT_IN_COPY} {options.server_root}, the copy that is read",
                         CONSEQUENCE,
                         ADVICE,
                     ),
