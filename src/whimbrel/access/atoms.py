@@ -68,6 +68,11 @@ class MethodIs:
 
 
 @dataclass(frozen=True)
+class OverTls:
+    """The request came over a TLS connection."""
+
+
+@dataclass(frozen=True)
 class HasCredentials:
     """The request carries credentials for *scheme*: basic or digest."""
 
@@ -132,6 +137,7 @@ Atom = (
     | IsServerAddress
     | HostIn
     | MethodIs
+    | OverTls
     | HasCredentials
     | KnownUser
     | PasswordValid

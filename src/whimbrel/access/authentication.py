@@ -9,6 +9,7 @@ from whimbrel.access.atoms import HasCredentials, KnownUser, PasswordValid
 from whimbrel.access.environment import ProviderAlias
 from whimbrel.access.outcomes import Outcomes, choose_outcomes, constant, first, if_else
 from whimbrel.access.query import AccessQuery
+from whimbrel.access.ssl_conditions import is_refused_by_ssl, is_strict
 from whimbrel.modules.aaa import mod_auth_basic, mod_auth_digest, mod_authn_core, mod_authn_default
 from whimbrel.modules.aaa.mod_auth_basic import AuthBasicDirConfig
 from whimbrel.modules.aaa.mod_auth_digest.settings import AuthDigestDirConfig
@@ -27,9 +28,17 @@ Hook = Callable[[AccessQuery], Outcomes]
 def check_user(query: AccessQuery) -> Outcomes:
     """Return the outcomes of the phase check_user_id."""
     hooks = (_HOOKS.get(hook.make) for hook in query.settings.plans.hooks[CHECK_USER_ID.index])
+    # mod_ssl's hook is the first of all (APR_HOOK_FIRST)
     return first(
-        query.space, [_third_party(query), *(hook(query) for hook in hooks if hook is not None)], DECLINED
+        query.space,
+        [_strict(query), _third_party(query), *(hook(query) for hook in hooks if hook is not None)],
+        DECLINED,
     )
+
+
+def _strict(query: AccessQuery) -> Outcomes:
+    """SSLOptions +StrictRequire: what mod_ssl's access checker refused stays refused beside Satisfy Any."""
+    return if_else(query.space, is_refused_by_ssl(query) & is_strict(query), 403, DECLINED)
 
 
 def has_user(query: AccessQuery) -> bool:

@@ -12,6 +12,7 @@ from whimbrel.access.order_allow_deny import is_refused
 from whimbrel.access.outcomes import Outcomes, constant, first, if_else
 from whimbrel.access.query import AccessQuery
 from whimbrel.access.space import Function
+from whimbrel.access.ssl_conditions import is_refused_by_ssl
 from whimbrel.config.core_config import CoreDirConfig
 from whimbrel.modules.aaa import (
     mod_authz_dbm,
@@ -35,6 +36,7 @@ def decide(query: AccessQuery) -> Outcomes:
     """Return the outcomes for requests of one method: OK, 401, 403, 500."""
     space = query.space
     keeps_out = is_refused(query) if query.plan.loaded("authz_host_module") else space.false
+    keeps_out = keeps_out | is_refused_by_ssl(query)
     hosts = if_else(space, keeps_out, 403, OK)
     if not applicable(query):
         # Satisfy Any or All: without a Require line for the method, Order, Allow and Deny alone decide

@@ -12,6 +12,7 @@ from whimbrel.access.outcomes import Outcomes, constant, if_else
 from whimbrel.access.providers import CHECKS, joined_status, status_of
 from whimbrel.access.query import AccessQuery
 from whimbrel.access.space import Function
+from whimbrel.access.ssl_conditions import is_refused_by_ssl
 from whimbrel.modules.aaa.allow_deny import AllowDenyDirConfig
 from whimbrel.modules.aaa.mod_authz_core.decide import _all, _any
 from whimbrel.modules.aaa.mod_authz_core.settings import AuthzCoreDirConfig, Rule
@@ -30,7 +31,10 @@ def decide(query: AccessQuery) -> Outcomes:
     """Return the outcomes for requests of one method: OK, 401, 403, 500."""
     space = query.space
     compat = query.plan.loaded("access_compat_module")
-    hosts = if_else(space, is_refused_by_compat(query), 403, OK) if compat else constant(space, OK)
+    keeps_out = is_refused_by_ssl(query)
+    if compat:
+        keeps_out = keeps_out | is_refused_by_compat(query)
+    hosts = if_else(space, keeps_out, 403, OK)
     user = access_checker_ex(query).replace(DECLINED, _with_user(query))
     if compat and query.dir_config(AllowDenyDirConfig).satisfy.get(query.method, "") == "any":
         return hosts.replace(403, user)

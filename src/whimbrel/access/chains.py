@@ -6,11 +6,10 @@ pattern, and a name that no section matches. The chain of a witness is exact. Ma
 
 from __future__ import annotations
 
-import sys
-from bisect import bisect_left
 from collections.abc import Callable, Container, Iterable, Iterator, Sequence
 from typing import Final, Generic
 
+from whimbrel.access.directory_walks import DirectoryWalks, SectionGroups
 from whimbrel.access.host_roots import MAX_HOST_ROOTS, host_roots
 from whimbrel.access.samples import regex_samples, wildcard_samples
 from whimbrel.access.sections import (
@@ -20,14 +19,12 @@ from whimbrel.access.sections import (
     SectionInventory,
     V,
     absolute_path,
-    ancestors,
-    is_htaccess_ignored,
     slashed,
 )
 from whimbrel.base.latin1 import to_text as as_text
 from whimbrel.base.lazy_dataclasses import dataclass, field
 from whimbrel.config.copied_paths import IN_PLACE, CopiedPaths
-from whimbrel.config.model import LOCATION_KINDS, SectionKind
+from whimbrel.config.model import SectionKind
 
 PREFIX: Final = "(prefix)"
 """The URL path of a chain that is the beginning of others."""
@@ -106,110 +103,6 @@ class Bounds:
         return Bounds(walked=self.walked, disk=self.disk)
 
 
-def _is_plain(section: RequestSection) -> bool:
-    """Return True for a <Directory> without an expression: it is merged before those with one."""
-    return section.kind is SectionKind.DIRECTORY and section.regex is None
-
-
-class _SectionGroups(Generic[S]):
-    """The sections of one server, or those that all servers share, by the step that merges them."""
-
-    def __init__(self, sections: Sequence[S]) -> None:
-        self.plain = [u for u in sections if _is_plain(u)]
-        self.regex_sections = [
-            u
-            for u in sections
-            if u.kind in (SectionKind.DIRECTORY, SectionKind.DIRECTORY_MATCH) and u.regex is not None
-        ]
-        files = [u for u in sections if u.kind is SectionKind.HTACCESS]
-        self.htaccess = {directory: u for u in files for directory in u.linked}
-        self.htaccess |= {u.directory: u for u in files}
-        self.files = [u for u in sections if u.kind in _FILES]
-        self.nested_files: dict[RequestSection, list[S]] = {}
-        for u in self.files:
-            if u.outer is not None:
-                self.nested_files.setdefault(u.outer, []).append(u)
-        self.outermost_files = [u for u in self.files if u.outer is None]
-        self.all_locations = [u for u in sections if u.kind in LOCATION_KINDS and not u.is_proxy]
-        self.proxies = [u for u in sections if u.is_proxy]
-        self.relevant: set[RequestSection] = {u for u in sections if u.has_lines}
-        self.relevant |= {u.outer for u in sections if u.has_lines and u.outer is not None}
-        self._sorted = sorted((directory, number) for number, directory in enumerate(self.htaccess))
-        self._directories = list(self.htaccess)
-        self.by_depth = _by_depth(self.plain)
-        self.walks: dict[str, _Walk[S]] = {}
-
-    def htaccess_below(self, prefixes: Iterable[str]) -> list[str]:
-        """Return the directories with .htaccess files that begin with one of *prefixes*, in reading order."""
-        numbers: set[int] = set()
-        for prefix in prefixes:
-            at = bisect_left(self._sorted, (prefix, -1))
-            while at < len(self._sorted) and self._sorted[at][0].startswith(prefix):
-                numbers.add(self._sorted[at][1])
-                at += 1
-        return [self._directories[number] for number in sorted(numbers)]
-
-
-@dataclass(frozen=True, slots=True)
-class _Walk(Generic[S]):
-    """What applies to one directory: its sections in merge order, with the AllowOverride of each .htaccess
-    file, and that of the directories below."""
-
-    sections: list[S]
-    overrides: list[tuple[S, Override]]
-    override: Override
-
-
-class _DirectoryWalks(Generic[S]):
-    """What applies to the directories of one server, which has the <Directory> sections *own* beside those
-    that all servers share."""
-
-    def __init__(self, shared: _SectionGroups[S], own: Iterable[S]) -> None:
-        self._shared = shared
-        self._own = _by_depth(own)
-        self._first_depth = min(self._own, default=sys.maxsize)
-        self._known: dict[str, _Walk[S]] = {}
-
-    def of(self, directory: str) -> tuple[list[S], list[tuple[S, Override]]]:
-        """Return the <Directory> sections and .htaccess files for *directory* and its ancestors, in merge
-        order; and the files with their AllowOverride."""
-        walk = self._known.get(directory[: directory.rfind("/") + 1])
-        if walk is None:
-            walk = _Walk([], [], None)
-            for depth, path in enumerate(ancestors(directory), 1):
-                # above its own sections a server walks as all others do
-                known = self._known if depth >= self._first_depth else self._shared.walks
-                walk = known.get(path) or self._step(walk, path, depth)
-                known[path] = walk
-        return walk.sections, walk.overrides
-
-    def _step(self, above: _Walk[S], path: str, depth: int) -> _Walk[S]:
-        """Return the walk that continues *above* by one directory."""
-        candidates = (*self._shared.by_depth.get(depth, ()), *self._own.get(depth, ()))
-        added = [section for section in candidates if section.matches(path)]
-        file = self._shared.htaccess.get(path)
-        if not added and file is None:
-            return above
-        sections = [*above.sections, *added]
-        overrides = above.overrides
-        override = above.override
-        for section in added:
-            override = section.merge_override(override)
-        # behind a link to a directory above itself, what a file sets is set already
-        if file is not None and file not in above.sections and not is_htaccess_ignored(override):
-            sections.append(file)
-            overrides = [*overrides, (file, override)]
-        return _Walk(sections, overrides, override)
-
-
-def _by_depth(sections: Iterable[S]) -> dict[int, list[S]]:
-    """Return <Directory> sections by the number of directories down to theirs, the root included."""
-    found: dict[int, list[S]] = {}
-    for section in sections:
-        found.setdefault(max(1, section.components), []).append(section)
-    return found
-
-
 class _ServerMap(Generic[S, V]):
     """The paths of one server and the sections that apply to it.
 
@@ -221,11 +114,11 @@ class _ServerMap(Generic[S, V]):
         root: str,
         inventory: SectionInventory[S, V],
         server: V | None,
-        shared: _SectionGroups[S],
+        shared: SectionGroups[S],
         bounds: Bounds,
     ) -> None:
         self.is_main = server is None
-        own = _SectionGroups(inventory.of_server(server)[1])
+        own = SectionGroups(inventory.of_server(server)[1])
         self.shared = shared
         self.own = own
         self.path_sections = sorted(shared.plain + own.plain, key=lambda u: u.components)
@@ -239,7 +132,7 @@ class _ServerMap(Generic[S, V]):
         ]
         self.maps += [("/", top.rstrip("/") + "/") for top in self.roots]
         self.regex_sections = shared.regex_sections + own.regex_sections
-        self._walks = _DirectoryWalks(shared, own.plain)
+        self._walks = DirectoryWalks(shared, own.plain)
         self.files = shared.files + own.files
         self.outermost_files = shared.outermost_files + own.outermost_files
         self.all_locations = shared.all_locations + own.all_locations
@@ -365,7 +258,7 @@ def find_chains(
     """
     bounds = bounds or Bounds()
     best: dict[tuple[object, object], SectionChain[S]] = {}
-    shared = _SectionGroups(inventory.of_server(None)[0])
+    shared = SectionGroups(inventory.of_server(None)[0])
     for number, virtual_host in enumerate([None, *inventory.servers]):
         report_progress("which sections meet", number, len(inventory.servers) + 1)
         if virtual_host is not None and virtual_host in excluded:
@@ -414,7 +307,7 @@ class ServedRequests(Generic[S, V]):
     def _known_servers(self) -> list[tuple[V | None, _ServerMap[S, V], dict[str, list[str]], list[str]]]:
         """Return each server with its paths, its files by directory, and names that its sections match."""
         if not self._servers:
-            shared = _SectionGroups(self._inventory.of_server(None)[0])
+            shared = SectionGroups(self._inventory.of_server(None)[0])
             for virtual_host in (None, *dict.fromkeys(self._inventory.servers)):
                 server = _ServerMap(self._root, self._inventory, virtual_host, shared, self._bounds)
                 files = _find_directories(server, self._bounds)
@@ -440,39 +333,6 @@ def _urls_below(server: _ServerMap[S, V], directory: str, prefixes: Sequence[str
                 for path in map(slashed, server.paths_of(given)):
                     if below.startswith(path):
                         yield f"{given}/{below[len(path) :]}".rstrip("/")
-
-
-def admitted_overrides(inventory: SectionInventory[S, V]) -> dict[S, Override]:
-    """Return the AllowOverride classes of each .htaccess file that a server reads; of several, the fewest."""
-    admitted: dict[S, Override] = {}
-    for section, override in overrides_of_servers(inventory):
-        known = admitted.setdefault(section, override)
-        if known is None or (override is not None and len(override) < len(known)):
-            admitted[section] = override
-    return admitted
-
-
-def overrides_of_servers(inventory: SectionInventory[S, V]) -> Iterator[tuple[S, Override]]:
-    """Yield each .htaccess file with the AllowOverride classes of each server that may serve its directory.
-
-    The main server stands for each host without AllowOverride lines: it reads the files alike.
-    """
-    shared = _SectionGroups(inventory.of_server(None)[0])
-    own_sections = {
-        virtual_host: [section for section in inventory.of_server(virtual_host)[1] if section.has_overrides]
-        for virtual_host in dict.fromkeys(inventory.servers)
-    }
-    hosts = {virtual_host for virtual_host, own in own_sections.items() if own}
-    for virtual_host in (None, *own_sections):
-        own = [] if virtual_host is None else own_sections[virtual_host]
-        if virtual_host is not None and not own:
-            continue
-        walks = _DirectoryWalks(shared, [u for u in own if _is_plain(u)])
-        is_everywhere = virtual_host is None or any(u.regex is not None or u.fnmatch for u in own)
-        for directory in shared.htaccess_below([""] if is_everywhere else [u.pattern for u in own]):
-            for section, override in walks.of(directory)[1]:
-                if inventory.is_served_by(virtual_host, section.directory, hosts):
-                    yield section, override
 
 
 def _chains(server: _ServerMap[S, V], bounds: Bounds) -> Iterator[SectionChain[S]]:

@@ -20,6 +20,7 @@ from whimbrel.access.atoms import (
     KnownUser,
     MethodIs,
     Opaque,
+    OverTls,
     PasswordValid,
     UserIn,
 )
@@ -58,8 +59,13 @@ class ClientCredentials:
 
 @dataclass(frozen=True)
 class ExampleClient:
-    """A concrete client; *host* is None for an unknown name, *opaque_answers* are pairs of an opaque
-    condition and its value."""
+    """A concrete client.
+
+    Attributes:
+        host: its name; None for an unknown name.
+        opaque_answers: pairs of an opaque condition and its value.
+        over_tls: its connection is one of TLS; None if no decision asks.
+    """
 
     address: str
     method: str = "GET"
@@ -68,11 +74,13 @@ class ExampleClient:
     environment: tuple[str, ...] = ()
     is_server_address: bool = False
     opaque_answers: tuple[tuple[str, bool], ...] = ()
+    over_tls: bool | None = None
 
     def __str__(self) -> str:
         who = f"{self.method} from {self.address}"
         who += f" ({self.host})" if self.host else ""
         who += ", an address of the server's own," if self.is_server_address else ""
+        who += "" if self.over_tls is None else f" over {'TLS' if self.over_tls else 'plain HTTP'}"
         who += f" {self.credentials or 'without a password'}"
         who += f", with {', '.join(self.environment)} set" if self.environment else ""
         return who + "".join(f", {text}: {'yes' if holds else 'no'}" for text, holds in self.opaque_answers)
@@ -252,6 +260,7 @@ def _client(values: dict[Atom, bool]) -> ExampleClient:
         is_server_address=any(isinstance(a, IsServerAddress) for a in true),
         opaque_answers=tuple((a.text, holds) for a, holds in values.items() if isinstance(a, Opaque))
         + open_sets,
+        over_tls=next((holds for atom, holds in values.items() if isinstance(atom, OverTls)), None),
     )
 
 

@@ -41,6 +41,9 @@ class Counterexample:
 
     def __str__(self) -> str:
         first, second = self.names
+        if first == second:  # two texts, of one version
+            answers = f"{self.before.words} with the old text, {self.after.words} with the new"
+            return f"{self.client}: {first} {answers}"
         return f"{self.client}: {first} {self.before.words}, {second} {self.after.words}"
 
 

@@ -24,6 +24,7 @@ from whimbrel.engine.plan.plan_cache import PlanCache
 from whimbrel.modules import ALL
 from whimbrel.modules.aaa.mod_authz_core.providers import refuse
 from whimbrel.modules.aaa.mod_authz_core.setters import AuthzCoreServerConfig, check_trees
+from whimbrel.modules.ssl.mod_ssl.settings import SslDirConfig, SslRequirement
 from whimbrel.modules.support.auth.auth_api import AuthzProvider
 from whimbrel.registry.module import Module, Provider
 from whimbrel.registry.settings import UNSET, with_defaults
@@ -50,6 +51,7 @@ class AccessEnvironment:
             the same users.
         group_identity: the same of a group file: files of one name have the same groups.
         dbm_identity: the same of a DBM file, by its path and its type.
+        may_be_strict: SSLOptions outside of the chain may set StrictRequire; both cases are decided.
     """
 
     modules: tuple[str, ...]
@@ -60,6 +62,7 @@ class AccessEnvironment:
     identity: Callable[[str], str] = lambda path: path
     group_identity: Callable[[str], str] = lambda path: path
     dbm_identity: Callable[[str, str], str] = lambda path, _kind: path
+    may_be_strict: bool = False
     _settings: dict[str, ModuleSettings] = field(default_factory=dict, init=False, repr=False)
 
     def settings(self, dialect: Dialect) -> ModuleSettings:
@@ -167,9 +170,10 @@ class ModuleSettings:
 
     def _build_layer(self, layer: AccessLayer) -> model.Layer | ConfigError:
         config_layer = model.Layer(layer.kind, layer.place)
+        lines, requirements = _without_requirements(layer.lines)
         try:
             self._execute(
-                [line for line in layer.lines if line.name not in ALIASES],
+                [line for line in lines if line.name not in ALIASES],
                 layer.kind,
                 config_layer,
                 layer.in_htaccess,
@@ -178,6 +182,9 @@ class ModuleSettings:
             return problem
         except StartError as problem:
             return ConfigError(problem.lines[0], layer.place, bare=True)
+        if requirements:
+            record = config_layer.records.setdefault(SslDirConfig, SslDirConfig())
+            record.requirements = [SslRequirement(text, _is_not_evaluated) for text in requirements]
         return config_layer
 
     def _execute(
@@ -222,6 +229,27 @@ class ModuleSettings:
         that decides nothing."""
         rows = self.configuration.modules.rows(node.name)
         return rows is None or any(row.implemented for row in rows)
+
+
+def _without_requirements(lines: Sequence[AccessLine]) -> tuple[list[AccessLine], list[str]]:
+    """Return *lines* without SSLRequire, and the conditions of those: the versions have different languages
+    for them, so that a condition that is to be rewritten would not compile."""
+    left: list[AccessLine] = []
+    conditions: list[str] = []
+    for line in lines:
+        if line.name == "sslrequire":
+            conditions.append(line.args.strip())
+        elif line.children:
+            inner, more = _without_requirements(line.children)
+            left.append(replace(line, children=tuple(inner)))
+            conditions += more
+        else:
+            left.append(line)
+    return left, conditions
+
+
+def _is_not_evaluated(_request: object) -> bool:
+    raise AssertionError("a condition is an atom here")
 
 
 class _Trees:

@@ -28,6 +28,8 @@ _WORDS: Final = frozenset(
         "anonymous",
     }
 )
+SSL_CONDITIONS: Final = frozenset({"sslrequiressl", "sslrequire"})
+"""Conditions of mod_ssl's access checker, which Satisfy joins with the other ones."""
 _FAMILIES: Final = re.compile(
     r"auth(type|name|userfile|groupfile|basic|digest|dbm|dbd|n|z|default|ldap|form).*|anonymous_.*"
 )
@@ -78,7 +80,22 @@ class AccessLayer:
 def is_access_directive(name: str) -> bool:
     """Return True if a directive of this name (any case, without ``<``) is about access."""
     low = name.lower()
-    return low in _WORDS or low in CONTAINERS or _FAMILIES.fullmatch(low) is not None
+    return low in _WORDS or low in CONTAINERS or low in SSL_CONDITIONS or _FAMILIES.fullmatch(low) is not None
+
+
+def is_access_line(name: str, args: str) -> bool:
+    """Return True if a line with these arguments is about access.
+
+    Beside `is_access_directive` that is an SSLOptions that sets or resets StrictRequire.
+    """
+    return is_access_directive(name) or (name.lower() == "ssloptions" and _is_about_strictness(args))
+
+
+def _is_about_strictness(args: str) -> bool:
+    """Return True if the arguments of SSLOptions name StrictRequire, or have a word without sign, which
+    resets all others."""
+    words = args.lower().replace('"', "").split()
+    return any(word[0] not in "+-" or word[1:] == "strictrequire" for word in words)
 
 
 def lines_of_nodes(nodes: Iterable[directives.Node]) -> tuple[AccessLine, ...]:
@@ -142,5 +159,5 @@ def _lines(raws: Iterator[_RawDirective]) -> Iterator[AccessLine]:
             if not bracket:
                 raise ConfigError(f"<{directive.name}> directive missing closing '>'", directive.place)
             yield AccessLine(low, args, directive.place, tuple(_lines(directive.children)))
-        elif not directive.is_container and is_access_directive(low):
+        elif not directive.is_container and is_access_line(low, directive.args):
             yield AccessLine(low, directive.args, directive.place)

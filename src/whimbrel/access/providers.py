@@ -6,7 +6,7 @@ import re
 from collections.abc import Callable, Sequence
 from typing import Final
 
-from whimbrel.access.atoms import IsServerAddress, Opaque, UserIn
+from whimbrel.access.atoms import IsServerAddress, Opaque, OverTls, UserIn
 from whimbrel.access.order_allow_deny import in_domains, in_environment, in_networks
 from whimbrel.access.outcomes import Outcomes, choose_outcomes, constant, if_else
 from whimbrel.access.query import AccessQuery
@@ -22,7 +22,7 @@ from whimbrel.modules.support.auth.auth_api import Authz
 
 Check = Callable[[AccessQuery, str, bool], Outcomes]
 _READS_FILES: Final = re.compile(r"\bfile\s*\(", re.ASCII)  # an expression that fails without the file
-_USERLESS: Final = frozenset({"ssl", "ssl-verify-client"})
+_USERLESS: Final = frozenset({"ssl-verify-client"})
 
 
 def status_of(query: AccessQuery, name: str, args: str, user: bool) -> Outcomes:
@@ -124,6 +124,10 @@ def _expression(query: AccessQuery, args: str, user: bool) -> Outcomes:
     return choose_outcomes(query.space, fails, constant(query.space, Authz.GENERAL_ERROR), outcomes)
 
 
+def _over_tls(query: AccessQuery, _args: str, _user: bool) -> Outcomes:
+    return _result(query, query.variable(OverTls()))
+
+
 def _local(query: AccessQuery, _args: str, _user: bool) -> Outcomes:
     loopback = in_networks(query, (parse_written("127.0.0.0/8"), parse_written("::1")))
     return _result(query, loopback | query.variable(IsServerAddress()))
@@ -216,6 +220,7 @@ CHECKS: Final[dict[str, Check]] = {
     "user": _listed("user"),
     "forward-dns": _forward_dns,
     "local": _local,
+    "ssl": _over_tls,
     "valid-user": _valid_user,
     "group": _group,
     "file-owner": _file_owner,

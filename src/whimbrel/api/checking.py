@@ -24,6 +24,7 @@ from whimbrel.report.questions import QuestionText
 from whimbrel.report.start_failures import reason_of
 from whimbrel.upgrade.apply.left_decisions import FoundDecision, findings_left
 from whimbrel.upgrade.apply.transaction import decisions_left
+from whimbrel.upgrade.apply.unread_journal import unread_journal
 from whimbrel.upgrade.check.check import (
     Selection,
     UnknownRule,
@@ -122,6 +123,7 @@ def check_parts(
         base = (image or directory) if len(parts) == 1 else from_system(os.getcwd())
         if result.files:
             left = _left(directory, result.files, result.findings, wanted, batch.options)
+            result.scope = result.scope.with_items(unread_journal(directory, result.files))
             result.findings += [one.finding for one in left if not one.is_exempt]
             result.recorded = _with_left(result.recorded, left)
             exempt = (one.finding for one in left if one.is_exempt)
@@ -304,6 +306,7 @@ def upgrade_sources(
         root = sources.options.server_root
         files = [path for path in tree.files if path not in tree.lone_paths]
         left = _left(root, files, result.findings, wanted, sources.options)
+        result.scope = result.scope.with_items(unread_journal(root, files))
         result.findings += [one.finding for one in left if not one.is_exempt]
     step("loading the result", 0, 0)
     if not wanted.only and not wanted.without:

@@ -8,11 +8,13 @@ from whimbrel.api.conversion import deciding_lines_of, text_of, unknown_of
 from whimbrel.api.named_files import NamedInput
 from whimbrel.api.verdicts import Difference, Verdict
 from whimbrel.base.dialect import V22, V24
+from whimbrel.base.lazy_dataclasses import replace
 from whimbrel.config.options import LoadOptions
 from whimbrel.explain.shown_requests import note_shown_requests
 from whimbrel.report.verification.entries import risk_of
-from whimbrel.verify.loading import as_copy, load_sides, with_copied_htaccess
+from whimbrel.verify.loading import load_sides, with_copied_htaccess
 from whimbrel.verify.recorded_decisions import mark_decided
+from whimbrel.verify.same_documents import as_copies
 from whimbrel.verify.verification import DifferenceGroup, VerifyResult
 from whimbrel.verify.verify import ReportProgress, verify
 
@@ -45,11 +47,14 @@ def compare_options(
     """
     old, new = options
     names = f"old ({dialects[0]})", f"new ({dialects[1]})"
-    sides = load_sides((as_copy(old, old), as_copy(old, new)), dialects, names)
+    *both, documents = as_copies(old, new, dialects[0])
+    sides = load_sides((both[0], both[1]), dialects, names)
     result = verify(*sides, report_progress=report_progress, limit=limit)
+    result.documents = documents
     if dialects == (V22.name, V24.name) and not any(result.errors):
         report_progress("findings about the new text", 0, 0)
-        _add_open_findings(result, with_copied_htaccess(old, new))
+        found = with_copied_htaccess(old, new)
+        _add_open_findings(result, replace(found, is_copy=both[1].is_copy, copied=both[1].copied))
     note_shown_requests(result, sides)
     return result
 

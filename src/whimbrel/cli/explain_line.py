@@ -78,6 +78,8 @@ def explain_line(
     if any(real_path(_path_of(report, file)) == real_path(place) for file in report.lone):
         texts.append(f"no Include of {shown(argument)} reads this file")
     texts += _findings(report, entries)
+    if not entries and line.text[:1] not in ("", "#"):
+        texts += _findings_around(report, place, around)
     texts.append(f"Next: {shown(following)}")
     write_text("".join(f"{text}\n" for text in texts), may_page=may_page)
 
@@ -176,6 +178,16 @@ def _findings(report: Report, entries: list[ReportEntry]) -> Iterator[str]:
         return
     style = FrameStyle(terminal_width(), is_colored(ColorMode.auto), report.names)
     yield from framed(groups(entries), style)
+
+
+def _findings_around(report: Report, place: str, around: Sequence[JoinedLine]) -> Iterator[str]:
+    """Yield the findings at the opening lines of the sections around a line: they may be about it."""
+    for section in around:
+        for entry in report.entries:
+            if _is_at(entry, report, place, section):
+                name = report.names.get(entry.rule, "")
+                where = f"{shown(entry.path)}:{entry.line}"
+                yield f"about the section around it: {where}: {entry.rule} {name}".rstrip()
 
 
 def _as_dict(entry: ReportEntry) -> dict[str, object]:

@@ -143,21 +143,22 @@ def explain_request(
     )
     from whimbrel.report.knowledge import as_json as as_json_scope
     from whimbrel.verify.loading import as_copy, load_side
+    from whimbrel.verify.same_documents import as_copies
 
     if choice.is_default and diff == choice.dialect:
         choice = replace(choice, dialect=V22.name)  # a comparison of 2.4 with itself says nothing
     if choice.dialect not in DIALECTS:
         raise UsageError(f"--dialect {choice.dialect}: not one of {', '.join(DIALECTS)}")
     options, other_options, other_dialect = _both_options(choice, diff)
-    is_of_upgrade = choice.has_backups and choice.dialect != V22.name
-    if is_reversed(choice.dialect, other_dialect):
-        other_options = as_copy(options, other_options)
+    is_compared = bool(diff) or (choice.has_backups and choice.dialect != V22.name)
+    documents = ""
+    if not is_compared:
         options = as_copy(options, options)
+    elif is_reversed(choice.dialect, other_dialect):
+        options, other_options, documents = as_copies(options, other_options, choice.dialect)
     else:
-        options = as_copy(other_options, options)
-        other_options = as_copy(other_options, other_options)
+        other_options, options, documents = as_copies(other_options, options, other_dialect)
     new = load_side(options, choice.dialect)
-    is_compared = bool(diff) or is_of_upgrade
     is_logged = bool(request.access_line or request.error_line)
     if choice.is_default and is_logged and not is_compared and is_of_22(new):
         new = load_side(options, V22.name)  # a log has the answers of the server that wrote it
@@ -214,8 +215,8 @@ def explain_request(
     new, upgraded = _with_htaccess(new, options, probe, upgraded)
     other, other_upgraded = _with_htaccess(other, other_options, probe, other_upgraded)
     if is_reversed(choice.dialect, other_dialect):
-        return _print_both(new, other, probe, logged, output, (upgraded, other_upgraded), choice)
-    return _print_both(other, new, probe, logged, output, (other_upgraded, upgraded), choice)
+        return _print_both(new, other, probe, logged, output, (upgraded, other_upgraded), documents, choice)
+    return _print_both(other, new, probe, logged, output, (other_upgraded, upgraded), documents, choice)
 
 
 def _as_upgraded(side: Side, options: LoadOptions, refused: Origin | None = None) -> tuple[Side, str]:
@@ -387,9 +388,12 @@ def _print_both(
     logged: LoggedOutcome,
     output: OutputChoice,
     upgraded: tuple[str, str],
+    documents: str,
     choice: ConfigurationChoice,
 ) -> int:
-    """Print both answers and what differs; *upgraded*: the sentence of `_as_upgraded` about each side."""
+    """Print both answers and what differs; *upgraded*: the sentence of `_as_upgraded` about each side.
+    *documents*: see `same_documents.as_copies`.
+    """
     from whimbrel.api.loaded_site import LoadedSite
     from whimbrel.explain.changes import changed_steps
     from whimbrel.explain.client_names import with_local_name
@@ -401,7 +405,7 @@ def _print_both(
     names = _names(old, new, upgraded)
     if choice.has_backups:
         names = f"{names[0]} before the upgrade", names[1]
-    notices = list(dict.fromkeys(filter(None, upgraded)))
+    notices = list(dict.fromkeys(filter(None, (documents, *upgraded))))
     old_site = LoadedSite(old)
     new_site = LoadedSite(new)
     for site in (old_site, new_site):

@@ -13,7 +13,7 @@ import sys
 import time
 from enum import StrEnum
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Final
+from typing import TYPE_CHECKING, Annotated, Final, NamedTuple
 
 import typer
 
@@ -147,17 +147,17 @@ def replay(
 ) -> None:
     """Send the requests of access logs through two configurations; report what changes, for whom and why."""
     try:
-        sides, upgraded = _sides((old, old_dialect), (new, new_dialect), defines or [], is_before=backups)
+        found = _sides((old, old_dialect), (new, new_dialect), defines or [], is_before=backups)
+        sides = found.both
         summary = _replay(
             logs,
-            sides,
+            found,
             log_format,
             host,
             rotated,
             jobs,
             cluster,
             with_hours=shape is ReplayFormat.html,
-            upgraded=upgraded,
         )
     except UsageError as problem:
         typer.echo(problem.message, err=True)
@@ -175,7 +175,7 @@ def replay(
 
 def _replay(
     logs: list[str],
-    sides: tuple[SideOptions, SideOptions],
+    compared: Sides,
     log_format: str,
     host: str,
     rotated: bool,
@@ -183,9 +183,8 @@ def _replay(
     cluster: str,
     *,
     with_hours: bool,
-    upgraded: str,
 ) -> Summary:
-    """Return the result of a replay; *upgraded* is the directory whose upgrade is replayed, "" for none."""
+    """Return the result of a replay."""
     from whimbrel.api.checking import open_findings
     from whimbrel.base.lazy_dataclasses import replace
     from whimbrel.cli.progress import ProgressBar
@@ -207,7 +206,7 @@ def _replay(
             f"{', '.join(logs)}: no file in there\n"
             "hint: name the access logs: whimbrel replay LOG... --new CONF"
         )
-    old_side, new_side = sides
+    (old_side, new_side), upgraded, documents = compared
     old_name = f"{old_side.name} ({old_side.dialect})" if old_side is not new_side else ""
     names = old_name, f"{new_side.name} ({new_side.dialect})"
     dialects = old_side.dialect, new_side.dialect
@@ -234,6 +233,7 @@ def _replay(
             dialects=dialects,
             roots=roots,
             ports=ports_of(loaded[1].loaded),
+            documents=documents,
         )
         if dialects != (V22.name, V24.name):
             return summary
@@ -267,22 +267,36 @@ def _scope(sides: tuple[Side, Side]) -> KnowledgeScope:
     return scope.with_items(written_by_upgrade(lines))
 
 
+class Sides(NamedTuple):
+    """What a replay compares.
+
+    Attributes:
+        both: the old and the new side, one object without an old one.
+        upgraded: the directory whose upgrade is replayed, "" for none.
+        documents: see `same_documents.as_copies`.
+    """
+
+    both: tuple[SideOptions, SideOptions]
+    upgraded: str = ""
+    documents: str = ""
+
+
 def _sides(
     old: tuple[Path | None, str], new: tuple[Path, str], defines: list[str], *, is_before: bool
-) -> tuple[tuple[SideOptions, SideOptions], str]:
-    """Return both sides, one object without an old one, and the directory of the upgrade; *is_before*: the
-    old side is what an upgrade has replaced in the new one, else the directory is "". Raises UsageError.
+) -> Sides:
+    """Return both sides; *is_before*: the old side is what an upgrade has replaced in the new one. Raises
+    UsageError.
     """
     from whimbrel.base.lazy_dataclasses import replace
     from whimbrel.upgrade.apply.journal import WriteError
-    from whimbrel.verify.loading import as_copy
+    from whimbrel.verify.same_documents import as_copies
     from whimbrel.verify.texts_before_upgrade import texts_before_upgrade
 
     if is_before and old[0] is not None:
         raise UsageError("--backups takes no --old: it is what the upgrade replaced in --new")
     new_side, directory = _side(new[0], new[1], defines)
     if not is_before and old[0] is None:
-        return (new_side, new_side), ""
+        return Sides((new_side, new_side))
     try:
         overlay = texts_before_upgrade(directory) if is_before else {}
     except WriteError as problem:
@@ -291,9 +305,10 @@ def _sides(
     options = replace(old_side.options, overlay={**old_side.options.overlay, **overlay})
     name = f"{old_side.name} before the upgrade" if is_before else old_side.name
     old_side = replace(old_side, options=options, name=name)
-    new_side = replace(new_side, options=as_copy(options, new_side.options))
-    old_side = replace(old_side, options=as_copy(options, options))
-    return (old_side, new_side), directory if is_before else ""
+    compared = as_copies(options, new_side.options, old_side.dialect)
+    old_side = replace(old_side, options=compared.old)
+    new_side = replace(new_side, options=compared.new)
+    return Sides((old_side, new_side), directory if is_before else "", compared.documents)
 
 
 def _side(conf: Path, dialect: str, defines: list[str]) -> tuple[SideOptions, str]:

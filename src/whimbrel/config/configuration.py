@@ -52,6 +52,7 @@ class Configuration:
         tree: the directives as executed; Include and the conditional blocks of reading are replaced by
             their contents.
         skipped: the branches that are not read, since their conditions are not true.
+        decided_names: the names about which a Define or UnDefine line has decided, whatever -D defines.
         unimplemented: directives of loaded modules without behaviour here, with their module's source.
         handlers: names of handlers, each with the directive that sets it (see handlers.py).
         available: modules by the base name of the module file (``mod_dir``), as LoadModule names it.
@@ -100,6 +101,7 @@ class Configuration:
         self.module_places: dict[str, SourceLocation] = {}
         self.tree: Tree = []
         self.defines: dict[str, None] = dict.fromkeys(options.defines)
+        self.decided_names: set[str] = set()
         self.variables: dict[str, str] = {}
         self.budget = ReadBudget()
         self.includes: list[Included] = []

@@ -83,7 +83,10 @@ class CopiedPaths:
     def place(self, path: str) -> str:
         """Return the location of *path*, "" if it lies outside of the copy."""
         declared = self.declared_root.rstrip("/")
-        if declared in ("", self.root) or path == os.devnull:
+        is_whole = (
+            declared in ("", self.root) and len(self._places) < 2
+        )  # no directory around it is elsewhere
+        if not declared or is_whole or path == os.devnull:
             return path
         if f"{path}/".startswith(f"{self.root}/"):
             return self._found(declared + path[len(self.root) :]) or path

@@ -26,6 +26,8 @@ MAX_DEPTH: Final = 8
 """Files that source each other, and if within if."""
 _NAME: Final = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
 _ASSIGNMENT: Final = re.compile(r"([A-Za-z_][A-Za-z0-9_]*)(=)", re.DOTALL)
+_CHANGE: Final = re.compile(r"([A-Za-z_][A-Za-z0-9_]*)\+?=", re.DOTALL)
+"""An assignment, or one that appends, which bash carries out and other shells do not."""
 _NO_EFFECT: Final = frozenset((":", "true", "ulimit", "umask"))
 _PLAIN: Final = re.compile(r"[\w./ -]{1,80}", re.ASCII)
 _BLOCKS: Final = {
@@ -257,7 +259,8 @@ class _Shell:
         for word in words:
             name, equals, value = word.text.partition("=")
             if _NAME.fullmatch(name) is None:
-                self._note(word.line, "export")
+                appended = _CHANGE.match(word.text)
+                self._lose(appended[1], word.line) if appended else self._note(word.line, "export")
                 continue
             self.exported[name] = None
             try:
@@ -297,7 +300,7 @@ class _Shell:
     def _skip(self, words: list[_Word]) -> None:
         """Lose every variable that *words* could change."""
         names = {word.text: word.line for word in words if not word.is_operator}
-        found = {match[1]: line for text, line in names.items() if (match := _ASSIGNMENT.match(text))}
+        found = {match[1]: line for text, line in names.items() if (match := _CHANGE.match(text))}
         for name, line in found.items():
             self._lose(name, line)
         if not found:

@@ -274,7 +274,8 @@ class Reader:
 
             skipped = BranchContents()
             self._soak(container, skipped)
-            self._skipped.append(skipped.branch(place, f"{container} {argument.rpartition('>')[0].strip()}>"))
+            condition = f"{container} {argument.rpartition('>')[0].strip()}>"
+            self._skipped.append(skipped.branch(place, condition, self.configuration.decided_names))
 
     def _soak(self, container: str, skipped: BranchContents | None) -> None:
         waiting = [container]

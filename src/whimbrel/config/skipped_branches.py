@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+from collections.abc import Container
+
 from whimbrel.base.errors import SourceLocation
-from whimbrel.base.lazy_dataclasses import dataclass
+from whimbrel.base.lazy_dataclasses import dataclass, replace
 from whimbrel.base.static_typing import Final
 from whimbrel.syntax.words import getword
 
 _HOST: Final = "<virtualhost"
 _NAMES: Final = ("servername", "include", "includeoptional", _HOST)
+_DEFINE: Final = "<ifdefine "
 _LONGEST: Final = max(map(len, _NAMES))
 
 
@@ -21,12 +24,20 @@ class SkippedBranch:
         condition: the section as written, such as ``<IfDefine SSL>``.
         hosts: the names of the virtual hosts in it, their addresses where they have none.
         files: what its Include lines name.
+        is_of_lines: the condition is that of a name about which a Define or UnDefine line before it decides.
     """
 
     place: SourceLocation
     condition: str
     hosts: tuple[str, ...] = ()
     files: tuple[str, ...] = ()
+    is_of_lines: bool = False
+
+    @property
+    def defined_name(self) -> str:
+        """The name of an <IfDefine> section, after "!" if it is negated; "" for other sections."""
+        is_define = self.condition.lower().startswith(_DEFINE)
+        return self.condition[len(_DEFINE) :].rstrip(">").strip().strip('"') if is_define else ""
 
 
 class BranchContents:
@@ -55,6 +66,7 @@ class BranchContents:
             self.files.append(argument)
         self._is_unnamed = name == _HOST or (self._is_unnamed and name != "servername")
 
-    def branch(self, place: SourceLocation, condition: str) -> SkippedBranch:
-        """Return the branch."""
-        return SkippedBranch(place, condition, tuple(self.hosts), tuple(self.files))
+    def branch(self, place: SourceLocation, condition: str, decided_names: Container[str]) -> SkippedBranch:
+        """Return the branch; *decided_names* are those of the Define and UnDefine lines before it."""
+        branch = SkippedBranch(place, condition, tuple(self.hosts), tuple(self.files))
+        return replace(branch, is_of_lines=branch.defined_name.removeprefix("!") in decided_names)

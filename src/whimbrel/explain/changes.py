@@ -30,7 +30,7 @@ def changed_steps(old: RequestExplanation, new: RequestExplanation) -> Iterator[
     Steps differ in what they do and in the texts of their lines, not in the places of the lines: two
     configurations may have the same line elsewhere, and they may lie in different directories.
     """
-    yield from _Comparison((old.roots, new.roots)).changes(old.steps, new.steps)
+    yield from _Comparison((old, new)).changes(old.steps, new.steps)
 
 
 def innermost(changes: Iterable[ChangedStep]) -> list[ChangedStep]:
@@ -46,10 +46,16 @@ def _has_changed_parts(change: ChangedStep) -> bool:
 
 
 class _Comparison:
-    """Compares the steps of two explanations. Paths below the roots of both sides are the same paths."""
+    """Compares the steps of two explanations. Paths below the roots of both sides are the same paths, and so
+    are those that a copy has for a path of its text.
+    """
 
-    def __init__(self, roots: tuple[tuple[str, ...], tuple[str, ...]]) -> None:
-        self._roots = tuple(map(_pattern_of, roots))
+    def __init__(self, sides: tuple[RequestExplanation, RequestExplanation]) -> None:
+        self._roots = [_pattern_of(side.roots) for side in sides]
+        self._originals = [
+            {place.rstrip("/"): original.rstrip("/") for original, place in side.places} for side in sides
+        ]
+        self._places = [_pattern_of(originals) for originals in self._originals]
 
     def changes(
         self, old: tuple[ExplanationStep, ...], new: tuple[ExplanationStep, ...]
@@ -82,11 +88,13 @@ class _Comparison:
         return *self._name(number, step), result, self._text(number, step.detail), lines
 
     def _text(self, number: int, text: str) -> str:
-        """Return *text* of a side without the roots of this side."""
-        return self._roots[number].sub(_ROOT, text)
+        """Return *text* of a side without the roots of this side, with the paths of its configuration."""
+        text = self._roots[number].sub(_ROOT, text)
+        originals = self._originals[number]
+        return self._places[number].sub(lambda found: originals[found[0]], text) if originals else text
 
 
-def _pattern_of(roots: tuple[str, ...]) -> re.Pattern[str]:
+def _pattern_of(roots: Iterable[str]) -> re.Pattern[str]:
     """Return what matches the *roots* of a side as whole paths."""
     paths = sorted(filter(None, (root.rstrip("/") for root in roots)), key=len, reverse=True)
     return re.compile(rf"(?<![\w.-])(?:{'|'.join(map(re.escape, paths))})(?![\w.-])" if paths else "(?!)")

@@ -72,7 +72,9 @@ def _explained(side: Side, probe: Probe) -> RequestExplanation:
     explanation = explanation_of(explained, str(probe), side.dialect.name)
     copies = side.options.copies
     steps = tuple(step.with_files(copies) for step in explanation.steps) if copies else explanation.steps
-    return replace(explanation, steps=steps, roots=(side.loaded.root, side.options.server_root))
+    roots = side.loaded.root, side.options.server_root
+    places = side.options.copied if side.options.is_copy else ()
+    return replace(explanation, steps=steps, roots=roots, places=places)
 
 
 def _wants_digest(explained: Explained) -> bool:

@@ -23,21 +23,13 @@ from whimbrel.modules.metadata.mod_setenvif import SetEnvIfDirConfig, SetEnvIfSe
 from whimbrel.modules.proxy.mod_proxy.proxy_pass import map_path
 from whimbrel.modules.proxy.mod_proxy.settings import ProxyDirConfig, ProxyServerConfig
 from whimbrel.modules.ssl.mod_ssl.settings import SslDirConfig, SslServerConfig
+from whimbrel.verify.ssl_refusals import condition_lines
 
 if TYPE_CHECKING:
     from whimbrel.engine.plan.plan import Plan
 
 _LINKS_OFF: Final = "FollowSymLinks"
 """A part of the message of mod_rewrite about Options, which has a code in 2.4 alone."""
-
-_NO_TLS: Final = "reason: SSL connection required"
-"""A part of the message about SSLRequireSSL, which has a code in 2.4 alone."""
-
-_REQUIREMENT: Final = "SSL requirement expression"
-"""A part of the messages about SSLRequire, which have codes in 2.4 alone."""
-
-_FAILED: Final = "Failed expression: "
-"""The begin of the message with the condition of SSLRequire that fails, which has a code in 2.4 alone."""
 
 _HANDSHAKE: Final = (
     "e-negotiation handshake failed",
@@ -249,14 +241,9 @@ def _ssl(trace: HookTrace) -> Iterator[Origin]:
     the log has; a condition that cannot be evaluated is not logged, so that all lines are named. A further
     handshake that fails has the line that asks for it."""
     texts = [line.text for line in trace.log]
-    if any(_NO_TLS in text for text in texts):
-        yield from _last(trace, SslDirConfig, "requires_tls")
-    elif any(_REQUIREMENT in text for text in texts):
-        failed = {text.partition(_FAILED)[2] for text in texts}
-        required = trace.plan.dir_config(SslDirConfig).requirements
-        keys = [item_key(one) for one in required if one.text in failed]
-        lines = [line for key in keys for line in trace.plan.origin(SslDirConfig, "requirements", key)]
-        yield from lines or trace.plan.origin(SslDirConfig, "requirements")
+    conditions = list(condition_lines(trace))
+    if conditions:
+        yield from conditions
     elif any(part in text for text in texts for part in _HANDSHAKE):
         yield from _handshake_lines(trace)
     else:

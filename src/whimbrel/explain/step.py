@@ -103,6 +103,7 @@ class RequestExplanation:
         errors: why the configuration does not load; the other attributes are then empty.
         circle: a sentence about redirects without end that the answer begins, "" without them.
         roots: the server root as the configuration has it, and as the files lie here.
+        places: other directories of the text, and where a copy has them.
     """
 
     request: str
@@ -113,6 +114,7 @@ class RequestExplanation:
     errors: tuple[str, ...] = ()
     circle: str = ""
     roots: tuple[str, ...] = ()
+    places: tuple[tuple[str, str], ...] = ()
 
     def all(self) -> Iterator[ExplanationStep]:
         """Iterate over all steps."""

@@ -68,7 +68,7 @@ def page_of(summary: Summary, next_command: str = "") -> ReportPage:
 
 
 def _answer(summary: Summary) -> tuple[str, ...]:
-    return readiness_of_replay(summary), *(() if summary.errors else answer(summary))
+    return summary.documents, readiness_of_replay(summary), *(() if summary.errors else answer(summary))
 
 
 def _nothing(summary: Summary) -> str:

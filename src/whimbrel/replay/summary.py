@@ -23,7 +23,7 @@ from whimbrel.report.knowledge import as_json
 from whimbrel.report.readiness import readiness_of_replay
 from whimbrel.upgrade.knowledge.scope import KnowledgeScope, UnknownItem, UnknownKind
 from whimbrel.upgrade.model import AccessDifference, Finding, Risk
-from whimbrel.verify.recorded_decisions import by_place, decided_items, decisions
+from whimbrel.verify.recorded_decisions import by_place, decided_by_comments, decided_items, decisions
 
 STATUS: Final = re.compile(rf"status (\d{{3}}|{PROGRAM}) -> (\d{{3}}(?!\d)|{PROGRAM})")
 NO_HOST: Final = "-"
@@ -40,7 +40,7 @@ class Summary:
         dialects: names of the dialects. `roots`: server roots, which the text shows paths relative to.
         sides: what was read of both sides, and what is unknown there.
         logs: names of the logs. `errors`: why a side does not load; the tally is then empty.
-        to_decide, questions, has_stop, no_start, unwritten: see `VerifyResult`.
+        to_decide, questions, has_stop, no_start, unwritten, documents, by_comments: see `VerifyResult`.
         ports: those of the Listen lines of the new side.
         decided: the comments of the new text that decide about a change: ``R01 at FILE:LINE``.
         decided_facts: see `VerifyResult`.
@@ -59,6 +59,8 @@ class Summary:
     has_stop: bool = False
     no_start: str = ""
     unwritten: str = ""
+    documents: str = ""
+    by_comments: tuple[Finding, ...] = ()
     ports: tuple[int, ...] = ()
     decided: Mapping[ChangeKey, tuple[str, ...]] = field(default_factory=dict)
     decided_facts: tuple[str, ...] = ()
@@ -67,7 +69,8 @@ class Summary:
         """Return the summary with what comments decide; *recorded*: the findings about the new text that a
         comment with their rule exempts.
         """
-        places = by_place(recorded)
+        found = list(recorded)
+        places = by_place(found)
         decided = {}
         for key in self.tally.changes if places else ():
             # a cause with more lines is cut: what the others do is not decided by the comments at these
@@ -76,9 +79,16 @@ class Summary:
                 wanted = [risk] if risk in (Risk.OPENS, Risk.CLOSES) else []
                 lines = [(line.file, line.line) for line in key.new]
                 decided[key] = decisions(lines, key.reason, wanted, places)
-        found = {key: comments for key, comments in decided.items() if comments}
+        decided = {key: comments for key, comments in decided.items() if comments}
         sides, facts = decided_items(self.sides, places)
-        return replace(self, decided=found, sides=sides, decided_facts=tuple(facts))
+        named = [comment for comments in decided.values() for comment in comments]
+        return replace(
+            self,
+            decided=decided,
+            sides=sides,
+            decided_facts=tuple(facts),
+            by_comments=decided_by_comments(found, named),
+        )
 
     def is_excepted(self, key: ChangeKey) -> bool:
         """Return True if a rule calls the change cosmetic, or a comment of the new text decides about it."""

@@ -15,14 +15,18 @@ from whimbrel.report.questions import question_lines
 from whimbrel.report.readiness import readiness_of_replay
 from whimbrel.upgrade.model import Risk
 
+SCREEN: Final = 24
+"""Lines of a text that a person sees at once."""
 _REFUSALS: Final = frozenset(("401", "403"))
 
 
 def text_of(summary: Summary) -> str:
-    """Return the report, ending in a line break: the answer, what was read, changes (cosmetic ones last), and
-    the answer again.
+    """Return the report, ending in a line break: the answer, what was read, changes (cosmetic ones last);
+    behind more than a screen the first line of the answer again.
     """
-    return "\n".join(_lines(summary)) + "\n"
+    lines = list(_lines(summary))
+    answers = (readiness_of_replay(summary), *answer(summary)) if len(lines) > SCREEN else ()
+    return "\n".join((*lines, *[text for text in answers if text and not summary.errors][:1])) + "\n"
 
 
 def _lines(summary: Summary) -> Iterator[str]:
@@ -30,6 +34,7 @@ def _lines(summary: Summary) -> Iterator[str]:
     ready = [sentence] if (sentence := readiness_of_replay(summary)) else []
     question_part = question_lines(summary.questions, summary.to_decide)
     answers = [*ready, *([] if summary.errors else answer(summary)), *question_part]
+    yield from filter(None, (summary.documents,))
     yield from answers
     if not summary.is_against_log:
         yield f"old: {summary.old}"
@@ -46,7 +51,6 @@ def _lines(summary: Summary) -> Iterator[str]:
         yield from _change(key, change, summary.roots, summary.decided.get(key, ()))
     yield ""
     yield from _log(summary)
-    yield from answers
 
 
 def answer(summary: Summary) -> list[str]:

@@ -197,19 +197,6 @@ def answer_lines(report: Report) -> list[str]:
     return [first, *question_lines(open_question_texts(report.counted)), *rest]
 
 
-def short_answer(report: Report) -> list[str]:
-    """Return the answer below the lines that name it: a long line about access has numbers alone."""
-    texts = answer(report)
-    if texts and len(texts[-1]) > MAX_ACCESS_LINE:
-        opens, closes = (
-            sum(entry.risk is risk for entry in report.counted) for risk in (Risk.OPENS, Risk.CLOSES)
-        )
-        texts[-1] = f"access: {opens:,} {word_for(opens, 'opens', 'open')} it, {closes:,} " + (
-            f"{word_for(closes, 'closes', 'close')} it: see above"
-        )
-    return texts
-
-
 def unread(entries: Iterable[ReportEntry]) -> list[ReportEntry]:
     """Return the findings about text that could not be read, and that nobody has to decide about."""
     return [entry for entry in entries if entry.needs_review and _count_of(entry) == "unread"]

@@ -64,7 +64,7 @@ def readiness_of_comparison(verification: VerifyResult) -> str:
     """Return the same for a comparison of a text of 2.2 with one of 2.4; "" for other versions."""
     if verification.dialects != (V22.name, V24.name):
         return ""
-    from whimbrel.verify.verification import CUT  # an upgrade that is not verified does without it
+    from whimbrel.verify.verification import CUT, comments_sentence  # for a comparison alone
 
     groups = verification.causes_to_review
     refused = sum(group.kind == "access" or group.opens or group.closes for group in groups)
@@ -74,6 +74,8 @@ def readiness_of_comparison(verification: VerifyResult) -> str:
     reason = "no answer differs"
     if verification.groups or verification.decided_facts:
         reason += f", but for {verification.excepted_note}"
+    decided = comments_sentence(verification.by_comments)
+    reason += f"; {decided}" if decided else ""
     if new:
         verdict = "no"
         reason = f"the new configuration does not load{_place_of(new[0])}"
@@ -108,12 +110,19 @@ def readiness_of_replay(summary: Summary) -> str:
     """Return the same for logged requests under a text of 2.2 and one of 2.4; "" for other versions."""
     if summary.dialects != (V22.name, V24.name):
         return ""
+    from whimbrel.verify.verification import comments_sentence
+
     tally = summary.tally
     total = count_noun(tally.requests, "request")
     other = sum(change.requests for key, change in tally.changes.items() if not summary.is_excepted(key))
     verdict = "yes"
     reason = f"none of {total} changes"
     reason += f" but for what is {summary.excepted_note}" if tally.changed else ""
+    if summary.decided_facts:
+        facts = count_noun(len(summary.decided_facts), "unknown fact")
+        reason += f"; {facts} decided in the text: {', '.join(dict.fromkeys(summary.decided_facts))}"
+    decided = comments_sentence(summary.by_comments)
+    reason += f"; {decided}" if decided else ""
     if summary.errors:
         verdict = "no"
         reason = "a configuration does not load"

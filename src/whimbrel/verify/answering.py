@@ -238,7 +238,7 @@ def is_built_in(r: Request, status: int) -> bool:
     """Return True if the body is a page that the server words."""
     if status < 300:
         is_listing = r.handler == "httpd/unix-directory" and r.finfo is not None
-        return is_listing or r.handler in WORDED
+        return is_listing or (r.handler in WORDED and is_implemented(r.engine.configuration, r.handler))
     if not r.is_committed:
         return False  # the response of an ErrorDocument
     document = error_document(r, status)

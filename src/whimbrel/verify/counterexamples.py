@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Final
 
-from whimbrel.access.atoms import Atom, EnvironmentSet, IsServerAddress, Opaque, address_set
+from whimbrel.access.atoms import Atom, EnvironmentSet, IsServerAddress, Opaque, OverTls, address_set
 from whimbrel.access.clients import find_client
 from whimbrel.access.decision import AccessDecision, AccessVerdict, Counterexample
 from whimbrel.access.space import Function, Space
@@ -17,19 +17,30 @@ _MAX_OF_PAIR: Final = 10
 
 
 def counterexamples(
-    old: AccessDecision, new: AccessDecision, sides: tuple[Side, Side]
+    old: AccessDecision, new: AccessDecision, sides: tuple[Side, Side], *, over_tls: bool
 ) -> Iterator[tuple[tuple[AccessVerdict, AccessVerdict], Iterator[Counterexample]]]:
-    """Yield for each pair of different verdicts that some client gets the clients to try."""
+    """Yield for each pair of different verdicts that some client gets the clients to try.
+
+    *over_tls*: clients come over TLS to the host that is compared; else over plain HTTP.
+    """
     space = old.space
+    connection = connected(space, over_tls=over_tls)
     if old.when == new.when:
         return
     for before in AccessVerdict:
         for after in AccessVerdict:
             function = old.when[before] & new.when[after] if before is not after else space.false
+            function = function & connection
             if function != space.false:
                 function = function & _possible(space, sides)
                 names = old.name or "before", new.name or "after"
                 yield (before, after), _clients(space, function, before, after, names)
+
+
+def connected(space: Space, *, over_tls: bool) -> Function:
+    """Return the condition that a client comes over TLS, or over plain HTTP."""
+    variable = space.variable(OverTls())
+    return variable if over_tls else ~variable
 
 
 def _clients(

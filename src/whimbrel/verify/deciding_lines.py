@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Set
+from collections.abc import Iterable, Iterator, Set
 from typing import TYPE_CHECKING, Any, Final
 
 from whimbrel.base.errors import SourceLocation
@@ -28,6 +28,7 @@ from whimbrel.verify.answer import DECIDES, REFUSED, DecidingLine
 from whimbrel.verify.answering import received, release_body
 from whimbrel.verify.assumptions import USER_KEY
 from whimbrel.verify.probe import Probe
+from whimbrel.verify.ssl_refusals import refused_lines
 
 if TYPE_CHECKING:
     from whimbrel.verify.side import Side
@@ -53,11 +54,9 @@ def deciding_lines(side: Side, probe: Probe) -> tuple[DecidingLine, ...]:
         if trace.decision is not None:
             found = list(_decisions(trace.decision, trace.status, is_first=not access))
             if not access and any(one.role == DECIDES for one in found):
-                found += [
-                    DecidingLine(line.place.path, line.place.line, line.text, DECIDES)
-                    for line in satisfy_lines(trace)
-                    if line.place is not None
-                ]
+                found += _of_origins(satisfy_lines(trace))
+            if not access and trace.kind != "sub-request":
+                found = [*_of_origins(refused_lines(trace), DENIED), *found]
             for one in found:
                 known = access.get((one.path, one.line, one.text))
                 if known is None or known.role != DECIDES:  # sub-requests of the handler decide nothing of it
@@ -116,6 +115,15 @@ def satisfy_lines(trace: RequestTrace) -> Iterator[Origin]:
     if trace.decision is not None and "Satisfy" in trace.decision.detail:
         yield from trace.plan.origin(CoreDirConfig, "satisfy")
         yield from trace.plan.origin(AllowDenyDirConfig, "satisfy")
+
+
+def _of_origins(origins: Iterable[Origin], verdict: str = "") -> list[DecidingLine]:
+    """Return lines that decide."""
+    return [
+        DecidingLine(line.place.path, line.place.line, line.text, DECIDES, verdict)
+        for line in origins
+        if line.place is not None
+    ]
 
 
 def _decisions(decision: Decision, status: HookStatus | None, *, is_first: bool) -> Iterator[DecidingLine]:

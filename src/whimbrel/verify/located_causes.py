@@ -6,9 +6,11 @@ in it.
 
 from __future__ import annotations
 
+import filecmp
 from typing import Final
 
 from whimbrel.base.dialect import V22
+from whimbrel.base.latin1 import to_bytes
 from whimbrel.base.lazy_dataclasses import dataclass, replace
 from whimbrel.engine.plan.plan import Plan
 from whimbrel.verify.answer import DECIDES, REFUSED, Answer, DecidingLine
@@ -28,6 +30,8 @@ from whimbrel.verify.unsafe_urls import REASON as UNSAFE_URL
 from whimbrel.verify.unsafe_urls import unsafe_url_cause
 
 NOT_FOUND: Final = "the lines that decide it were not found"
+OTHER_CONTENTS: Final = "no line decides it: both sides send the file as it is, and its contents differ"
+_OF_FILES: Final = frozenset(("body", "etag", "last-modified"))
 UNCHECKED: Final = (
     "whether these lines decide it was not checked: too many lines are to be loaded without them"
 )
@@ -152,6 +156,8 @@ class LocatedCauses:
                 return ("response", _of_versions(difference), cause), LocatedCause(cause)
             if dotted:
                 return dotted, LocatedCause(cause, dotted)
+            if self._send_other_contents(difference, answers):
+                return OTHER_CONTENTS, LocatedCause(cause, OTHER_CONTENTS)
             reason = found.reason or "no line decides it"
             modules = ("", "") if is_of_access else self._deciding_modules(probe, difference, answers)
             reason += f": the versions differ in {_of_versions(difference, modules)}"
@@ -166,6 +172,21 @@ class LocatedCauses:
         _, old = self.old.checked(probe)
         _, new = self.new.checked(probe)
         return self.is_of_access(answers, (old, new))
+
+    def _send_other_contents(self, difference: Difference, answers: tuple[Answer, Answer]) -> bool:
+        """Return True if the bodies alone differ, and the files that are sent as they are do."""
+        if "body" not in difference.names or not _OF_FILES.issuperset(difference.names):
+            return False
+        if not all(answer.sends_file for answer in answers):
+            return False
+        old, new = (
+            to_bytes(side.loaded.disk.openable(answer.file))
+            for side, answer in zip((self.old, self.new), answers, strict=True)
+        )
+        try:
+            return not filecmp.cmp(old, new, shallow=False)
+        except OSError:
+            return False
 
     def _deciding_modules(
         self, probe: Probe, difference: Difference, answers: tuple[Answer, Answer]

@@ -17,6 +17,8 @@ CREDENTIALS: Final = ("authorization", "proxy-authorization")
 """Fields with secrets, in lower case."""
 COMMON_SCHEMES: Final = ("basic", "digest")
 """Schemes of `ProbeUser` that need no words: a client that has the password uses them."""
+_MIN_SECRET: Final = 4
+"""Characters of a secret that is hidden within words too; the shortest credentials of Basic have four."""
 _PORT: Final = re.compile(r":\d*\Z")
 
 
@@ -108,7 +110,8 @@ def _escaped_anyhow(text: str) -> str:
     for char in text:
         forms = [re.escape(char), f"(?i:%(?:25)*{ord(char):02x})", *((r"\+",) if char == " " else ())]
         parts.append(char if char.isascii() and char.isalnum() else f"(?:{'|'.join(forms)})")
-    return f"{''.join(parts)}(?:=|%(?:25)*3[dD])*"
+    found = f"{''.join(parts)}(?:=|%(?:25)*3[dD])*"
+    return found if len(text) >= _MIN_SECRET else rf"(?<!\w){found}(?!\w)"
 
 
 def _decoded(token: str) -> tuple[str, ...]:

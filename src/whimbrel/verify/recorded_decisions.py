@@ -31,6 +31,20 @@ _OF_LINES: Final = ACCESS_RULES | {DIFFERENCE}
 """What a comment alone decides about its line."""
 
 
+def decided_by_comments(recorded: Iterable[Finding], named: Iterable[str] = ()) -> tuple[Finding, ...]:
+    """Return what comments decide beside the differences, whose comments are *named*: the first finding of
+    each rule and file, refusals and openings before others.
+    """
+    known = {text.rpartition(":")[0] for text in named}
+    first: dict[tuple[str, str], Finding] = {}
+    for finding in sorted(recorded, key=lambda one: (one.place.path, one.place.line)):
+        is_known = _at(finding).rpartition(":")[0] in known
+        if finding.rule != DIFFERENCE and finding.message != OF_COMMENT and not is_known:
+            first.setdefault((finding.rule, finding.place.path), finding)
+    order = [Risk.CLOSES, Risk.OPENS]
+    return tuple(sorted(first.values(), key=lambda one: (one.risk not in order, one.rule, one.place.path)))
+
+
 def by_place(recorded: Iterable[Finding]) -> Recorded:
     """Return the findings about a new text that a comment with their rule exempts by file and line."""
     found: Recorded = {}
@@ -64,12 +78,14 @@ def mark_decided(result: VerifyResult, recorded: Iterable[Finding], *, side: int
     _decide_facts(result, places, side)
     for group in filter(can_be_decided, result.groups if found else ()):
         if is_without_lines(group, side):
-            named = rule_of_reason(group.reason)
-            group.decided = tuple(_at(one) for one in found if one.rule == named)[:1]
+            rule = rule_of_reason(group.reason)
+            group.decided = tuple(_at(one) for one in found if one.rule == rule)[:1]
             continue
         lines = [(line.path, line.line) for line in _lines(group, side)]
         wanted = [Risk.OPENS] * group.opens + [Risk.CLOSES] * group.closes
         group.decided = decisions(lines, group.reason, wanted, places)
+    named = [*(comment for group in result.groups for comment in group.decided), *result.decided_facts]
+    result.by_comments = decided_by_comments(found, named)
 
 
 def _decide_facts(result: VerifyResult, places: Recorded, side: int) -> None:

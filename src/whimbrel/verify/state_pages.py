@@ -15,9 +15,10 @@ OF_EACH_SERVER: Final = frozenset(("balancer-manager", "server-info"))
 
 
 def is_of_state(old: Answer, new: Answer, handlers: frozenset[str] = WORDED) -> bool:
-    """Return True if both answers are pages of one of *handlers*."""
+    """Return True if both answers are pages of one of *handlers*, whose modules both sides load."""
     is_sent = 200 <= old.status < 300 and old.status == new.status
-    return is_sent and old.handler == new.handler and new.handler in handlers
+    is_page = is_sent and old.is_built_in and new.is_built_in
+    return is_page and old.handler == new.handler and new.handler in handlers
 
 
 class StatePages:

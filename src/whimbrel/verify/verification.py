@@ -10,9 +10,10 @@ from whimbrel.base.counts import count_noun
 from whimbrel.base.errors import SourceLocation
 from whimbrel.base.lazy_dataclasses import dataclass, field
 from whimbrel.base.lazy_re import compile
+from whimbrel.upgrade.apply.left_decisions import LEFT
 from whimbrel.upgrade.knowledge.scope import KnowledgeScope
 from whimbrel.upgrade.knowledge.start_stops import StartStops
-from whimbrel.upgrade.model import AccessDifference, Risk
+from whimbrel.upgrade.model import AccessDifference, Finding, Risk
 from whimbrel.verify.answer import Answer, DecidingLine
 from whimbrel.verify.causes import REFUSED_LINE, Cause
 from whimbrel.verify.decisive_line import decisive_line
@@ -161,11 +162,11 @@ class DifferenceGroup:
         elif example.opens > self.opens or example.closes > self.closes:
             spare = [one for one in self.examples if not (one.opens or one.closes)] or self.examples
             self.examples[self.examples.index(spare[-1])] = example
-        elif all(example.weight < one.weight for one in self.examples):
-            is_of_access = example.opens or example.closes
-            spare = [one for one in self.examples if is_of_access or not (one.opens or one.closes)]
-            if spare:
-                self.examples[self.examples.index(spare[-1])] = example
+        else:
+            effect = example.opens, example.closes
+            alike = [one for one in self.examples if (one.opens, one.closes) == effect]
+            if alike and all(example.weight < one.weight for one in alike):
+                self.examples[self.examples.index(alike[-1])] = example
 
 
 @dataclass(frozen=True, slots=True)
@@ -204,6 +205,10 @@ class VerifyResult:
             not start, or answers 500, until then.
         logs: the access logs of the server of the old side that are on this machine.
         ports: those of the Listen lines of the new side.
+        documents: where both sides read the documents that their texts name, if each by its own rule would
+            read others; else "".
+        failures: what answers 500 on the new side alone, why, and the line, as sentences.
+        by_comments: findings about the new text that its comments decide, refusals and openings first.
         not_compared: the bodies that are made at each request, in words; "" for none.
         unwritten: where a server of the new side, a copy, answers 500 with the old .htaccess files; "" for
             nowhere.
@@ -227,6 +232,9 @@ class VerifyResult:
     questions: tuple[tuple[str, str, str, str], ...] = ()
     has_stop: bool = False
     unwritten: str = ""
+    documents: str = ""
+    failures: tuple[str, ...] = ()
+    by_comments: tuple[Finding, ...] = ()
     not_compared: str = ""
     ports: tuple[int, ...] = ()
     logs: list[str] = field(default_factory=list)
@@ -305,6 +313,23 @@ class VerifyResult:
         return sum(group.count for group in self.groups)
 
 
+_OF_HANDSHAKE: Final = frozenset(
+    f"value of ssl{name}"
+    for name in (
+        *("verifyclient", "verifydepth", "cacertificatefile", "cacertificatepath", "strictsnivhostcheck"),
+        *("carevocationfile", "carevocationpath", "carevocationcheck", "ocspenable", "protocol"),
+        *(
+            "ciphersuite",
+            "cadnrequestfile",
+            "cadnrequestpath",
+            "ocspdefaultresponder",
+            "ocspoverrideresponder",
+        ),
+    )
+)
+"""Directives that decide which clients complete a TLS handshake; no request shows them."""
+
+
 def risk_of_access(group: DifferenceGroup) -> Risk:
     """Return what a difference does, first to access."""
     if group.rule:
@@ -323,10 +348,49 @@ def access_sentence(result: VerifyResult) -> str:
     known = (
         "" if result.verdict is not Verdict.NOT_DECIDED and not result.not_decided else ", as far as known"
     )
-    return (
-        f"access: nobody gains and nobody loses{known} ({count_noun(result.chains, 'chain')} of sections "
-        f"compared exactly, {count_noun(result.probes, 'request')})"
+    names = {name for group in result.groups for one in group.examples for name in one.difference.names}
+    if not _OF_HANDSHAKE.isdisjoint(names):
+        known += " after the TLS handshake, which other clients complete"
+    extent = (
+        f"({count_noun(result.chains, 'chain')} of sections compared exactly, "
+        f"{count_noun(result.probes, 'request')})"
     )
+    decided = access_by_comments(result.by_comments)
+    if decided:
+        return f"access: no request here gains or loses it{known} {extent}, but comments decide: {decided}"
+    return f"access: nobody gains and nobody loses{known} {extent}"
+
+
+def access_by_comments(findings: Iterable[Finding]) -> str:
+    """Return what comments decide about access, with the places: refusals, then openings; "" for nothing."""
+    found = []
+    for word, risk in (("loses", Risk.CLOSES), ("gains", Risk.OPENS)):
+        found += [
+            f"{one.rule} at {one.place.path}:{one.place.line} ({word} access: {_fact(one)})"
+            for one in findings
+            if one.risk is risk
+        ]
+    return ", ".join(found)
+
+
+def others_by_comments(findings: Iterable[Finding]) -> str:
+    """Return the other findings that comments decide; "" for none."""
+    of_access = (Risk.CLOSES, Risk.OPENS)
+    return ", ".join(
+        f"{one.rule} at {one.place.path}:{one.place.line}" for one in findings if one.risk not in of_access
+    )
+
+
+def comments_sentence(findings: Iterable[Finding]) -> str:
+    """Return all that comments decide, refusals and openings first; "" for nothing."""
+    found = tuple(findings)
+    texts = filter(None, (access_by_comments(found), others_by_comments(found)))
+    named = "; ".join(texts)
+    return f"decided by comments: {named}" if named else ""
+
+
+def _fact(finding: Finding) -> str:
+    return finding.message.removeprefix(LEFT).partition("; ")[0]
 
 
 def is_of_access(group: DifferenceGroup) -> bool:

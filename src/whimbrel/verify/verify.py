@@ -8,6 +8,7 @@ from collections.abc import Callable, Iterable
 from itertools import chain, islice
 from typing import Final
 
+from whimbrel.access.atoms import Atom, EnvironmentSet, MethodIs, OverTls
 from whimbrel.access.client_sets import clients_text
 from whimbrel.access.clients import find_client
 from whimbrel.access.decision import AccessDecision, AccessVerdict, Counterexample
@@ -23,7 +24,7 @@ from whimbrel.verify.answer import Answer, DecidingLine
 from whimbrel.verify.clients import Confirmation, Confirmed
 from whimbrel.verify.config_lines import SideLines, key_of, lines_of
 from whimbrel.verify.copied_htaccess import copies_item, unwritten_sentence
-from whimbrel.verify.counterexamples import counterexamples
+from whimbrel.verify.counterexamples import connected, counterexamples
 from whimbrel.verify.coverage.behind_redirects import without_redirects
 from whimbrel.verify.coverage.coverage import NUMBER_ENDED, TIME_ENDED, UNREACHED, Coverage, Place
 from whimbrel.verify.coverage.unserved_directories import serving, unserved
@@ -37,6 +38,7 @@ from whimbrel.verify.derive.probes import ProbeSource
 from whimbrel.verify.derive.targets import Targets
 from whimbrel.verify.difference import Difference, FieldDifference, compare
 from whimbrel.verify.digest_user import DIGEST, OLD_DIGEST
+from whimbrel.verify.failures import FAILED, Failures
 from whimbrel.verify.late_certificates import late_certificates
 from whimbrel.verify.located_causes import LocatedCause, LocatedCauses, separate
 from whimbrel.verify.missing_directories import assume_directories
@@ -72,6 +74,8 @@ MAX_KNOWN: Final = 4000
 MAX_TRACED: Final = 32
 """Requests of a group about access whose deciding lines are looked up; those that are kept have theirs."""
 _MAX_FACTS: Final = 60
+_MAX_CLIENTS: Final = 8
+"""Requests of a client that are tried for one that the old side admits."""
 ReportProgress = Callable[[str, int, int], None]
 PlanPair = tuple[Plan, Plan]
 
@@ -131,8 +135,10 @@ class Comparison:
         space = PatternSpace()
         self.decisions = PlanDecisions(old, space), PlanDecisions(new, space)
         self.confirmation = Confirmation(old, new, self._facts, settable_variables(self.lines))
-        self._pairs: dict[tuple[int, int], tuple[PlanPair, DifferenceGroup | None]] = {}
-        self._clients: dict[tuple[int, int], Probe | None] = {}
+        self._pairs: dict[tuple[int, int, bool], tuple[PlanPair, DifferenceGroup | None]] = {}
+        self._clients: dict[tuple[int, int, bool], Probe | None] = {}
+        self._failed: dict[tuple[int, str], tuple[Plan, Probe | None]] = {}
+        self.failures = Failures()
         self._compared: set[Probe] = set()
         self._known: BoundedDict[tuple[bool, Probe], tuple[Answer, Plan | None]] = BoundedDict(MAX_KNOWN)
         self._groups: dict[object, DifferenceGroup] = {}
@@ -292,6 +298,7 @@ class Comparison:
         *unreached*: why no request met a line.
         """
         self.result.groups = self.found()
+        self.result.failures = tuple(self.failures.sentences(self.result.groups))
         self.result.limits.extend(filter(None, (self._state_pages.limit,)))
         self.result.not_compared = self._state_pages.note_of_bodies
         for lines in self.lines:
@@ -328,6 +335,7 @@ class Comparison:
         """Drop the plans of hosts that are done: of ten thousand they take a gigabyte."""
         self._pairs.clear()
         self._clients.clear()
+        self._failed.clear()
         self._known.clear()
         self._compared.clear()
         self.located.forget()
@@ -350,6 +358,9 @@ class Comparison:
             group = self._compare_chains(probe, (old_plan, new_plan))
         self._compare_answers(probe, old, new, (old_plan, new_plan), group)
         self._note(probe, (old, new), (old_plan, new_plan))
+        self.failures.note(probe, (old, new))
+        if old.status in (401, 403) and new.status == FAILED and old_plan:
+            self._compare_failed(probe, old_plan)
         if old.status in (401, 403) and new.status == old.status and old_plan and new_plan:
             self._compare_admitted(probe, (old_plan, new_plan))
 
@@ -370,7 +381,7 @@ class Comparison:
     # access -----------------------------------------------------------------------------------------
     def _compare_chains(self, probe: Probe, plans: PlanPair) -> DifferenceGroup | None:
         """Compare the decisions of two plans, once for each pair; return the group of their difference."""
-        key = id(plans[0]), id(plans[1])
+        key = id(plans[0]), id(plans[1]), probe.tls is not None
         known = self._pairs.get(key)
         if known is None:
             known = (plans, None)
@@ -390,11 +401,13 @@ class Comparison:
         assert isinstance(old, AccessDecision) and isinstance(new, AccessDecision)
         group = None
         unconfirmed = None
-        for _, examples in counterexamples(old, new, (self.old, self.new)):
+        over_tls = probe.tls is not None
+        for _, examples in counterexamples(old, new, (self.old, self.new), over_tls=over_tls):
             for example in examples:
                 confirmed = self.confirmation.confirm(example, probe, plans)
                 if confirmed is not None:
-                    clients = clients_text(old.space, old.when[example.before] & new.when[example.after])
+                    differing = old.when[example.before] & new.when[example.after]
+                    clients = clients_text(old.space, old.space.fixed(differing, {OverTls(): over_tls}))
                     group = self._add_access(example, confirmed, plans, group, clients)
                     break
                 unconfirmed = unconfirmed or example
@@ -509,7 +522,7 @@ class Comparison:
 
     def _compare_admitted(self, probe: Probe, plans: PlanPair) -> None:
         """Ask the probe again as a client that both sides admit, so that the response behind is compared."""
-        key = id(plans[0]), id(plans[1])
+        key = id(plans[0]), id(plans[1]), probe.tls is not None
         if key not in self._clients:
             self._clients[key] = self._admitted(probe, plans)
         client = self._clients[key]
@@ -526,6 +539,44 @@ class Comparison:
         self._compare_as(admitted, plans)
         if admitted.user is not None and admitted.user.scheme == DIGEST:
             self._compare_as(replace(admitted, user=replace(admitted.user, scheme=OLD_DIGEST)), plans)
+
+    def _compare_failed(self, probe: Probe, plan: Plan) -> None:
+        """Ask a probe to which the new side has no answer for any client as one that the old side admits."""
+        key = id(plan), probe.method
+        known = self._failed.get(key)
+        if known is None:
+            known = plan, self._admitted_before(probe, plan)
+            self._failed[key] = known
+        client = known[1]
+        if client is not None:
+            admitted = replace(client, target=probe.target, method=probe.method)
+            if admitted not in self._compared:
+                self._compared.add(admitted)
+                self.result.probes += 1
+                old, old_plan = self._answered(self.old, admitted)
+                new, new_plan = self._answered(self.new, admitted)
+                self._compare_answers(admitted, old, new, (old_plan, new_plan), None)
+
+    def _admitted_before(self, probe: Probe, plan: Plan) -> Probe | None:
+        """Return *probe* as a client that *plan* of the old side admits; None for none."""
+        decision = self.decisions[0].decision(plan)
+        if isinstance(decision, str):
+            return None
+        space = self.decisions[0].space
+        granted = decision.when[AccessVerdict.GRANTED]
+        name = "GET" if probe.method == "HEAD" else probe.method
+        atoms = space.atoms(granted)
+        methods: dict[Atom, bool] = {atom: atom.name == name for atom in atoms if isinstance(atom, MethodIs)}
+        # a network says more to a person than a variable that some field sets
+        plain: dict[Atom, bool] = {atom: False for atom in atoms if isinstance(atom, EnvironmentSet)}
+        for values in ({**methods, **plain}, methods):
+            client = find_client(space, space.fixed(granted, values))
+            found = self.confirmation.requests(client, probe, (plan, plan)) if client is not None else ()
+            for one in islice(found, _MAX_CLIENTS):
+                admitted = replace(one, method=probe.method)
+                if self.old.checked(admitted)[0].status not in (401, 403):
+                    return admitted
+        return None
 
     def _compare_as(self, probe: Probe, plans: PlanPair) -> None:
         """Ask a probe of a client that is admitted, unless it was asked before."""
@@ -552,7 +603,9 @@ class Comparison:
         if isinstance(found[0], str) or isinstance(found[1], str):
             return None
         granted = AccessVerdict.GRANTED
-        client = find_client(self.decisions[0].space, found[0].when[granted], found[1].when[granted])
+        space = self.decisions[0].space
+        connection = connected(space, over_tls=probe.tls is not None)
+        client = find_client(space, found[0].when[granted], found[1].when[granted], connection)
         return self.confirmation.granted(client, probe, plans) if client is not None else None
 
     # helpers ----------------------------------------------------------------------------------------

@@ -2,16 +2,14 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Iterable, Iterator
 from typing import Final
 
 from whimbrel.base.dialect import V22
 from whimbrel.base.errors import SourceLocation
-from whimbrel.base.latin1 import to_bytes
 from whimbrel.base.real_paths import real_path
 from whimbrel.config.execute import root_relative
-from whimbrel.upgrade.apply.backup_paths import BACKUP, DIRECTORY
+from whimbrel.upgrade.apply.backup_paths import present_backup
 from whimbrel.upgrade.knowledge.scope import UnknownItem, UnknownKind
 from whimbrel.verify.config_lines import SideLines
 from whimbrel.verify.side import Side
@@ -36,7 +34,7 @@ def written_by_upgrade(sides: Iterable[Side | SideLines]) -> Iterator[UnknownIte
             path
             for path in (dict.fromkeys(paths) if side.dialect is V22 else ())
             if options.overlay.keys().isdisjoint((path, real_path(path)))
-            and has_backup(path, options.server_root)
+            and present_backup(path, options.server_root)
         ]
         if found:
             more = f" and {len(found) - 1} more" if len(found) > 1 else ""
@@ -47,12 +45,3 @@ def written_by_upgrade(sides: Iterable[Side | SideLines]) -> Iterator[UnknownIte
                 "2.2 has never answered by it",
                 ADVICE,
             )
-
-
-def has_backup(path: str, root: str) -> bool:
-    """Return True if an upgrade of the tree *root* keeps a backup of *path*."""
-    target = real_path(path)
-    top = real_path(root).rstrip("/")
-    inside = target[len(top) + 1 :] if target.startswith(f"{top}/") else target.lstrip("/")
-    backups = target + BACKUP, f"{top}/{DIRECTORY}/{inside}{BACKUP}"
-    return any(os.path.isfile(to_bytes(backup)) for backup in backups)

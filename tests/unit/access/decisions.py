@@ -11,6 +11,8 @@ from whimbrel.access.atoms import (
     HostIn,
     KnownUser,
     MethodIs,
+    Opaque,
+    OverTls,
     PasswordValid,
     UserIn,
 )
@@ -69,8 +71,11 @@ def answer(
     environment: tuple[str, ...] = (),
     host: str | None = None,
     known: bool = True,
+    *,
+    tls: bool = False,
+    held: tuple[str, ...] = (),
 ) -> int:
-    """The status for one client; *user* "": without a password."""
+    """The status for one client; *user* "": without a password; *held*: the opaque conditions that hold."""
 
     def holds(atom: Atom) -> bool:
         match atom:
@@ -92,6 +97,10 @@ def answer(
                 return atom.group in groups
             case EnvironmentSet():
                 return atom.name in environment
+            case OverTls():
+                return tls
+            case Opaque():
+                return atom.text in held
         raise AssertionError(f"nobody says whether {atom} holds")
 
     return decision.verdict(holds).value

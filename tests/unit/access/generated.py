@@ -23,6 +23,8 @@ from whimbrel.modules import ALL
 from whimbrel.syntax.tree import parse
 from whimbrel.testing.client import TestClient
 from whimbrel.testing.fake_runtime import FakeRuntime
+from whimbrel.verify.probe import TlsFacts
+from whimbrel.verify.probe_tls import ProbeTls
 
 AREA = "AuthType Basic\nAuthName zone\nAuthUserFile conf/users\nAuthGroupFile conf/groups"
 AREAS = (
@@ -55,6 +57,10 @@ ACCESS = (
     "Deny from 127.0.0.0/255.0.255.0",
     "Satisfy Any",
     "Satisfy All",
+    "SSLRequireSSL",
+    'SSLRequire %{REQUEST_METHOD} eq "GET"',
+    "SSLOptions +StrictRequire",
+    "SSLOptions +StdEnvVars",
 )
 REQUIRE = (
     "Require valid-user",
@@ -121,6 +127,7 @@ COMMON = (
     "authz_groupfile",
     "authz_owner",
     "setenvif",
+    "ssl",
 )
 MODULES = {
     "2.2": ("log_config", *COMMON),
@@ -275,6 +282,10 @@ def ask(asked: Engine, who: Who, password: str = "") -> int:
             + "\r\n"
         )
     local = who.address if who.is_server_address else "198.51.100.200"
-    client = TestClient(asked, Connection(who.address, 50000, local, 80))
+    connection = Connection(who.address, 50000, local, 80)
+    if who.over_tls:
+        configuration = asked.configuration
+        connection.tls = ProbeTls(TlsFacts(), configuration.main, configuration.dialect)
+    client = TestClient(asked, connection)
     head = f"{who.method} /dir/f.txt HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n{fields}\r\n"
     return int(client.send(head.encode()).split(b" ", 2)[1])

@@ -6,7 +6,8 @@ from pathlib import Path
 
 from tests.unit.upgrade.config_trees import config_tree
 
-from whimbrel.access.chains import Bounds, admitted_overrides, find_chains
+from whimbrel.access.chains import Bounds, find_chains
+from whimbrel.access.directory_walks import admitted_overrides
 from whimbrel.upgrade.access_control.sections import AccessSection, Chain, find_sections
 
 DENY = "Deny from all\n"

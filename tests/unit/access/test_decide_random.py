@@ -37,6 +37,7 @@ def client(chance: random.Random) -> tuple[ExampleClient, str]:
         given,
         chance.choice(((), ("flag",))),
         chance.random() < 0.2,
+        over_tls=chance.random() < 0.5,
     ), password
 
 

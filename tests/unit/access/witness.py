@@ -23,6 +23,7 @@ from whimbrel.access.atoms import (
     KnownUser,
     MethodIs,
     Opaque,
+    OverTls,
     PasswordValid,
     UserIn,
 )
@@ -50,6 +51,7 @@ from whimbrel.modules.aaa.mod_authn_core import AuthnCoreServerConfig
 from whimbrel.modules.aaa.mod_authz_core.providers import require_words
 from whimbrel.modules.aaa.mod_authz_dbm import groups_of
 from whimbrel.modules.aaa.mod_authz_owner import file_group, make_file_owner
+from whimbrel.modules.ssl.mod_ssl.settings import SslDirConfig
 from whimbrel.modules.support.auth.auth_api import Authn, Authz
 from whimbrel.modules.support.auth.auth_files import group_file, password_file
 from whimbrel.modules.support.dbm.open import DbmFile
@@ -248,6 +250,8 @@ async def value_of(r: Request, atom: Atom, env: dict[str, str]) -> bool | None:
         return atom.holds(client_address(r))
     if isinstance(atom, IsServerAddress):
         return numeric_address(client_address(r)) == numeric_address(r.connection.local_ip)
+    if isinstance(atom, OverTls):
+        return r.connection.tls is not None
     if isinstance(atom, HostIn):
         return atom.holds(await confirmed_name(r))
     if isinstance(atom, MethodIs):
@@ -326,6 +330,9 @@ async def opaque(r: Request, atom: Opaque) -> bool | None:
             return evaluate(r, condition)
         finally:
             r.user = user
+    if word == "sslrequire":
+        required = r.plan.dir_config(SslDirConfig).requirements
+        return next(one.holds(r) for one in required if " ".join(one.text.split()) == rest)
     if word == "file-owner":
         if r.user is None or r.filename is None:
             return False

@@ -110,3 +110,14 @@ def test_a_file_beside_a_main_file_that_is_not_below_the_server_root(tmp_path: P
     for server in (tmp_path, tmp_path / "etc/apache2"):
         found = run("vhosts.d/a.conf:6", str(server))
         assert found.exit_code == 0 and "Order allow,deny" in found.stdout, found.output
+
+
+def test_a_finding_about_the_section_around_a_line(tmp_path: Path) -> None:
+    """A fragment keeps these lines, so that no edit names them; apache2 2.4 refuses `Order` there."""
+    file = tmp_path / "a.conf"
+    file.write_text(
+        "<Directory /a>\n<Limit GET>\n# who\nOrder allow,deny\nAllow from all\n</Limit>\n</Directory>\n"
+    )
+    found = run(f"{file}:4").stdout
+    assert "about the section around it: a.conf:1: C17 order-allow-deny" in found.splitlines()
+    assert "about the section" not in run(f"{file}:3").stdout

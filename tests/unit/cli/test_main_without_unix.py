@@ -83,7 +83,7 @@ print(json.dumps(results))
 READING = {
     ("check", "site"): (1, "C17"),
     ("upgrade", "-d", "site"): (1, "+    Require all denied"),
-    ("verify", "site"): (1, "1 cause of 1 difference"),
+    ("verify", "site"): (1, "has no type the one of DefaultType, 2.4 sends no type (C13)"),
     ("explain", "-d", "site", "http://localhost:8080/birds/"): (0, "200 OK"),
     ("fmt", "--check", "site"): (0, ""),
 }

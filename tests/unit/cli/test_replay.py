@@ -37,14 +37,14 @@ def test_one_configuration_is_compared_with_the_log(tmp_path: Path) -> None:
     new = ("--new", str(write_site(tmp_path)), "-j", "1")
     found = run("-", *new, stdin=(line("/index.html") + line("/none", status=200)).encode())
     assert found.exit_code == 3
-    assert "\n1 of 2 requests gets another status than was logged (50.00 %)\n" in found.stdout
+    assert found.stdout.startswith("1 of 2 requests gets another status than was logged (50.00 %)\n")
     assert "    1 request: logged 200, now 404" in found.stdout and "old: " not in found.stdout
     assert "missing here: 1 of 2 requests: the files are not here" in found.stdout
     found = run("-", *new, stdin=line("/index.html", status=403).encode())
     assert found.exit_code == 1 and "    1 request: logged 403, now 200" in found.stdout
     found = run("-", *new, stdin=line("/index.html").encode())
     assert found.exit_code == 0
-    assert "\n0 of 1 request get another status than was logged (0.00 %)\n" in found.stdout
+    assert found.stdout.startswith("0 of 1 request get another status than was logged (0.00 %)\n")
 
 
 def test_the_format_comes_from_the_configuration(tmp_path: Path) -> None:
@@ -109,4 +109,4 @@ def test_what_is_to_decide_about_the_new_text_stands_against_ready(tmp_path: Pat
     first = found.stdout.splitlines()[0]
     assert first == "ready for 2.4: no: to decide: 1 finding at 1 place"
     question = "  C06 foreign-modules  httpd.conf:3  Is modules/mod_frontpage.so built for 2.4?\n"
-    assert found.stdout.count(f"to decide: 1 finding at 1 place\n{question}      yes: # whimbrel: ign") == 2
+    assert found.stdout.count(f"to decide: 1 finding at 1 place\n{question}      yes: # whimbrel: ign") == 1

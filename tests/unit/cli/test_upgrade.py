@@ -369,7 +369,10 @@ def test_equal_findings_and_decisions_stand_once(site: Path) -> None:
     assert (
         "  C43 proxy-peer-checks  conf/httpd.conf:6  May the certificates of back ends stay unverified" in err
     )
-    assert "no: # whimbrel: ignore[C43] above the line; they have to be valid then\n" in err
+    assert (
+        "no: # whimbrel: ignore[C43] above the line keeps the text as it is; they have to be valid then\n"
+        in err
+    )
     assert f"\ninput: whole server: {site}/conf/httpd.conf\n" in err
     assert "conf/httpd.conf:3  R01 unsafe-urls  changes answers · needs review  in 3 places\n" in err
     assert "    3  | RewriteRule ^/(.*)$ /b/$1\n" in err

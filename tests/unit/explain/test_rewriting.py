@@ -229,3 +229,15 @@ RewriteCond %{{REQUEST_METHOD}} !^POST$
     ]
     assert [row.startswith(text) for row, text in zip(rows, texts, strict=True)] == [True] * 3, rows
     assert not any("never" in line or "REMOTE_ADDR" in line for line in lines)
+
+
+def test_rules_of_a_sub_request_are_not_those_of_the_request(root: Path) -> None:
+    """A %{LA-U:...} makes a sub-request, which tries the rules too: apache2 logs it with /subreq, and the
+    condition of the rule that refuses once with /initial."""
+    rules = (
+        "RewriteEngine On\nRewriteCond %{LA-U:REQUEST_FILENAME} ^GET$\nRewriteRule ^/g /f.html\n"
+        "RewriteCond %{REQUEST_URI} .\nRewriteRule .* - [F]\n"
+    )
+    found = explained(side_of(root, CONF.split("<VirtualHost")[0] + rules), "/g.html")
+    assert found.status == 403
+    assert shown(found, root).count("RewriteCond %{REQUEST_URI} .: holds on '/g.html'") == 1

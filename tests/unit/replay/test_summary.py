@@ -37,7 +37,7 @@ def summary() -> Summary:
 def test_text() -> None:
     text = text_of(summary())
     head = "10 requests: 4 change their status, 0 otherwise\naccess: 0 requests gain it, 4 lose it\n"
-    assert text.startswith(head) and text.endswith(head)
+    assert text.startswith(head) and text.count(head) == 1
     assert (
         "4 requests: status 200 -> 403\n    new: /etc/a.conf:7: Require ip <x>\n    clients: 10.0.0.1 (4)"
         in text
@@ -133,7 +133,8 @@ KNOWLEDGE
 80 requests have the status that was logged (5.33 %); 5 were not run
     9 requests: logged 404, both versions answer 200
     4 requests: logged 200, now 403: GET /x
-{ANSWER}"""
+{ANSWER.splitlines()[0]}
+"""
 
 
 def test_the_page() -> None:
@@ -146,10 +147,10 @@ def test_the_page() -> None:
 
 def test_a_log_without_a_change() -> None:
     lines = text_of(Summary("o", "n", ("log",), Tally(lines=1, requests=1))).splitlines()
-    assert lines[0] == lines[-1] == "Nothing changes."
+    assert lines[0] == "Nothing changes." and lines.count(lines[0]) == 1
     lines = text_of(Summary("o", "n", ("log",), Tally(lines=1))).splitlines()
-    assert lines[0] == lines[-1] == "No request was replayed."
-    assert lines[-2] == "0 requests have the status that was logged (0 %)"
+    assert lines[0] == "No request was replayed."
+    assert lines[-1] == "0 requests have the status that was logged (0 %)"
     unknown = Tally(lines=1, requests=1, missing=1)
     assert "Nothing changes in what is known." in text_of(Summary("o", "n", ("log",), unknown))
 

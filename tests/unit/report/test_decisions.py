@@ -20,7 +20,6 @@ from whimbrel.report.decisions import (
     access_of_comparison,
     answer_lines,
     not_started,
-    short_answer,
 )
 from whimbrel.report.model import Report, ReportEntry
 from whimbrel.report.page.check_page import access_tables
@@ -87,11 +86,11 @@ def top_of(page: str) -> str:
     return " ".join(unescape(re.sub(r"<[^>]*>", " ", head)).split())
 
 
-def test_a_check_begins_and_ends_with_the_answer(site: Path) -> None:
+def test_a_check_begins_with_the_answer(site: Path) -> None:
     lines = run(check.app, site).splitlines()
     assert lines[:4] == [STOP, DECIDE, *BELOW] and lines[4].startswith("access: ")
     assert f"Next: whimbrel upgrade {site}" in lines[:7] and lines[-1] == f"Next: whimbrel upgrade {site}"
-    assert lines[-4:-2] == [STOP, DECIDE] and lines.count(BELOW[0]) == 1
+    assert all(lines.count(line) == 1 for line in (STOP, DECIDE, BELOW[0]))
 
 
 def test_the_json_of_a_check_names_what_is_to_decide(site: Path) -> None:
@@ -147,14 +146,14 @@ def test_a_comparison_begins_with_its_verdict_and_its_page_has_the_next_command(
     below = [DECIDE, *(line.replace("conf:14", "conf:16") for line in BELOW)]
     assert lines[2].startswith("start: ") and "modules/mod_mpm_prefork.so is not on this machine" in lines[2]
     assert lines[3:6] == below and "to decide" not in lines[1]
-    assert lines[-4:-2] == [lines[1], DECIDE] and lines.count(below[1]) == 1
+    assert lines[-3] == lines[1] and lines.count(lines[0]) == lines.count(below[1]) == 1
     command = lines[-1].removeprefix("Next: ")
     assert command.startswith("whimbrel ")
     top = top_of(run(verify.app, site, new, "--format", "html"))
     assert lines[1] in top and f"Next: {command}" in top
 
 
-def test_a_replay_begins_and_ends_with_its_answer(site: Path, tmp_path: Path) -> None:
+def test_a_replay_begins_with_its_answer(site: Path, tmp_path: Path) -> None:
     new = tmp_path / "new"
     run(upgrade.app, site, "--out", new, "--no-verify")
     main = new / "conf/httpd.conf"
@@ -168,7 +167,8 @@ def test_a_replay_begins_and_ends_with_its_answer(site: Path, tmp_path: Path) ->
     assert lines[1] == "2 requests: 1 changes its status, 0 otherwise"
     assert lines[2] == "access: 1 request gains it, 0 lose it"
     assert lines[3] == DECIDE and lines[4].strip().startswith("R01 ")
-    assert lines[-7:-1] == lines[:6] and lines[-1].startswith("Next: whimbrel explain ")
+    assert all(lines.count(line) == 1 for line in lines[1:6])
+    assert lines[-1].startswith("Next: whimbrel explain ")
     assert not any(line.strip().startswith("hosts: -") for line in lines)
     assert "Next: whimbrel explain " in top_of(run(replay.app, *sides, "--format", "html"))
 
@@ -245,7 +245,8 @@ def test_a_comment_that_keeps_a_change_out_says_so(site: Path) -> None:
     main.write_text(main.read_text().replace("FileETag None\n", ""))
     text = run(check.app, site)
     answers = (
-        "yes: upgrade writes FileETag INode MTime Size; no: # whimbrel: ignore[C11] above the line; every "
+        "yes: upgrade writes FileETag INode MTime Size; no: # whimbrel: ignore[C11] above the line keeps the "
+        "text as it is: every "
     )
     assert f"Do ETags need the inode, as in 2.2, which reveals it?\n      {answers}" in text
     assert ANSWERS[0] in text
@@ -330,7 +331,6 @@ def test_a_long_line_about_access_has_a_line_for_each_finding_and_stands_once() 
         "  C20 closes it at conf/xx",
         "  C20 closes it at conf/xx",
     ]
-    assert short_answer(report)[-1] == "access: 1 opens it, 2 close it: see above"
 
 
 def test_a_comparison_names_what_opens_access_without_a_request() -> None:

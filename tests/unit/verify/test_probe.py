@@ -6,7 +6,7 @@ import base64
 
 import pytest
 
-from whimbrel.verify.probe import RIGHT_PASSWORD, WRONG_PASSWORD, Probe, ProbeUser, TlsFacts
+from whimbrel.verify.probe import RIGHT_PASSWORD, WRONG_PASSWORD, Probe, ProbeUser, TlsFacts, secrets_of
 
 
 def test_a_head() -> None:
@@ -80,3 +80,17 @@ def test_a_host_field_that_the_url_does_not_show() -> None:
     assert str(Probe("/a", host="a.test", port=8080)).endswith(", Host: a.test")
     for same in (Probe("/a", host="a.test"), Probe("/a"), Probe("/a", host="a.test:8080", port=8080)):
         assert "Host" not in str(same)
+
+
+@pytest.mark.parametrize(
+    ("token", "text", "shown"),
+    [
+        ("x", "x of index.html", "_ of index.html"),  # no path is hidden by letters that it has
+        ("Basic YWxp", "a YWxpY2U b ali", "a _Y2U b _"),
+        ("Bearer abcd", "/zabcdz?t=abcd", "/z_z?t=_"),
+    ],
+)
+def test_what_is_hidden_of_credentials(token: str, text: str, shown: str) -> None:
+    secrets = secrets_of(Probe(fields=(("Authorization", token),)))
+    assert secrets is not None
+    assert secrets.sub("_", text) == shown

@@ -84,3 +84,22 @@ def test_a_site_without_such_pages_says_nothing_of_them(tmp_path: Path) -> None:
     make_root(tmp_path)
     result = verify(side(tmp_path, "old", "", "2.4"), side(tmp_path, "new", "", "2.4"), limit=200)
     assert result.not_compared == "" and not any("bodies" in one for one in result.limits)
+
+
+@pytest.mark.parametrize("dialects", [("2.2", "2.4"), ("2.4", "2.4")])
+def test_a_file_that_is_sent_without_the_module_is_compared(
+    tmp_path: Path, dialects: tuple[str, str]
+) -> None:
+    """apache2 2.4.71 without mod_status, `AddHandler server-status .st`: it sends the file, with an ETag."""
+    make_root(tmp_path)
+    sides = []
+    for name, dialect in zip(("old", "new"), dialects, strict=True):
+        documents = tmp_path / f"htdocs-{name}"
+        documents.mkdir()
+        (documents / "x.st").write_text(name)
+        text = f'DocumentRoot "{documents}"\nAddHandler server-status .st\nAddHandler balancer-manager .st\n'
+        sides.append(side(tmp_path, name, text, dialect))
+    result = verify(*sides, limit=2000)
+    parts = {name for group in result.groups for one in group.examples for name in one.difference.names}
+    assert "body" in parts
+    assert not result.not_compared

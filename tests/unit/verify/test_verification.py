@@ -25,6 +25,7 @@ from whimbrel.verify.verification import (
     NotDecided,
     Verdict,
     VerifyResult,
+    access_sentence,
 )
 from whimbrel.verify.weights import Weight
 
@@ -153,3 +154,14 @@ def test_a_server_that_does_not_start_here_is_not_the_same(
     reasons = [] if verdict is Verdict.SAME else ["new does not start here: /a:1: x"]
     assert [one["reason"] for one in stated["not_decided"]] == reasons
     assert summary(result)[0].endswith(": same" if not reasons else ": not decided, though no answer differs")
+
+
+@pytest.mark.parametrize(
+    ("name", "is_of_handshake"),
+    [("value of sslverifyclient", True), ("value of sslprotocol", True), ("value of maxranges", False)],
+)
+def test_a_handshake_that_other_clients_complete(name: str, is_of_handshake: bool) -> None:
+    """apache2 ends the handshake of a client that SSLVerifyClient refuses; no request of it has a status."""
+    result = VerifyResult(("old", "new"), ((), ()), [group_of(example(200, 200, name))], chains=1, probes=9)
+    sentence = access_sentence(result)
+    assert ("after the TLS handshake, which other clients complete" in sentence) is is_of_handshake

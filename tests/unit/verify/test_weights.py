@@ -15,7 +15,7 @@ from whimbrel.verify.weights import Weight, weight_of
     ("method", "target", "weight"),
     [
         ("GET", "/a.html", Weight.DOCUMENT),
-        ("GET", "/", Weight.DOCUMENT),
+        ("GET", "/", Weight.ROOT),
         ("HEAD", "/a.html", Weight.HEAD),
         ("OPTIONS", "/a.html", Weight.METHOD),
         ("GET", "/whimbrel-probe.php", Weight.NAME),

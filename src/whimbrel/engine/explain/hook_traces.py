@@ -78,7 +78,8 @@ class HookRecorder:
                     before,
                     _changes({**before, **further}, {**_state(r), **_further(r)}),
                     r.plan,
-                    tuple(steps[first_step:]),
+                    # a condition with %{LA-U:...} makes a sub-request, whose rules are those of its own trace
+                    tuple(step for step in steps[first_step:] if step.request is r),
                     tuple(r.log_lines[first_line:]),
                 )
             )

@@ -52,6 +52,7 @@ def set_define(command: Command, _none: None, words: list[str]) -> None:
         raise ConfigError("Variable name must not contain ':'")
     configuration = reading(command).configuration
     configuration.defines[words[0]] = None
+    configuration.decided_names.add(words[0])
     if len(words) > 1:
         configuration.variables[words[0].lower()] = words[1]
 
@@ -62,6 +63,7 @@ def set_undefine(command: Command, _none: None, words: list[str]) -> None:
         raise ConfigError("Variable name must not contain ':'")
     configuration = reading(command).configuration
     configuration.defines.pop(words[0], None)
+    configuration.decided_names.add(words[0])
     configuration.variables.pop(words[0].lower(), None)
 
 

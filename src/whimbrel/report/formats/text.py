@@ -7,7 +7,7 @@ from typing import Final
 
 from whimbrel.base.counts import count_noun
 from whimbrel.base.terminal_text import padded, shown, wrapped, wrapped_alike
-from whimbrel.report.decisions import MORE_QUESTIONS, answer_lines, counts_of, short_answer, unread
+from whimbrel.report.decisions import MORE_QUESTIONS, answer_lines, counts_of, unread
 from whimbrel.report.formats.frames import RISK_COLORS, FrameStyle, framed
 from whimbrel.report.knowledge import text_lines
 from whimbrel.report.model import (
@@ -33,8 +33,8 @@ MAX_KNOWLEDGE: Final = 1200
 def render(
     report: Report, style: FrameStyle = PLAIN, *, summary_first: bool = False, next_command: str = ""
 ) -> str:
-    """Return the answer, the kind of input, the findings (worst first, equal ones once), the counts, and the
-    answer again, without the questions that stand above.
+    """Return the answer, the kind of input, the findings (worst first, equal ones once), and the counts; the
+    answer to findings of one screen stands behind them.
 
     *summary_first*: the counts stand above the findings too. *next_command*: what to run after reading.
     """
@@ -47,7 +47,7 @@ def render(
     answers = list(_answer(report, style))
     is_long = len(frames) > MAX_SCREEN
     is_on_top = is_long or (summary_first and bool(report.entries))
-    last = list(_answer(report, style, has_questions=not is_on_top))
+    last = [] if is_on_top else answers
     following = _following(report, style, next_command)
     lines: list[str] = []
     if summary_first and report.entries:
@@ -62,10 +62,9 @@ def render(
     return "".join(f"{line}\n" for line in lines)
 
 
-def _answer(report: Report, style: FrameStyle, *, has_questions: bool = True) -> Iterator[str]:
-    """Yield what stops 2.4, what a person must decide, or the number of it, and who gains or loses access."""
-    texts = answer_lines(report) if has_questions else short_answer(report)
-    for text in filter(None, (report.stop, *texts)):
+def _answer(report: Report, style: FrameStyle) -> Iterator[str]:
+    """Yield what stops 2.4, what a person must decide, and who gains or loses access."""
+    for text in filter(None, (report.stop, *answer_lines(report))):
         color = RISK_COLORS[Risk.BREAKS] if text == report.stop else ""
         lines = wrapped_alike(shown(text, MAX_KNOWLEDGE), style.width)
         yield from (style.paint(line, color) for line in lines)

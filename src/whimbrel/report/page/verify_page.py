@@ -64,7 +64,9 @@ def verify_page(verification: VerifyResult, next_command: str = "", first: str =
     more = len(verification.groups) - len(shown)
     verdict, *rest = summary(verification)
     answer = (
+        verification.documents,
         readiness_of_comparison(verification),
+        *verification.failures,
         no_start(verification),
         missing_modules(verification),
         access_sentence(verification),

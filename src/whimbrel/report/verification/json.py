@@ -31,7 +31,7 @@ def render(verification: VerifyResult) -> str:
                 "no_start": verification.no_start,
                 "chains": verification.chains,
                 "requests": verification.probes,
-                "limits": verification.limits,
+                "limits": [*filter(None, (verification.documents,)), *verification.limits],
                 "knowledge": as_json(verification.scope),
                 "differences": [_group(group) for group in verification.groups],
                 "not_decided": [

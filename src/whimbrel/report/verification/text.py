@@ -45,6 +45,8 @@ _VERDICTS: Final = {
     Verdict.NOT_DECIDED: "bold yellow",
 }
 
+SCREEN: Final = 24
+"""Lines of a text that a person sees at once."""
 _RECORD: Final = f"# whimbrel: ignore[{DIFFERENCE}] above each of their lines records that"
 _REMEDIES: Final = {
     UNREACHED: "whimbrel explain URL --diff CONF compares a URL that you know",
@@ -55,8 +57,8 @@ _REMEDIES: Final = {
 
 
 def render(verification: VerifyResult, *, colored: bool = False) -> str:
-    """Return the verdict and the questions, the groups of differences, what was not decided, and the verdict
-    again.
+    """Return the verdict and the questions, the groups of differences, what was not decided, and the counts;
+    behind more than a screen the sentence about going live again.
     """
     from whimbrel.base.rich_console import file_console
 
@@ -65,15 +67,19 @@ def render(verification: VerifyResult, *, colored: bool = False) -> str:
     first, *rest = summary(verification)
     ready = readiness_of_comparison(verification)
     access = access_sentence(verification)
-    head = verification.to_decide if verification.to_decide not in ready else ""
-    question_part = list(question_lines(verification.questions, head))
+    to_decide = verification.to_decide if verification.to_decide not in ready else ""
+    question_part = list(question_lines(verification.questions, to_decide))
+    if verification.documents:
+        console.print(printable_line(verification.documents))
     stop = no_start(verification)
     if stop:
         console.print(printable_line(stop), style="bold red")
     is_long = bool(verification.groups or verification.not_decided)
     if is_long:
         console.print(first, style=_VERDICTS[verification.verdict])
-        for line in filter(None, (ready, missing_modules(verification), *question_part, access)):
+        for line in filter(
+            None, (ready, *verification.failures, missing_modules(verification), *question_part, access)
+        ):
             console.print(printable_line(line))
     for name, errors in zip(verification.names, verification.errors, strict=True):
         for error in errors:
@@ -94,14 +100,18 @@ def render(verification: VerifyResult, *, colored: bool = False) -> str:
         console.print(printable_line(f"not decided: {title}"), style="yellow")
         for line in lines:
             console.print(printable_line(f"    {line}"))
-    console.print(first, style=_VERDICTS[verification.verdict])
-    missing = missing_modules(verification) if not is_long else ""
-    for line in filter(None, (missing, *rest, *unknown(verification))):
-        console.print(printable_line(f"  {line}"))
-    if ready:
-        console.print(printable_line(ready), style="bold")
-        for line in filter(None, [head] if is_long else question_part):
+    counts = [line for line in rest if line != access]
+    if is_long:
+        for line in (*counts, *unknown(verification)):
             console.print(printable_line(line))
+        if ready and out.getvalue().count("\n") > SCREEN:
+            console.print(printable_line(ready), style="bold")
+        return out.getvalue()
+    console.print(first, style=_VERDICTS[verification.verdict])
+    for line in filter(None, (missing_modules(verification), *rest, *unknown(verification))):
+        console.print(printable_line(f"  {line}"))
+    for line in filter(None, (ready, *question_part)):
+        console.print(printable_line(line), style="bold" if line is ready else None)
     return out.getvalue()
 
 

@@ -20,6 +20,7 @@ from whimbrel.upgrade.access_control.edits import rendered, section_edits
 from whimbrel.upgrade.access_control.effective import RECORD, flatten_directives, has_directive
 from whimbrel.upgrade.access_control.fragment_context import is_loose, password_area, surrounded
 from whimbrel.upgrade.access_control.host_chains import HostChains, Hosts, chain_of
+from whimbrel.upgrade.access_control.module_orders import is_order_known
 from whimbrel.upgrade.access_control.native import ALIAS, ERROR_500
 from whimbrel.upgrade.access_control.placements import Placements
 from whimbrel.upgrade.access_control.replacement import (
@@ -34,11 +35,20 @@ from whimbrel.upgrade.access_control.sections import (
     Chain,
     Inventory,
     find_sections,
+    may_be_strict,
     to_access_lines,
 )
 from whimbrel.upgrade.access_control.shared_lines import disagreeing
 from whimbrel.upgrade.access_control.solver import FailingChain, SectionPlan, Solver
-from whimbrel.upgrade.access_control.unchanged_sections import CARRIED, SHARED, SPLIT, Left, left, written
+from whimbrel.upgrade.access_control.unchanged_sections import (
+    CARRIED,
+    ORDER,
+    SHARED,
+    SPLIT,
+    Left,
+    left,
+    written,
+)
 from whimbrel.upgrade.access_control.variants import Variants
 from whimbrel.upgrade.access_control.vhost_equivalence import (
     EquivalentHost,
@@ -367,6 +377,7 @@ def _settled(tree: ConfigTree, inventory: Inventory, chains: HostChains) -> Acce
                 return None
             wrong = {first_of.get(unit, unit): SHARED for unit in _disagreeing(tree, analysis)}
             wrong.update(dict.fromkeys(_half_written(tree, analysis), CARRIED))
+            wrong.update(dict.fromkeys(_of_unknown_order(analysis), ORDER))
         if not (more or wrong.keys() - failed.keys()):
             _check_repetitions(analysis)
             return analysis
@@ -406,6 +417,21 @@ def _half_written(tree: ConfigTree, analysis: AccessAnalysis) -> Iterator[Access
                 yield unit
 
 
+def _of_unknown_order(analysis: AccessAnalysis) -> Iterator[AccessSection]:
+    """Yield the sections with Require lines of chains that 2.2 decides by an order of modules that is not
+    known."""
+    decisions = analysis.decisions
+    if not decisions.other_orders:
+        return
+    for chain in analysis.chains:
+        asking = [unit for unit in chain.sections if has_directive(decisions.lines[unit], {"require"})]
+        if len(asking) and decisions.depends_on_order(chain):
+            for unit in asking:
+                section = analysis.variants.base.get(unit, unit)
+                if section in analysis.plans:
+                    yield section
+
+
 def _divided(analysis: AccessAnalysis) -> set[AccessSection]:
     """Return the sections whose conditions change the decision and for which no common text was found."""
     base = analysis.variants.base
@@ -441,7 +467,7 @@ def _analyze(
         known,
         [area, *variants.units],
         variants.chains if tree.options.no_outer_password else surrounded(tree, variants.chains, area),
-        tree.modules,
+        tree.server_modules or tree.modules,
         tree.text_root,
         _readable(tree),
         area=area,
@@ -453,6 +479,8 @@ def _analyze(
         aliases=to_access_lines(tree.named("<authnprovideralias", "<authzprovideralias")),
         # the server that runs merges Order and Satisfy as mod_access_compat does
         is_of_24=was_24_config(tree) and bool(access_compat(tree).is_loaded),
+        may_be_strict=may_be_strict(tree),
+        is_order_known=is_order_known(tree),
     )
     placements = Placements(decisions, ServedRequests(tree.text_root, inventory, host_chains.bounds))
     solver = Solver(

@@ -10,13 +10,15 @@ from typing import Final
 from whimbrel.access.chains import PREFIX
 from whimbrel.access.decide import AccessEnvironment
 from whimbrel.access.decision import AccessDecision, AccessVerdict, Counterexample
-from whimbrel.access.layers import AccessLayer, AccessLine
+from whimbrel.access.layers import SSL_CONDITIONS, AccessLayer, AccessLine
 from whimbrel.access.sections import Override
 from whimbrel.base.dialect import V22, V24
+from whimbrel.base.lazy_dataclasses import replace
 from whimbrel.upgrade.access_control import native
 from whimbrel.upgrade.access_control.decision_cache import DecisionCache
 from whimbrel.upgrade.access_control.effective import CONTROL, GONE, RECORD
 from whimbrel.upgrade.access_control.guards import is_guard
+from whimbrel.upgrade.access_control.module_orders import other_orders
 from whimbrel.upgrade.access_control.modules import implied
 from whimbrel.upgrade.access_control.replacement import Applies, Lines, Replacement, merge_order
 from whimbrel.upgrade.access_control.sections import AccessSection, Chain
@@ -33,7 +35,7 @@ _DEFAULT_MODULES_22: Final = (
 )
 """The modules for access that a 2.2 without LoadModule lines has built in."""
 _AUTHCONFIG: Final = frozenset(
-    {"satisfy", "require", "requireall", "requireany", "requirenone", "authmerging"}
+    {"satisfy", "require", "requireall", "requireany", "requirenone", "authmerging"} | SSL_CONDITIONS
 )
 
 
@@ -68,6 +70,8 @@ class ChainDecisions:
         written: Mapping[AccessSection, Lines] | None = None,
         aliases: Lines = (),
         is_of_24: bool = False,
+        may_be_strict: bool = False,
+        is_order_known: bool = True,
     ) -> None:
         self.chains = chains
         self.area = area
@@ -83,6 +87,8 @@ class ChainDecisions:
         self._readable = readable
         self._aliases = aliases
         self.is_of_24 = is_of_24
+        self._may_be_strict = may_be_strict
+        self._is_order_known = is_order_known
         self.guards = frozenset(section for section in solved if is_guard(section))
         self._decisions_22: dict[Chain, AccessDecision | None] = {}
         self.compared = 0
@@ -103,22 +109,50 @@ class ChainDecisions:
     def modules_22(self) -> tuple[str, ...]:
         """The modules of 2.2."""
         if any("auth" in name for name in self._modules):
-            return tuple(self._modules)
+            return (*self._modules, *(name for name in self._implied_modules if name == "ssl"))
         return tuple(dict.fromkeys([*self._modules, *_DEFAULT_MODULES_22, *self._implied_modules]))
 
     @cached_property
     def cache(self) -> DecisionCache:
         """The decisions by their layers."""
-        environment_22 = AccessEnvironment(modules=self.modules_22, root=self._root, readable=self._readable)
+        environment_22 = AccessEnvironment(
+            modules=self.modules_22,
+            root=self._root,
+            readable=self._readable,
+            may_be_strict=self._may_be_strict,
+        )
         environment_24 = AccessEnvironment(
             modules=_modules_24([*self._modules, *self._implied_modules]),
             root=self._root,
             readable=self._readable,
             aliases=(native.ALIAS,),
+            may_be_strict=self._may_be_strict,
         )
+        environment_22 = environment_22.with_aliases(self._aliases, V22)
         return DecisionCache(
-            environment_22.with_aliases(self._aliases, V22), environment_24.with_aliases(self._aliases, V24)
+            environment_22,
+            environment_24.with_aliases(self._aliases, V24),
+            {name: replace(environment_22, modules=order) for name, order in self.other_orders.items()},
         )
+
+    @cached_property
+    def other_orders(self) -> dict[str, tuple[str, ...]]:
+        """The modules of 2.2 in the other orders that they may have, each with a name for its version."""
+        if self._is_order_known:
+            return {}
+        orders = other_orders(self.modules_22, self.lines.values())
+        return {f"{V22.name} in order {number}": order for number, order in enumerate(orders, 2)}
+
+    def depends_on_order(self, chain: Chain) -> bool:
+        """Return True if the decision of 2.2 depends on an order of its modules that is not known."""
+        if self.is_of_24 or not self.other_orders:
+            return False
+        known = self.read_by_22(chain)
+        layers = [self.layer_of(unit, self.lines[unit]) for unit in chain.sections]
+        others = (self.cache.decision(name, layers) for name in self.other_orders)
+        if known is None or known.when[AccessVerdict.ERROR] == self.cache.space.true:
+            return False
+        return any(other is None or self.cache.difference(known, other) is not None for other in others)
 
     @cached_property
     def removed_names(self) -> frozenset[str]:
@@ -325,6 +359,8 @@ def needed_overrides(lines: Iterable[AccessLine]) -> set[str]:
             classes |= needed_overrides(line.children)
         elif line.name in RECORD:
             classes.add("limit")
+        elif line.name == "ssloptions":
+            classes.add("options")
         elif line.name in _AUTHCONFIG or line.name.startswith("auth") or line.name.startswith("anonymous"):
             classes.add("authconfig")
     return classes

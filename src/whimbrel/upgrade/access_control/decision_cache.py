@@ -10,7 +10,7 @@ its Require lines. Satisfy is merged separately in 2.2, and with Order, Allow an
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Final
 
 from whimbrel.access.atoms import Opaque
@@ -34,10 +34,19 @@ _REPLACED_TOGETHER: Final = {
 
 
 class DecisionCache:
-    """The decisions of one configuration tree, with the access environment of each version."""
+    """The decisions of one configuration tree, with the access environment of each version.
 
-    def __init__(self, environment_22: AccessEnvironment, environment_24: AccessEnvironment) -> None:
+    *others*: 2.2 with its modules in other orders, each with the name of its version.
+    """
+
+    def __init__(
+        self,
+        environment_22: AccessEnvironment,
+        environment_24: AccessEnvironment,
+        others: Mapping[str, AccessEnvironment] | None = None,
+    ) -> None:
         self.space = Space()
+        self._others = others or {}
         self.environment_22 = environment_22
         self.environment_24 = environment_24
         self._layers: dict[tuple[SectionKind, bool, Lines], AccessLayer] = {}
@@ -114,7 +123,7 @@ class DecisionCache:
         an error."""
         if not all(self._is_sound(version, layer) for layer in layers):
             return tuple(layers)
-        groups = _REPLACED_TOGETHER[version]
+        groups = _REPLACED_TOGETHER[self._dialect(version).name]
         if any(line.name == "authmerging" for layer in layers for line in layer.lines):
             groups = groups[:1]
         replaced: set[str] = set()
@@ -142,9 +151,11 @@ class DecisionCache:
         return self._sound[key]
 
     def _dialect(self, version: str) -> Dialect:
-        return V22 if version == V22.name else V24
+        return V24 if version == V24.name else V22
 
     def _environment(self, version: str) -> AccessEnvironment:
+        if version in self._others:
+            return self._others[version]
         return self.environment_22 if version == V22.name else self.environment_24
 
 

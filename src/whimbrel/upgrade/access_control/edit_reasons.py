@@ -1,5 +1,5 @@
-"""Why the new text of a section looks otherwise than its old lines: containers of methods that go, and
-repetitions of the section in other places.
+"""Why the new text of a section looks otherwise than its old lines: containers of methods that go,
+repetitions of the section in other places, and <If> sections in it.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from whimbrel.base.counts import and_more
 from whimbrel.base.errors import SourceLocation
 from whimbrel.upgrade.access_control.analysis import AccessAnalysis
 from whimbrel.upgrade.access_control.effective import LIMITS, flatten_directives, idle_limits
-from whimbrel.upgrade.access_control.replacement import FILES, Lines, Repetition
+from whimbrel.upgrade.access_control.replacement import FILES, FileCase, Lines, Repetition, directory_of
 from whimbrel.upgrade.access_control.sections import AccessSection
 from whimbrel.upgrade.edits.diff import display_path
 from whimbrel.upgrade.source.config_tree import ConfigTree, Statement
@@ -33,6 +33,27 @@ def edit_reasons(tree: ConfigTree, analysis: AccessAnalysis, section: AccessSect
     repeats = plan.replacement.repeats
     if repeats and section.statement is not None:
         yield _of_repetitions(tree, section.statement, repeats, in_holder=section.kind in FILES)
+    if plan.replacement.cases:
+        yield _of_cases(tree, plan.replacement.cases)
+
+
+def _of_cases(tree: ConfigTree, cases: Sequence[FileCase]) -> str:
+    """Return which requests the <If> sections of a section are about, and why they are needed."""
+    named = list(dict.fromkeys(_requests(tree, one) for one in cases))
+    return (
+        f"upgrade adds <If> for {_listed(named)}, with the whole decision of 2.2 about them: 2.2 merges "
+        "Order, Satisfy and Require of all sections there one by one, 2.4 does not, and merges <If> last"
+    )
+
+
+def _requests(tree: ConfigTree, case: FileCase) -> str:
+    """Return the files and the directory that an <If> is about."""
+    sections = (one.statement for one in case.files)
+    tags = [
+        f"`<{line.node.name} {line.args.strip()}>` at {_place(tree, line.place)}" for line in sections if line
+    ]
+    files = f"the files of {' and '.join(tags)}" if tags else "requests"
+    return files if case.holder is None else f"{files} in {directory_of(case.holder).rstrip('/')}"
 
 
 def _of_repetitions(

@@ -37,6 +37,16 @@ _MAX_CHAINS: Final = 400
 Files = tuple[AccessSection, ...]
 
 
+def with_case(present: Replacement, case: FileCase) -> Replacement:
+    """Return *present* with *case* behind those that it narrows: of several, 2.4 takes the last."""
+    cases = sorted((*present.cases, case), key=_narrowness)
+    return replace(present, cases=tuple(cases))
+
+
+def _narrowness(case: FileCase) -> tuple[int, int]:
+    return len(case.files), 0 if case.holder is None else directory_of(case.holder).count("/")
+
+
 class FileCases:
     """The cases that can be written for the sections of one `ChainDecisions`."""
 
@@ -134,13 +144,29 @@ class FileCases:
             if len(affected) > _MAX_CHAINS or any(other.given for other in affected):
                 continue
             before = self._opening(affected, holder, present, replacements)
-            for lines in self._texts([chain]):
-                added = replace(present, cases=(*present.cases, FileCase(files, lines)))
-                if next(self._wrong([chain], holder, added, replacements), None) is not None:
-                    continue
+            for case in self._cases_of(chain, holder, files):
+                added = with_case(present, case)
                 after = self._opening(affected, holder, added, replacements)
+                # an <If> has the whole decision: it must be right wherever it applies
+                if any(case.applies(other) for other in after):
+                    continue
                 if all(other in before and before[other] >= opens for other, opens in after.items()):
                     yield holder, added
+
+    def _cases_of(self, chain: Chain, section: AccessSection, files: Files) -> Iterator[FileCase]:
+        """Yield cases of *section* for the decision of *chain*: those of its innermost directories first, as
+        other requests with the same <Files> sections may have another decision; last one for all of them."""
+        inner = chain.sections[chain.sections.index(section) + 1 :]
+        narrow = [
+            one
+            for one in reversed(inner)
+            if directory_of(one)
+            and file_condition(files, directory_of(one)) is not None
+            and self._applies_throughout(one, section)
+        ]
+        for lines in self._texts([chain]):
+            for holder in (*narrow, None):
+                yield FileCase(files, lines, holder)
 
     def _can_have_cases(self, section: AccessSection) -> bool:
         decisions = self._decisions

@@ -46,12 +46,13 @@ from whimbrel.upgrade.access_control.sections import AccessSection, Chain
 from whimbrel.upgrade.access_control.solver import SectionPlan
 from whimbrel.upgrade.access_control.staying_lines import (
     LOADED,
+    MAIN_FILE,
     outer_password_finding,
     remaining,
     stays_finding,
 )
 from whimbrel.upgrade.access_control.trees import all_of, to_lines
-from whimbrel.upgrade.access_control.unchanged_sections import NEIGHBOUR
+from whimbrel.upgrade.access_control.unchanged_sections import NEIGHBOUR, ORDER
 from whimbrel.upgrade.access_control.unchanged_text import as_running, of_section
 from whimbrel.upgrade.access_control.void_lines import is_unknown_require, normalized, remark_on
 from whimbrel.upgrade.edits.diff import display_path
@@ -155,15 +156,16 @@ def _row_of_left(analysis: AccessAnalysis, unit: AccessSection, reason: str) -> 
 
 
 def _stays(tree: ConfigTree, number: str, unit: AccessSection, reason: str) -> Finding:
+    advice = "write the new lines by hand, for each case"
+    if reason == ORDER:
+        advice = f"{MAIN_FILE} or name the server beside this file, which has the LoadModule lines"
     if number == "C17" and is_loose(tree, unit) and any(map(needs_access_compat, walk(unit.lines))):
-        return stays_finding(
-            unit.place, f"they are unchanged: {reason}", "write the new lines by hand, for each case"
-        )
+        return stays_finding(unit.place, f"they are unchanged: {reason}", advice)
     return Finding(
         number,
         unit.place,
         f"access control is unchanged: {reason}",
-        "write the new lines by hand, for each case",
+        advice,
         Risk.CHANGES,
     )
 

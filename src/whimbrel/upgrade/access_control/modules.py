@@ -23,6 +23,8 @@ _FAMILIES: Final = (
     ("authdbmgroup", "authz_dbm"),
     ("authdbduser", "authn_dbd"),
     ("anonymous", "authn_anon"),
+    ("sslrequire", "ssl"),
+    ("ssloptions", "ssl"),
 )
 """Prefixes of directive names, and their modules."""
 _WORDS: Final = {"file-owner": "authz_owner", "file-group": "authz_owner"}

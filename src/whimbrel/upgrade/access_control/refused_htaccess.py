@@ -10,7 +10,7 @@ from collections.abc import Iterator, Mapping
 from functools import lru_cache
 from typing import Final
 
-from whimbrel.access.chains import admitted_overrides
+from whimbrel.access.directory_walks import admitted_overrides
 from whimbrel.access.sections import Override
 from whimbrel.base.dialect import V22, V24, Dialect
 from whimbrel.base.latin1 import to_bytes

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Iterator
 from typing import Final
 
 from whimbrel.access.chains import SectionChain
-from whimbrel.access.layers import AccessLayer, AccessLine, is_access_directive
+from whimbrel.access.layers import AccessLayer, AccessLine, is_access_line
 from whimbrel.access.sections import Override, RequestSection, SectionInventory, absolute_path
 from whimbrel.base.errors import SourceLocation
 from whimbrel.base.lazy_dataclasses import dataclass, field, replace
@@ -15,6 +15,7 @@ from whimbrel.base.regex import RegexError, compile_regex, without_end
 from whimbrel.config.model import SectionKind
 from whimbrel.syntax.words import getword
 from whimbrel.upgrade.access_control.user_directories import user_paths
+from whimbrel.upgrade.model import InputContext
 from whimbrel.upgrade.source.conditions import (
     TRANSPARENT,
     Condition,
@@ -315,7 +316,16 @@ def _without_hashes(args: str) -> str:
 
 def is_access_statement(statement: Statement) -> bool:
     """Return True if the statement is about access."""
-    return is_access_directive(statement.name.removeprefix("<"))
+    return is_access_line(statement.name.removeprefix("<"), statement.args)
+
+
+def may_be_strict(tree: ConfigTree) -> bool:
+    """Return True if SSLOptions +StrictRequire may stand outside of sections: its server is not read, or has
+    such a line."""
+    return tree.context is not InputContext.SERVER or any(
+        is_access_statement(line) and not any(section.name in _KINDS for section in line.enclosing())
+        for line in tree.named("ssloptions")
+    )
 
 
 def open_branches(statements: Iterable[Statement]) -> Iterator[Statement]:

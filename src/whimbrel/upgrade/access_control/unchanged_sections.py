@@ -35,6 +35,10 @@ SHARED: Final = (
 )
 OVERRIDE: Final = "a condition decides whether AllowOverride admits its lines"
 UNCLEAR: Final = "2.4 evaluates a condition around its lines differently"
+ORDER: Final = (
+    "who is admitted depends on the order in which 2.2 loads its authorization modules, which this file does "
+    "not show"
+)
 NEIGHBOUR: Final = "it applies together with a section that is unchanged"
 _BLOCK: Final = re.compile(
     r"\{%[-+]?\s*[a-z]+\b|<%(?!=)|^\s*%\s*(?:if|unless|for|else|end)\b|^\s*@@?[A-Za-z_][\w.-]*@\s*$",

@@ -71,12 +71,14 @@ class Variants:
         return known[key]
 
     def _restricted(self, unit: AccessSection, values: dict[Condition, bool]) -> Key:
-        return tuple((condition, values[condition]) for condition in self._depends[unit])
+        return tuple((condition, values[condition]) for condition in self._depends.get(unit, ()))
 
     def _chains(self, chain: Chain) -> Iterator[Chain]:
         """Yield the chain for each combination of the conditions that its sections depend on."""
+        # a .htaccess file is read where it gives the chain no lines too, or where 2.4 alone reads its lines
+        units_read = (*chain.sections, *(unit for unit, _ in chain.overrides))
         conditions = list(
-            dict.fromkeys(condition for unit in chain.sections for condition in self._depends[unit])
+            dict.fromkeys(condition for unit in units_read for condition in self._depends.get(unit, ()))
         )
         if not conditions:
             yield chain

@@ -115,11 +115,14 @@ def _altered(
 
 
 def _decided(
-    decisions: ChainDecisions, chain: Chain, altered: dict[AccessSection, Lines]
+    decisions: ChainDecisions, chain: Chain, altered: dict[AccessSection, Lines], version: str = V22.name
 ) -> AccessDecision | None:
-    """Return the decision of 2.2 with the lines that are *altered*; None where it is not known."""
+    """Return the decision of 2.2 with the lines that are *altered*; None where it is not known.
+
+    *version* names one of the orders of its modules.
+    """
     return decisions.cache.decision(
-        V22.name,
+        version,
         [
             decisions.layer_of(unit, altered[unit] if unit in altered else decisions.lines[unit])
             for unit in chain.sections
@@ -150,6 +153,11 @@ def is_void(analysis: AccessAnalysis, section: AccessSection, line: Candidate) -
         after = _decided(decisions, chain, altered)
         if before is None or after is None or decisions.cache.difference(before, after) is not None:
             return False
+        for order in decisions.other_orders:
+            before = _decided(decisions, chain, {}, order)
+            after = _decided(decisions, chain, altered, order)
+            if before is None or after is None or decisions.cache.difference(before, after) is not None:
+                return False
     return bool(chains)
 
 

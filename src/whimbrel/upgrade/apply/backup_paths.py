@@ -13,6 +13,7 @@ from collections.abc import Callable, Iterable
 from typing import Final
 
 from whimbrel.base.fnmatch import compile_fnmatch
+from whimbrel.base.latin1 import to_bytes
 from whimbrel.base.real_paths import real_path
 from whimbrel.config.includes import has_wildcards
 from whimbrel.upgrade.source.config_tree import ConfigTree, Role
@@ -31,6 +32,15 @@ IsRead = Callable[[str], bool]
 def nowhere(_path: str) -> bool:
     """Return False: no Include is known."""
     return False
+
+
+def present_backup(path: str, root: str) -> str:
+    """Return the path of the backup that an upgrade of the tree *root* keeps of *path*, "" for none."""
+    target = real_path(path)
+    top = real_path(root).rstrip("/")
+    inside = target[len(top) + 1 :] if target.startswith(f"{top}/") else target.lstrip("/")
+    backups = target + BACKUP, f"{top}/{DIRECTORY}/{inside}{BACKUP}"
+    return next((backup for backup in backups if os.path.isfile(to_bytes(backup))), "")
 
 
 def read_by_includes(tree: ConfigTree) -> IsRead:

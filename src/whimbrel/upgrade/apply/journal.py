@@ -17,7 +17,7 @@ from whimbrel.base.latin1 import to_bytes
 from whimbrel.base.lazy_dataclasses import dataclass, field
 from whimbrel.base.printable import printable_line
 from whimbrel.upgrade.apply.file_digests import FileDigests
-from whimbrel.upgrade.apply.left_decisions import LeftDecision
+from whimbrel.upgrade.apply.left_decisions import LeftDecision, require_texts
 from whimbrel.upgrade.apply.state_directory import JOURNAL, StateDirectory
 
 StepHook = Callable[[str], None]
@@ -60,7 +60,8 @@ class JournalEntry:
     lines: str = ""
 
 
-_FIELDS: Final = ("target", "backup", "before", "digest", "new", "temporary", "fresh", "present", "lines")
+_TEXTS: Final = ("target", "backup", "before", "digest", "new", "temporary", "present", "lines")
+_FIELDS: Final = (*_TEXTS, "fresh")
 
 
 @dataclass(slots=True)
@@ -102,7 +103,7 @@ class Journal:
             return cls(directory)
         except OSError as problem:
             raise WriteError(f"{path}: {problem.strerror}") from None
-        except ValueError:
+        except (ValueError, RecursionError):
             raise WriteError(f"{path} is no journal of an upgrade") from None
         return cls._of(document, directory, path)
 
@@ -117,8 +118,15 @@ class Journal:
             read = {path: FileDigests(*pair) for path, pair in document.get("read", {}).items()}
             left = tuple(map(LeftDecision.load, document.get("left", [])))
             tops = document["tops"]
-            return cls(directory, document["state"], entries, tops, document["is_open"], read, left)
-        except (AttributeError, KeyError, TypeError):
+            is_open = document["is_open"]
+            require_texts(*tops, *read, *(text for pair in read.values() for text in pair))
+            require_texts(*(getattr(entry, name) for entry in entries for name in _TEXTS))
+            if not isinstance(tops, list) or not all(
+                isinstance(flag, bool) for flag in (is_open, *(entry.fresh for entry in entries))
+            ):
+                raise TypeError("a list or flag of another type")
+            return cls(directory, document["state"], entries, tops, is_open, read, left)
+        except (AttributeError, KeyError, TypeError, ValueError):
             raise WriteError(f"{path} is no journal of an upgrade") from None
 
     def tree(self) -> Tree:

@@ -69,9 +69,26 @@ class LeftDecision(NamedTuple):
 
     @classmethod
     def load(cls, row: list[object]) -> LeftDecision:
-        """Return the decision of a row of JSON; raises TypeError."""
-        values = [tuple(map(str, one)) if isinstance(one, list) else one for one in row]
-        return cls(*values)  # type: ignore[arg-type]
+        """Return the decision of a row of JSON; raises TypeError or ValueError if it is none."""
+        values = [tuple(one) if isinstance(one, list) else one for one in row]
+        found = cls(*values)  # type: ignore[arg-type]
+        lists = (found.answers, found.about, found.adjacent)
+        if not all(isinstance(one, tuple) for one in lists) or not isinstance(found.line, int):
+            raise TypeError("a list or number of another type")
+        require_texts(found.path, found.section, *found.about, *found.adjacent)
+        if not all(isinstance(text, str) for text in (*found[:2], *found[3:7], *found.answers)):
+            raise TypeError("a text of another type")
+        Risk(found.risk)
+        return found
+
+
+def require_texts(*values: object) -> None:
+    """Raise TypeError or ValueError unless each of *values* is a text that bytes of files and paths give."""
+    for value in values:
+        if not isinstance(value, str):
+            raise TypeError(f"{type(value).__name__} where a text is expected")
+        if b"\0" in to_bytes(value):
+            raise ValueError("NUL in a text")
 
 
 def left_decisions(
@@ -224,7 +241,7 @@ def _finding(one: LeftDecision, place: SourceLocation) -> Finding:
         risk = Risk.CHANGES if risk is Risk.BREAKS else risk
         advice = "look at the lines that the upgrade wrote"
         question = question or f"Is what upgrade wrote right? {one.message}"
-        comment = f"# whimbrel: ignore[{one.rule}] above the line records it"
+        comment = f"# whimbrel: ignore[{one.rule}] above the line keeps the new text, and records that"
         if one.is_elsewhere:
             comment += f" here; ignore[{DIFFERENCE}] above its lines in other files, if nobody gains"
         lines = and_more(len(one.about) - 1) if len(one.about) > 1 else ""

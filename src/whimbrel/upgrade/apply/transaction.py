@@ -163,6 +163,17 @@ def decisions_left(directory: str) -> tuple[LeftDecision, ...]:
     return tuple(one for one in journal.left if states.get(one.path) is not False)
 
 
+def journal_fault(directory: str) -> str:
+    """Return why the journal of a tree cannot be read, in one line; "" if it can, or if there is none."""
+    try:
+        Journal.load(StateDirectory(directory))
+    except NoStateDirectory:
+        return ""
+    except WriteError as problem:
+        return str(problem)
+    return ""
+
+
 def is_upgraded(entry: JournalEntry, journal: Journal) -> bool | None:
     """Return True if the file of *entry* is what an upgrade made of it, also with later changes, while its
     backup is there; False if it has the text from before, beside comments, or is missing; None if neither is

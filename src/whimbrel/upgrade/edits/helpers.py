@@ -41,9 +41,10 @@ def source_lines(line: Statement) -> list[str]:
 def insert_for_server(tree: ConfigTree, lines: list[str]) -> tuple[Statement, FileEdit] | None:
     """Insert *lines* for the whole server, below the last directive before the main file's first section.
 
-    Returns the statement beside it and the edit; None without a main file.
+    Returns the statement beside it, one of the text as it was read, and the edit; None without a main file.
     """
-    main = main_statements(tree)
+    statements = main_statements(tree)
+    main = [line for line in statements if not tree.is_written(line.place)] or statements
     if not main:
         return None
     first = next(

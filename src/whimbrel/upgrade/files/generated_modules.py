@@ -22,7 +22,7 @@ SETTINGS: Final = "/etc/sysconfig/apache2"
 _GENERATED: Final = "/sysconfig.d/loadmodule.conf"
 _MODULE_NAME: Final = re.compile(r"(?:.*/apache2(?:-\w+)?/)?mod_(\w+)\.so|(?:mod_)?([\w-]+)")
 """A module of a directory that the start script searches, as a path, or as a word of APACHE_MODULES."""
-_ASSIGNMENT: Final = re.compile(rf"\s*(?:export\s+)?{SETTING}=")
+_ASSIGNMENT: Final = re.compile(rf"(?:[^#]*[;&\s])?{SETTING}=")
 
 
 class _Setting(NamedTuple):
@@ -48,7 +48,8 @@ def generated_module_findings(tree: ConfigTree, number: str) -> Iterator[Finding
     if setting is not None:
         yield from _of_setting(setting, tree.disk.text_of(place.path), names, old_names, number)
     elif names != old_names:
-        yield _of_unread_setting(place, tree.disk.text_of(place.path), names, old_names, number)
+        generated = tree.disk.text_of(place.path)
+        yield _of_unread_setting(place, generated, names, old_names, number, has_file=bool(_path(tree)))
 
 
 def _of_setting(
@@ -73,23 +74,35 @@ def _of_setting(
 
 
 def _of_unread_setting(
-    place: SourceLocation, generated: str, names: list[str], old_names: list[str], number: str
+    place: SourceLocation,
+    generated: str,
+    names: list[str],
+    old_names: list[str],
+    number: str,
+    *,
+    has_file: bool,
 ) -> Finding:
-    """Return the finding at the Include of the generated file: a comment in that file would not last."""
+    """Return the finding at the Include of the generated file: a comment in that file would not last.
+
+    *has_file*: the file of the setting is, and its value is not decided.
+    """
+    state = "whose value is not decided here" if has_file else "which is not here"
     added = [name for name in names if name not in old_names]
     gone = [name for name in old_names if name not in names]
     advice = f"{_assignment(names)} into {SETTINGS}"
     return Finding(
         number,
         place.included_from or place,
-        f"{generated} is written at each start from {SETTING} of {SETTINGS}, which is not here: the change "
+        f"{generated} is written at each start from {SETTING} of {SETTINGS}, {state}: the change "
         f"of it ({_changes(added, gone)}) lasts if it is made there too",
         advice,
         Risk.BREAKS,
         decision=f"Has {SETTING} of {SETTINGS} the modules of 2.4?",
         answers=(f"yes: # whimbrel: ignore[{number}] above the line records it", f"no: {advice}"),
         accepted=f"{SETTING} of {SETTINGS} has the modules of 2.4",
-        shown_by=f"copy {SETTINGS} into the tree",
+        shown_by=f"write {SETTING} of {SETTINGS} without a shell"
+        if has_file
+        else f"copy {SETTINGS} into the tree",
     )
 
 
@@ -125,9 +138,14 @@ def _is_gone(name: str) -> bool:
     return is_old and catalogue("2.4").module(identifier) is None
 
 
+def _path(tree: ConfigTree) -> str:
+    """Return the path of the file of the setting, "" if it was not read."""
+    return next((path for path in tree.service_files if path.endswith(SETTINGS)), "")
+
+
 def _setting(tree: ConfigTree) -> _Setting | None:
     """Return the last assignment to APACHE_MODULES in the files of variables that were read."""
-    path = next((path for path in tree.service_files if path.endswith(SETTINGS)), "")
+    path = _path(tree)
     value = tree.environment.get(SETTING)
     if not path or value is None:
         return None
@@ -136,4 +154,8 @@ def _setting(tree: ConfigTree) -> _Setting | None:
     except OSError:
         return None
     numbers = [number for number, line in enumerate(lines, 1) if _ASSIGNMENT.match(line)]
-    return _Setting(SourceLocation(path, numbers[-1]), [*map(_short, value.split())]) if numbers else None
+    return (
+        _Setting(SourceLocation(path, numbers[-1]), [*dict.fromkeys(map(_short, value.split()))])
+        if numbers
+        else None
+    )

@@ -31,7 +31,6 @@ NOT_TRUE: Final = " is not true here"
 """What the item about a branch says of its condition."""
 MAX_NAMES: Final = 3
 """Hosts, and files, that the item about a branch names."""
-_DEFINE: Final = "<ifdefine "
 NO_START: Final = "no answer depends on it, but no server starts here without it"
 OF_TYPES: Final = "Content-Type depends on it, and no server starts here without it"
 """What follows from a missing file of types, and from a line that was left out, such as that of a log in a
@@ -106,7 +105,7 @@ def skipped_items(branches: Iterable[SkippedBranch]) -> Iterator[UnknownItem]:
     """
     by_condition: dict[str, list[SkippedBranch]] = {}
     for branch in branches:
-        if branch.hosts or branch.files or branch.condition.lower().startswith(_DEFINE):
+        if branch.hosts or branch.files or branch.defined_name:
             by_condition.setdefault(branch.condition, []).append(branch)
     for condition, found in by_condition.items():
         first = next((one for one in found if one.hosts), next((one for one in found if one.files), found[0]))
@@ -119,9 +118,7 @@ def skipped_items(branches: Iterable[SkippedBranch]) -> Iterator[UnknownItem]:
         ]
         what = ", ".join(filter(None, parts))
         subject = f"{condition}{NOT_TRUE}{': ' if what else ''}{what}"
-        yield UnknownItem(
-            UnknownKind.NOT_READ, first.place, subject, advice=_advice(condition), matters=False
-        )
+        yield UnknownItem(UnknownKind.NOT_READ, first.place, subject, advice=_advice(found), matters=False)
 
 
 def _is_of_version(branch: SkippedBranch) -> bool:
@@ -132,12 +129,15 @@ def _listed(names: Sequence[str]) -> str:
     return ", ".join(names[:MAX_NAMES]) + and_more(max(0, len(names) - MAX_NAMES))
 
 
-def _advice(condition: str) -> str:
-    """Return the option that makes the condition true, "" for none."""
-    if not condition.lower().startswith(_DEFINE):
+def _advice(branches: Sequence[SkippedBranch]) -> str:
+    """Return what makes the condition of all *branches* true, "" for none."""
+    name = branches[0].defined_name
+    if not name:
         return ""
-    name = condition[len(_DEFINE) :].rstrip(">").strip().strip('"')
-    return f"leave out -D {name[1:]}" if name[:1] == "!" else f"add -D {name}"
+    is_of_lines = all(branch.is_of_lines for branch in branches)
+    if name[:1] == "!":
+        return f"a Define line sets {name[1:]}" if is_of_lines else f"leave out -D {name[1:]}"
+    return f"an UnDefine line removes {name}" if is_of_lines else f"add -D {name}"
 
 
 def _without_behaviour(configuration: Configuration) -> Iterator[UnknownItem]:

@@ -257,6 +257,7 @@ class ConfigTree:
             `SourceFile`.
         modules: the identifiers that 2.2 loads or has built in, in load order.
         modules_24: the same under 2.4.
+        server_modules: of fragments, the modules of the server that was named beside them, in load order.
         defines: the names that are defined.
         environment: the variables of the environment of the server.
         service_files: the files from which its service takes variables and options.
@@ -289,6 +290,7 @@ class ConfigTree:
         self.statements: list[Statement] = []
         self.modules: list[str] = []
         self.modules_24: list[str] = []
+        self.server_modules: tuple[str, ...] = ()
         self.defines: set[str] = set()
         self.environment: Mapping[str, str] = {}
         self.service_files: tuple[str, ...] = ()

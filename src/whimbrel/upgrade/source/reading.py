@@ -63,6 +63,7 @@ class Sources:
             outside of it are not read.
         built_in: the source files of the modules in the 2.2 binary, if they are listed.
         environment: the variables that fragments may name, if those of their server are known.
+        server_modules: the modules that the server of the fragments loads under 2.2, if it is known.
     """
 
     options: LoadOptions | None = None
@@ -70,6 +71,7 @@ class Sources:
     is_relocated: bool = False
     built_in: frozenset[str] | None = None
     environment: Mapping[str, str] = field(default_factory=dict)
+    server_modules: tuple[str, ...] = ()
 
     @property
     def context(self) -> InputContext:
@@ -205,7 +207,7 @@ def _lone_files(
     lone = tuple(path for path in paths if path not in read and real_path(path) not in read)
     if not lone:
         return None
-    sources = Sources(fragments=lone, environment=tree.environment)
+    sources = Sources(fragments=lone, environment=tree.environment, server_modules=tuple(tree.modules))
     return read_config_tree(sources, options, progress=progress)
 
 
@@ -294,6 +296,7 @@ class ConfigTreeReader:
         self.root = options.server_root if options is not None else ""
         self.tree = ConfigTree(upgrade_options, self.root)
         self.tree.context = sources.context
+        self.tree.server_modules = sources.server_modules
         self.tree.built_in = built_in
         self.tree.undecided = [item_of(part) for part in options.undecided] if options is not None else []
         self.tree.defines = set(options.defines) if options is not None else set()

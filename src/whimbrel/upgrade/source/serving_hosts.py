@@ -95,7 +95,7 @@ class ServingHosts:
         """Yield each server with the directories that its own lines, or an inherited DocumentRoot, name."""
         roots: dict[Statement | None, str] = {}
         host_roots: dict[Statement | None, bool] = {
-            server_of(line): line.words()[:1] not in ([], ["none"])
+            server_of(line): bool(line.words()) and line.words()[0].lower() != "none"
             for line in executed_by_22(tree, "virtualdocumentroot", "virtualdocumentrootip")
         }
         inheriting = self._inheriting(tree)

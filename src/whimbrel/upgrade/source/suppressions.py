@@ -8,9 +8,10 @@ from typing import Final
 
 from whimbrel.base.errors import SourceLocation
 from whimbrel.upgrade.model import ACCESS_RULES, Finding, Risk
-from whimbrel.upgrade.source.config_tree import ConfigTree, Role, SourceFile
+from whimbrel.upgrade.source.config_tree import ConfigTree, Role, SourceFile, Statement
 from whimbrel.upgrade.source.marks import marks_in
 from whimbrel.upgrade.source.section_ranges import access_lines_of, at_each_line, stripped_lines
+from whimbrel.upgrade.source.walk import walk
 
 OF_COMMENT: Final = "2.4 answers otherwise"
 """The message of a finding that a comment alone makes."""
@@ -25,6 +26,22 @@ def is_suppressed(finding: Finding, tree: ConfigTree) -> bool:
 def is_recorded(finding: Finding, tree: ConfigTree) -> bool:
     """Return True if a comment that names the rule of the finding exempts its line."""
     return finding.rule in (_names_at(finding, tree) or ())
+
+
+def decided_line(tree: ConfigTree, rule: str) -> Statement | None:
+    """Return the first line of the server with a comment that names *rule*.
+
+    A rule about what the whole server lacks has no line of its own: a comment at any line decides.
+    """
+    for file in tree.files.values():
+        if file.role is not Role.MAIN:
+            continue
+        marked = {line for line, names in _suppressions_of(file).items() if rule in names}
+        found = (line for line in walk(file.statements) if line.node.number in marked) if marked else ()
+        first = next(iter(found), None)
+        if first is not None:
+            return first
+    return None
 
 
 def reviewed_lines(tree: ConfigTree, findings: Iterable[Finding] = ()) -> Iterator[Finding]:

@@ -284,3 +284,44 @@ def test_no_case_by_the_directory_of_one_host_for_a_section_of_all(tmp_path: Pat
     old, new = sides(tmp_path, DOCUMENTS + conf)
     probe = Probe("/n/in/x.html", host="one.test")
     assert (old.answer(probe).status, new.answer(probe).status) == (401, 401)
+
+
+def test_an_if_is_right_wherever_it_applies(tmp_path: Path) -> None:
+    """httpd 2.4 merges <If> last: its lines decide about inner directories, which require other groups, too.
+
+    2.2: .ht files of n are for both groups, those of n/in for board alone; Satisfy All is that of <Files>.
+    """
+    users = f"{USER}AuthGroupFile conf/groups\n"
+    conf = (
+        f"{DOCUMENTS}"
+        '<Files ~ "^\\.ht">\nOrder allow,deny\nDeny from all\nSatisfy All\n</Files>\n'
+        '<FilesMatch "\\.(inc|tpl)$">\nOrder allow,deny\nDeny from all\n</FilesMatch>\n'
+        "<Location /server-status>\nOrder deny,allow\nDeny from all\nAllow from 127.0.0.1\n</Location>\n"
+        "<Directory />\nOptions None\nAllowOverride None\n</Directory>\n"
+        "<Directory ROOT/htdocs>\nAllowOverride All\nOrder allow,deny\nAllow from all\n</Directory>\n"
+        f"<Directory ROOT/htdocs/n>\n{users}Require group staff board\nOrder deny,allow\nDeny from all\n"
+        "Allow from 192.168.20.0/24\nSatisfy any\n</Directory>\n"
+        "<Location />\nOrder allow,deny\nAllow from all\nDeny from 198.51.100.7\n</Location>\n"
+    )
+    inner = f"{users}Require group board\nOrder allow,deny\nSatisfy all\nAllow from 192.168.20.10 10.8.\n"
+    public = "Order allow,deny\nAllow from all\n"
+    files: dict[str, str | bytes] = {
+        "conf/httpd.conf": MODULES + conf,
+        "htdocs/n/in/.htaccess": inner,
+        "htdocs/n/public/.htaccess": public,
+        "htdocs/n/in/x.html": "",
+        "htdocs/n/x.html": "",
+        "htdocs/x.html": "",
+        "conf/users": "alice:x\n",
+        "conf/groups": "staff: alice\n",
+    }
+    analysis = analyze_access(config_tree(tmp_path, files))
+    cases = [(unit, one) for unit, plan in analysis.plans.items() for one in plan.replacement.cases]
+    decided = [
+        chain
+        for unit, case in cases
+        for chain in analysis.decisions.chains
+        if unit in chain.sections and case.applies(chain)
+    ]
+    assert decided
+    assert not [chain for chain in decided if analysis.decisions.differs(chain, analysis.replacements)[0]]

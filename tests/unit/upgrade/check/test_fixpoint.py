@@ -217,6 +217,17 @@ def test_a_rule_that_fails_stops_it_all(tmp_path: Path) -> None:
         )
 
 
+def test_memory_that_ends_is_no_fault_of_a_rule(tmp_path: Path) -> None:
+    """A fleet calls its server "not decided": more memory may decide it."""
+
+    def hungry(_estate: ConfigTree) -> Iterator[Finding]:
+        yield from ()
+        raise MemoryError
+
+    with pytest.raises(MemoryError):
+        upgrade(config_tree(tmp_path, {MAIN: "Old 1\n"}), [Rule("C01", "hungry", "hungry", hungry)])
+
+
 def test_files_that_are_read_after_an_edit_are_edited_too(tmp_path: Path) -> None:
     conf = '<Directory "ROOT/in">\nAllowOverride None\n</Directory>\nDocumentRoot "ROOT/in"\n'
     found = config_tree(tmp_path, {MAIN: conf, "in/.htaccess": "Old 1\n"})

@@ -102,6 +102,27 @@ def test_the_setting_that_is_here_decides(tmp_path: Path, generated: bool) -> No
     assert not of_machine(copy)[1]
 
 
+@pytest.mark.parametrize(
+    ("text", "is_decided"),
+    [
+        ('APACHE_MODULES="authz_host"\n', True),
+        ("A=1; APACHE_MODULES='authz_host mod_dir dir'\n", True),
+        # bash appends, and the start script of SUSE is one of bash; other shells do not
+        ('APACHE_MODULES="authz_host"\nAPACHE_MODULES+=" dir"\n', False),
+        ('export APACHE_MODULES="authz_host"\nexport APACHE_MODULES+=" dir"\n', False),
+        ('APACHE_MODULES="authz_host"\nif grep -q x /etc/y; then APACHE_MODULES="dir"; fi\n', False),
+        ('APACHE_MODULES="$(list_modules)"\n', False),
+    ],
+)
+def test_a_value_that_only_a_shell_decides(text: str, is_decided: bool, tmp_path: Path) -> None:
+    image = machine(tmp_path / "old", OLD, generated=True)
+    (image / "etc/sysconfig/apache2").write_text(text)
+    (finding,) = of_machine(image)[1]
+    assert ("which lacks modules" in finding.message) is is_decided
+    assert ("whose value is not decided here" in finding.message) is not is_decided
+    assert "which is not here" not in finding.message
+
+
 def test_no_file_is_written_that_the_start_script_writes(tmp_path: Path) -> None:
     image = machine(tmp_path / "old", OLD, generated=False)
     result, _ = of_machine(image)

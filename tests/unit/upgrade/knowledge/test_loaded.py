@@ -8,6 +8,7 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
+from tests.support.site import Site
 from tests.unit.upgrade.config_trees import config_tree
 
 from whimbrel.base.errors import ForeignDirective, MissingResource, ProgramNotRun, SourceLocation
@@ -60,6 +61,18 @@ def test_each_condition_that_is_not_true_is_named_once() -> None:
         (40, "<IfModule mod_none.c> is not true here: none.conf", ""),
     ]
     assert not any(item.matters for item in found)  # no answer of this server depends on them
+
+
+def test_a_name_that_a_line_sets_or_removes(tmp_path: Path) -> None:
+    """apache2 skips these with and without -D: `-t -D DUMP_RUN_CFG` shows no name defined within them."""
+    text = "Define A\nUnDefine B\n<IfDefine !A>\nDefine X\n</IfDefine>\n<IfDefine B>\nDefine Y\n</IfDefine>\n"
+    for names in ((), ("A", "B")):
+        configuration = Site(tmp_path, text).load(defines=names)
+        assert not {"X", "Y"} & configuration.defines.keys()
+        assert [item.advice for item in skipped_items(configuration.skipped)] == [
+            "a Define line sets A",
+            "an UnDefine line removes B",
+        ]
 
 
 def test_branches_of_a_tree_that_neither_version_reads(tmp_path: Path) -> None:

@@ -121,7 +121,9 @@ class RewriteRun:
                 return i, match
             if self.steps is not None:
                 tried = rule.rule
-                self.steps.append(Step(tried.place, tried.pattern, subject, c.directory, matches=False))
+                self.steps.append(
+                    Step(tried.place, tried.pattern, subject, c.directory, matches=False, request=c.r)
+                )
             i = rules.after_chain[i]
         return -1, None
 
@@ -183,7 +185,7 @@ class RewriteRun:
             for later in self.rules.rules[i + 1 :]
             if not later.negated and later.search(subject) is not None
         )
-        self.c.step = Step(rule.place, rule.pattern, subject, self.c.directory, also=also)
+        self.c.step = Step(rule.place, rule.pattern, subject, self.c.directory, also=also, request=self.c.r)
         if self.steps is not None:
             self.steps.append(self.c.step)
 

@@ -33,7 +33,8 @@ class Step:
     *result*: the resulting URL or file ("" for rules without substitution). *query*: the query of a
     resulting URL, or the new query of a file; "" without one. *refused*: what the rule gives, where the
     request is refused for it (UnsafeAllow3F); *result* is "" then.
-    *also*: locations of later rules whose patterns match the same text.
+    *also*: locations of later rules whose patterns match the same text. *request*: the one that tried the
+    rule, which may be a sub-request of a condition.
     """
 
     place: SourceLocation | None
@@ -47,6 +48,7 @@ class Step:
     also: tuple[SourceLocation | None, ...] = ()
     matches: bool = True
     refused: str = ""
+    request: Request | None = field(default=None, compare=False, repr=False)
 
 
 def steps_of(r: Request) -> list[Step] | None:

@@ -9,6 +9,7 @@ from whimbrel.upgrade.model import Finding, Risk, Safety
 from whimbrel.upgrade.rule import Rule
 from whimbrel.upgrade.source.config_tree import ConfigTree
 from whimbrel.upgrade.source.queries import is_24_config, is_in_main_server
+from whimbrel.upgrade.source.suppressions import decided_line
 
 WORDS = "INode MTime Size"
 
@@ -18,15 +19,16 @@ def check(tree: ConfigTree) -> Iterator[Finding]:
     server."""
     if is_24_config(tree) or any(map(is_in_main_server, tree.named("fileetag"))):
         return
-    place = insert_for_server(tree, [f"FileETag {WORDS}"])
-    if place is not None:
-        line, edit = place
+    inserted = insert_for_server(tree, [f"FileETag {WORDS}"])
+    if inserted is not None:
+        beside, edit = inserted
+        line = decided_line(tree, "C11") or beside
         yield Finding(
             "C11",
             line.place,
             (
-                "the ETag of a file contains no inode unless FileETag requests it: every cache "
-                "revalidates once"
+                "no FileETag is set for the whole server, and this line is the place for it: 2.4 leaves the "
+                "inode out of the ETag of a file, and every cache revalidates once"
             ),
             (
                 f"write FileETag {WORDS}, the default of 2.2; servers that share their files work "
@@ -38,7 +40,8 @@ def check(tree: ConfigTree) -> Iterator[Finding]:
             decision="Do ETags need the inode, as in 2.2, which reveals it?",
             answers=(
                 f"yes: upgrade writes FileETag {WORDS}",
-                "no: # whimbrel: ignore[C11] above the line; every cache revalidates once",
+                "no: # whimbrel: ignore[C11] above the line keeps the text as it is: every cache revalidates "
+                "once",
             ),
         )
 

@@ -84,7 +84,7 @@ def _replacement(line: Statement, words: list[str], identifier: str, name: str, 
         decision=f"Do the scripts run with {name}, the PHP that 2.4 loads in the place of {words[1]}?",
         answers=(
             f"yes: upgrade writes `LoadModule {written}`",
-            "not known: test the scripts before 2.4 serves them; no later check or verify names this",
+            "not known: test the scripts before 2.4 serves them; `whimbrel verify` names it until then",
             "no: correct the new text by hand",
         ),
     )

@@ -25,6 +25,7 @@ _PROTECTS: Final = frozenset(
 _ENGINE_ON: Final = [["engine", word] for word in ("on", "1", "true", "yes")]
 _GIVING: Final = ("addhandler", "addtype", "sethandler", "forcetype")
 _SENT: Final = "2.4 sends the source of scripts, unless another line gives them to PHP"
+_COMMENT: Final = "# whimbrel: ignore[R13] above the line"
 _DECIDING: Final = frozenset(
     {"require", "deny", "order", "allow", "removehandler", "removetype", "sethandler"}
 )
@@ -153,11 +154,12 @@ def _answers(text: str, missing: list[str], runs: str, *, is_written: bool) -> t
     written = " and ".join(f"`<IfModule {name}>`" for name in missing)
     yes = f"upgrade writes {written}" if is_written else f"write {written}"
     if not runs:
-        return f"yes: {yes}", f"no: # whimbrel: ignore[R13] above the line: PHP 7 and 8 run without `{text}`"
+        no = f"{_COMMENT} keeps the text as it is: PHP 7 and 8 run without `{text}`"
+        return f"yes: {yes}", f"no: {no}"
     copies = f"take `{text}` out of {written}" if is_written else f"write {written} without `{text}`"
     return (
         f"yes: {yes}",
-        f"no: {copies}, and keep `{runs}` there; with # whimbrel: ignore[R13] above the line {_SENT}",
+        f"no: {copies}, and keep `{runs}` there; {_COMMENT} keeps the text as it is: {_SENT}",
     )
 
 

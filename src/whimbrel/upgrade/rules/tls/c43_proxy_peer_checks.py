@@ -48,7 +48,8 @@ def check(tree: ConfigTree) -> Iterator[Finding]:
                 decision="May the certificates of back ends stay unverified, as in 2.2?",
                 answers=(
                     f"yes: upgrade writes {', '.join(wanted)}",
-                    "no: # whimbrel: ignore[C43] above the line; they have to be valid then",
+                    "no: # whimbrel: ignore[C43] above the line keeps the text as it is; "
+                    "they have to be valid then",
                 ),
             )
 

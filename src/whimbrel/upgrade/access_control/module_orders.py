@@ -1,0 +1,50 @@
+"""The order of 2.2's authorization modules, where the text does not show it.
+
+2.2 asks them in the order of their LoadModule lines, and the first authoritative one that knows a Require
+line of the request decides (mod_authz_user, -groupfile, -dbm and -owner: `ap_hook_auth_checker` with
+APR_HOOK_MIDDLE). A file without its server does not tell the order.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from itertools import permutations
+from typing import Final
+
+from whimbrel.access.layers import AccessLine
+from whimbrel.upgrade.access_control.effective import flatten_directives
+from whimbrel.upgrade.model import InputContext
+from whimbrel.upgrade.source.config_tree import ConfigTree
+
+_FAMILIES: Final = {
+    "user": ("authz_user",),
+    "valid-user": ("authz_user",),
+    "group": ("authz_groupfile", "authz_dbm"),
+    "file-owner": ("authz_owner",),
+    "file-group": ("authz_owner", "authz_groupfile", "authz_dbm"),
+}
+"""Words of Require, and the modules that know them."""
+
+
+def is_order_known(tree: ConfigTree) -> bool:
+    """Return True if the LoadModule lines of 2.2 are those of the server that reads the text."""
+    return tree.context is InputContext.SERVER or bool(tree.server_modules)
+
+
+def other_orders(modules: Sequence[str], texts: Iterable[Sequence[AccessLine]]) -> list[tuple[str, ...]]:
+    """Return *modules* in all other orders of those that know a word of Require in *texts*."""
+    words = {
+        line.args.split()[0].lower()
+        for lines in texts
+        for line in flatten_directives(lines)
+        if line.name == "require" and line.args.split()
+    }
+    asked = {name for word in words for name in _FAMILIES.get(word, ())}
+    places = [at for at, name in enumerate(modules) if name.removesuffix("_module") in asked]
+    found = []
+    for order in permutations(places):
+        names = list(modules)
+        for at, source in zip(places, order, strict=True):
+            names[at] = modules[source]
+        found.append(tuple(names))
+    return found[1:]

@@ -1,0 +1,83 @@
+"""A file alone does not tell which authorization module 2.2 asks first: what depends on that is left."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from tests.unit.upgrade.access_texts import NAMES, USER
+from tests.unit.upgrade.config_trees import config_tree, fragments, laid
+
+from whimbrel.base.latin1 import from_system
+from whimbrel.config.options import LoadOptions
+from whimbrel.upgrade.access_control.module_orders import other_orders
+from whimbrel.upgrade.access_control.sections import to_access_lines
+from whimbrel.upgrade.access_control.unchanged_sections import ORDER
+from whimbrel.upgrade.check.fixpoint import upgrade
+from whimbrel.upgrade.model import UpgradeOptions
+from whimbrel.upgrade.rules import rules_of
+from whimbrel.upgrade.source.reading import Sources, read_config_tree
+
+BOTH = (
+    f"{USER}AuthGroupFile conf/groups\nRequire group b\nSatisfy any\nOrder deny,allow\nDeny from all\n"
+    "Allow from 10.20.5.\n<Limit POST>\nRequire user helga\n</Limit>\n"
+)
+"""POST of helga, who is not in b: 200 where mod_authz_user is loaded before mod_authz_groupfile, 401 else."""
+USER_FIRST = ("authz_host", "auth_basic", "authn_file", "authz_user", "authz_groupfile")
+GROUP_FIRST = (*USER_FIRST[:3], "authz_groupfile", "authz_user")
+SAFE = UpgradeOptions(no_outer_password=True)
+
+
+def loads(names: tuple[str, ...]) -> str:
+    return "".join(f"LoadModule {name}_module modules/mod_{name}.so\n" for name in names)
+
+
+def in_server(root: Path, names: tuple[str, ...]) -> str:
+    """The new text of the file inside a server whose modules have this order."""
+    conf = (
+        f"{loads(names)}DocumentRoot ROOT/htdocs\n<Directory ROOT/htdocs>\nAllowOverride All\n</Directory>\n"
+    )
+    result = upgrade(
+        config_tree(root, {"conf/httpd.conf": conf, "htdocs/.htaccess": BOTH}), rules_of("access")
+    )
+    return next(data for path, data in result.files.items() if path.endswith(".htaccess")).decode()
+
+
+def test_a_file_alone_keeps_what_depends_on_the_order(tmp_path: Path) -> None:
+    user_first = in_server(tmp_path / "a", USER_FIRST)
+    group_first = in_server(tmp_path / "b", GROUP_FIRST)
+    assert "helga" in user_first and "helga" not in group_first  # 2.2 decides by the order
+    result = upgrade(fragments(tmp_path / "c", {".htaccess": BOTH}, SAFE), rules_of("access"))
+    assert not result.files
+    (finding,) = (one for one in result.findings if one.needs_review)
+    assert ORDER in finding.message
+    assert not any("had no effect" in one.message for one in result.findings)
+
+
+@pytest.mark.parametrize(("names", "keeps"), [(USER_FIRST, True), (GROUP_FIRST, False)])
+def test_a_server_beside_the_file_has_the_order(
+    tmp_path: Path, names: tuple[str, ...], *, keeps: bool
+) -> None:
+    conf = f"{loads(names)}DocumentRoot ROOT/htdocs\n"
+    laid(tmp_path, {"conf/httpd.conf": conf, "lone/.htaccess": BOTH})
+    root = from_system(str(tmp_path))
+    sources = Sources(options=LoadOptions(server_root=root), fragments=(f"{root}/lone/.htaccess",))
+    result = upgrade(read_config_tree(sources, SAFE), rules_of("access"))
+    (text,) = (data.decode() for path, data in result.files.items() if path.endswith(".htaccess"))
+    assert ("helga" in text) is keeps
+
+
+def test_one_family_of_words_has_one_order(tmp_path: Path) -> None:
+    text = f"{USER}Require user a\nRequire valid-user\nOrder allow,deny\nAllow from all\n"
+    assert upgrade(fragments(tmp_path, {".htaccess": text}, SAFE), rules_of("access")).files
+
+
+def test_orders(tmp_path: Path) -> None:
+    tree = config_tree(
+        tmp_path, {"conf/httpd.conf": "<Location />\nRequire user a\nRequire group b\n</Location>\n"}
+    )
+    (section,) = tree.named("<location")
+    lines = [to_access_lines(section.children)]
+    assert other_orders(USER_FIRST, lines) == [GROUP_FIRST]
+    assert other_orders(USER_FIRST, [lines[0][:1]]) == []
+    assert set(NAMES) == set(USER_FIRST)
