@@ -83,10 +83,10 @@ class CopiedPaths:
     def place(self, path: str) -> str:
         """Return the location of *path*, "" if it lies outside of the copy."""
         declared = self.declared_root.rstrip("/")
-        is_whole = (
+        is_at_declared_root = (
             declared in ("", self.root) and len(self._places) < 2
         )  # no directory around it is elsewhere
-        if not declared or is_whole or path == os.devnull:
+        if not declared or is_at_declared_root or path == os.devnull:
             return path
         if f"{path}/".startswith(f"{self.root}/"):
             return self._found(declared + path[len(self.root) :]) or path

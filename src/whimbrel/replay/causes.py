@@ -46,6 +46,8 @@ UNEXPLAINED: Final = " (not explained)"
 _RULES_OF_CODES: Final = {"AH10508": "R01"}
 """The rules of `check` about what a side refuses with a message, which is the same for all requests."""
 _OF_ACCESS: Final = frozenset((401, 403, 500))
+HTTP_ERROR: Final = 400
+_ERROR_PAGE: Final = "errordocument"
 NO_CAUSE: Final = ("request", "response", "file")
 """Kinds of steps that show a change and do not cause it."""
 SECTIONS: Final = ("sections", ".htaccess")
@@ -156,7 +158,13 @@ class ChangeCauses:
             tuple(CausingLine(line.path, line.line, line.text) for line in row[:MAX_LINES])
             for row in (cause.lines.old, cause.lines.new)
         ]
-        found = ChangeKey(words_of(Difference(tuple(same))), lines[0], lines[1], cause.reason, cause.rule)
+        reason = cause.reason
+        is_of_page = all(line.text.lower().startswith(_ERROR_PAGE) for row in lines for line in row)
+        if is_of_page and not cause.rule and answers[0].status >= HTTP_ERROR:
+            pages = error_pages((explain_probe(self._old, probe), explain_probe(self._new, probe)))
+            if pages is not None:
+                *lines, reason = pages
+        found = ChangeKey(words_of(Difference(tuple(same))), lines[0], lines[1], reason, cause.rule)
         self._known[key] = found
         return found
 
@@ -213,6 +221,34 @@ class ChangeCauses:
             CausingLine(path, number, sources.text(Origin(SourceLocation(path, number), "")) or text)
             for (path, number), text in texts.items()
         )
+
+
+def error_pages(
+    explanations: tuple[RequestExplanation, RequestExplanation],
+) -> tuple[tuple[CausingLine, ...], tuple[CausingLine, ...], str] | None:
+    """Return the ErrorDocument lines of both sides if one side alone sends the page that its line names, and
+    a sentence; None where neither or both do.
+    """
+    old, new = (_error_response(one) for one in explanations)
+    if old is None or new is None or old.what == new.what:
+        return None
+    lines = [
+        tuple(line for line in _lines_of([step]) if line.text.lower().startswith(_ERROR_PAGE))
+        for step in (old, new)
+    ]
+    pages = [step.what.partition(" ")[2] for step in (old, new)]
+    sent = [any(page in line.text.split() for line in row) for page, row in zip(pages, lines, strict=True)]
+    if sent == [False, True]:
+        return lines[0], lines[1], f"new sends the error page {pages[1]}, which old does not send"
+    if sent == [True, False]:
+        return lines[0], lines[1], f"old sends the error page {pages[0]}, which new does not send"
+    return None
+
+
+def _error_response(explanation: RequestExplanation) -> ExplanationStep | None:
+    """Return the step of the response."""
+    found = [step for step in explanation.all() if step.kind == "response"]
+    return found[-1] if found else None
 
 
 def refusal_of(explanations: tuple[RequestExplanation, RequestExplanation]) -> str:

@@ -105,7 +105,8 @@ def _sentence(summary: Summary) -> str:
     text += f" ({100 * count / tally.requests:.2f} %)" if tally.requests else ""
     text += f", {number(cosmetic)} differ in what is cosmetic" if cosmetic else ""
     unknown = len(summary.scope.deciding)
-    return f"{text}; {number(unknown)} not decided" if unknown else text
+    facts = f"{count_noun(unknown, 'fact')} that may matter {word_for(unknown, 'is', 'are')} not known"
+    return f"{text}; {facts}" if unknown else text
 
 
 def _facts(summary: Summary) -> Iterator[str]:
@@ -144,7 +145,7 @@ def _cards(summary: Summary) -> tuple[Card, ...]:
     )
     not_run = summary.not_run if summary.is_against_log else summary.tally.not_compared
     programs = (Card("requests, not run", not_run, UNDECIDED),) if not_run else ()
-    return (*cards, unchanged, *programs, unknown_card(summary.scope))
+    return (*cards, unchanged, *programs, unknown_card(summary.scope, word="facts, not known"))
 
 
 Changes = list[tuple[ChangeKey, Change, str]]

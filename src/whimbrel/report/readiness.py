@@ -91,6 +91,7 @@ def readiness_of_comparison(verification: VerifyResult) -> str:
     elif groups:
         verb = word_for(len(groups), "is", "are")
         other = f"{count_noun(len(groups), 'cause')} of other answers {verb} to review{_causes(groups)}"
+        other += _about_names(groups)
         verdict, reason = _unready(other, verification.to_decide, has_stop=verification.has_stop)
     elif verification.to_decide:
         verdict, reason = _unready("", verification.to_decide, has_stop=verification.has_stop)
@@ -175,6 +176,19 @@ def _causes(groups: Sequence[DifferenceGroup]) -> str:
     named = list(dict.fromkeys(f"{line.path}:{line.line}" for line in first if line is not None))
     more = [f"{len(named) - MAX_PLACES} more"] if len(named) > MAX_PLACES else []
     return f" ({', '.join(named[:MAX_PLACES] + more)})" if named else ""
+
+
+def _about_names(groups: Sequence[DifferenceGroup]) -> str:
+    """Return that all examples are requests for names that are not here, "" if one is for a document."""
+    from whimbrel.verify.weights import Weight
+
+    examples = [example for group in groups for example in group.examples]
+    if not examples or any(example.weight < Weight.NAME for example in examples):
+        return ""
+    paths = [example.probe.target.partition("?")[0] for example in examples]
+    has_dots = all(path.rpartition("/")[2].startswith(".") for path in paths)
+    what = "names that begin with a dot and are not here" if has_dots else "names that are not here"
+    return f", only for {what}, such as {paths[0]}"
 
 
 def _written(scope: KnowledgeScope) -> str:

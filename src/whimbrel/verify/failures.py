@@ -26,7 +26,7 @@ MAX_ORIGINS: Final = 3
 MAX_SENTENCES: Final = 3
 _ALL: Final = "all of "
 _FILES: Final = " with files in "
-_ASKED: Final = ("GET", "HEAD")
+_METHODS: Final = ("GET", "HEAD")
 _NOT_ALLOWED: Final = " not allowed here"
 
 
@@ -52,7 +52,7 @@ class Failures:
         """Note the answers to GET or HEAD; an invented name that both sides lack says nothing."""
         old, new = answers
         is_invented = NEUTRAL in probe.target or probe.host.startswith(UNKNOWN)
-        if probe.method not in _ASKED or old.status == FAILED or is_invented:
+        if probe.method not in _METHODS or old.status == FAILED or is_invented:
             return
         has_failed = new.status == FAILED
         if not has_failed and new.status in (400, 404) and old.status >= 400:
@@ -112,17 +112,15 @@ def _extent(origin: str, place: _Place, message: str, working: Iterable[str]) ->
     exceptions = [f"{path}/{name}" for name, one in place.below.items() if message not in one.failed]
     inner = [one for one in place.below.values() if message in one.failed]
     own = place.others - sum(one.others for one in place.below.values())
-    whole = f"{origin}{path}/"
+    top = f"{origin}{path}/"
     is_mixed = bool(own) or any(one.others for one in inner) or len(exceptions) > MAX_EXCEPTIONS
     refused = REFUSED_LINE.match(message)
     directory = f"{os.path.dirname(refused[1]).rstrip('/')}/" if refused is not None else ""
     if (is_mixed or exceptions) and directory and not any(one.startswith(directory) for one in working):
-        return f"{_ALL}{whole}{_FILES}{directory.rstrip('/')}"
+        return f"{_ALL}{top}{_FILES}{directory.rstrip('/')}"
     if is_mixed:
-        return (
-            f"{place.failed[message]:,} of {place.others + sum(place.failed.values()):,} requests to {whole}"
-        )
-    return f"{_ALL}{whole}" + (f" but {_joined(exceptions)}" if exceptions else "")
+        return f"{place.failed[message]:,} of {place.others + sum(place.failed.values()):,} requests to {top}"
+    return f"{_ALL}{top}" + (f" but {_joined(exceptions)}" if exceptions else "")
 
 
 def _only(place: _Place, message: str) -> tuple[str, _Place] | None:

@@ -96,16 +96,16 @@ def _part_of(options: LoadOptions) -> _Part | None:
 def _with_part(options: LoadOptions, part: _Part) -> LoadOptions:
     """Return *options* with the files of *part* in its place, those of the server in their own."""
     root = options.server_root.rstrip("/")
-    kept = tuple(pair for pair in options.copied if pair[0].rstrip("/") != part.original)
+    pairs = tuple(pair for pair in options.copied if pair[0].rstrip("/") != part.original)
     return replace(
-        options, is_copy=True, copied=(*(kept or ((root, root),)), (part.original or "/", part.place))
+        options, is_copy=True, copied=(*(pairs or ((root, root),)), (part.original or "/", part.place))
     )
 
 
 def _without_part(options: LoadOptions, original: str) -> LoadOptions:
     """Return *options* with the files of *original*, but for those of the server, on this machine."""
-    kept = (pair for pair in options.copied if pair[0].rstrip("/") != original)
-    return replace(options, copied=tuple(kept), stand_in_image="")
+    pairs = (pair for pair in options.copied if pair[0].rstrip("/") != original)
+    return replace(options, copied=tuple(pairs), stand_in_image="")
 
 
 def _document_roots(options: LoadOptions, dialect: Dialect | str) -> list[str]:

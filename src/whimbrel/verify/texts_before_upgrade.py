@@ -12,11 +12,19 @@ from typing import Final
 from whimbrel.base.file_reading import read_regular
 from whimbrel.base.latin1 import to_bytes
 from whimbrel.upgrade.apply.file_digests import digest, without_comments
-from whimbrel.upgrade.apply.journal import Journal
+from whimbrel.upgrade.apply.journal import Journal, WriteError
 from whimbrel.upgrade.apply.left_decisions import LeftDecision
 from whimbrel.upgrade.apply.state_directory import NoStateDirectory, StateDirectory
 from whimbrel.upgrade.apply.transaction import saved
 
+UNDO: Final = ": nothing was undone"
+"""End of the message about a backup that is not the one of the journal: it speaks of `upgrade --undo`."""
+WAY_OUT: Final = (
+    "the journal of this path is that of another upgrade, or the backup was changed, so what 2.2 had is not "
+    "proved; nothing was compared and nothing is changed. Name the text of 2.2: whimbrel verify OLD NEW, or "
+    "whimbrel replay --old OLD --new NEW"
+)
+"""What helps where a tree was put back after its upgrade."""
 MAX_LINES: Final = 100
 """Lines of a text that is looked for: each pair of them is tried."""
 
@@ -26,7 +34,13 @@ def texts_before_upgrade(directory: str) -> dict[str, bytes]:
 
     Raises WriteError.
     """
-    texts = saved(directory)
+    try:
+        texts = saved(directory)
+    except WriteError as problem:
+        reason, found, _ = str(problem).partition(UNDO)
+        if not found:
+            raise
+        raise WriteError(f"{reason}: {WAY_OUT}") from None
     return {**restored_texts(directory, texts), **texts}
 
 

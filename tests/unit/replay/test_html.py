@@ -44,7 +44,10 @@ def test_the_facts_are_in_the_page() -> None:
     page = Outline(html_of(summary()))
     assert not page.open and not page.named("b[onclick]", "i")
     for text in (
-        *("4 of 1,010 requests get another answer (0.40 %); 1 not decided", "1,012 lines, 1,010 requests"),
+        *(
+            "4 of 1,010 requests get another answer (0.40 %); 1 fact that may matter is not known",
+            "1,012 lines, 1,010 requests",
+        ),
         *("lines of another format: 2", "<b>\\xff", "Require ip <x>", "/etc/a.conf", "status 200 -> 403"),
         *("GET http://a/x from 10.0.0.1", "1,006 requests have the status that was logged", "/<i>", "log"),
         *("For whom: 2 clients, 1 path, with examples", "GET http://a/<i> from 10.0.0.1", "not replayed"),

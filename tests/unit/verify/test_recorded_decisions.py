@@ -6,6 +6,7 @@ import pytest
 
 from whimbrel.base.errors import SourceLocation
 from whimbrel.base.lazy_dataclasses import replace
+from whimbrel.report.page.verify_page import verify_page
 from whimbrel.report.readiness import readiness_of_comparison
 from whimbrel.upgrade.knowledge.scope import KnowledgeScope, UnknownItem, UnknownKind
 from whimbrel.upgrade.model import Finding, Risk
@@ -22,7 +23,9 @@ from whimbrel.verify.verification import (
     Verdict,
     VerifyResult,
     access_differences,
+    access_sentence,
 )
+from whimbrel.verify.weights import Weight
 
 R01 = "mod_rewrite answers 403 (R01)"
 
@@ -200,5 +203,53 @@ def test_a_line_that_no_request_reaches_is_decided_where_the_new_text_has_its_pl
 ) -> None:
     result = VerifyResult(dialects=("2.2", "2.4"), not_decided=[NotDecided("no request", places=places)])
     mark_decided(result, [finding("DIFF", 7)])
-    assert result.not_decided is not is_decided
+    assert bool(result.not_decided) is not is_decided
     assert result.decided_facts == (("DIFF at /new.conf:7",) if is_decided else ())
+
+
+def test_what_comments_decide_without_a_difference_is_named_in_the_verdict() -> None:
+    """2.4 refuses Digest without qop, whatever requests were asked: its comment decides about clients."""
+    result = VerifyResult(dialects=("2.2", "2.4"), chains=1, probes=1)
+    recorded = [finding("C11", 3), finding("C46", 9, Risk.CLOSES), finding("C46", 12, Risk.CLOSES)]
+    mark_decided(result, [*recorded, finding("R13", 4, Risk.OPENS), finding("DIFF", 2)])
+    ready = readiness_of_comparison(result)
+    assert ready == (
+        "ready for 2.4: yes: no answer differs; decided by comments: C46 at /new.conf:9 (loses access: m), "
+        "R13 at /new.conf:4 (gains access: m); C11 at /new.conf:3"
+    )
+    sentence = access_sentence(result)
+    assert "nobody" not in sentence and "C46 at /new.conf:9" in sentence and "R13 at" in sentence
+    mark_decided(result, [finding("C11", 3)])
+    assert access_sentence(result).startswith("access: nobody gains and nobody loses (")
+
+
+def test_the_page_counts_what_comments_decide_apart() -> None:
+    """It is no change to review; a side without lines is not shown as one that has "nothing"."""
+    result = compared((7,), (200, 404))
+    mark_decided(result, [finding("C13", 7)])
+    page = verify_page(result)
+    assert page.badge.text == "Same, but for what comments decide"
+    counts = {card.name: card.count for card in page.cards}
+    assert counts["decided by comments"] == 1 and counts["changes answers"] == 0
+    assert [len(one.sides) for group in page.groups for one in group.items] == [1]
+    assert page.sentence.count("decided in the text") == 0
+
+
+@pytest.mark.parametrize(
+    ("weights", "targets", "expected"),
+    [
+        ((Weight.NAME, Weight.INVENTED), ("/.pl", "/a/.cgi"), "only for names that begin with a dot and are"),
+        ((Weight.NAME, Weight.NAME), ("/.pl", "/none"), "only for names that are not here, such as /.pl"),
+        ((Weight.NAME, Weight.DOCUMENT), ("/.pl", "/a.html"), ""),
+    ],
+)
+def test_the_sentence_says_if_only_invented_names_differ(
+    weights: tuple[Weight, ...], targets: tuple[str, ...], expected: str
+) -> None:
+    result = VerifyResult(dialects=("2.2", "2.4"))
+    for weight, target in zip(weights, targets, strict=True):
+        result.groups += compared((7,), (403, 404)).groups
+        (example,) = result.groups[-1].examples
+        result.groups[-1].examples = [replace(example, weight=weight, probe=Probe(target))]
+    ready = readiness_of_comparison(result)
+    assert (expected in ready) if expected else ("only for" not in ready)

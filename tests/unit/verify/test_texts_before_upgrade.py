@@ -8,9 +8,10 @@ from pathlib import Path
 import pytest
 
 from whimbrel.upgrade.apply.file_digests import FileDigests
-from whimbrel.upgrade.apply.journal import Journal
+from whimbrel.upgrade.apply.journal import Journal, WriteError
 from whimbrel.upgrade.apply.left_decisions import LeftDecision
 from whimbrel.upgrade.apply.state_directory import StateDirectory
+from whimbrel.verify import texts_before_upgrade as texts
 from whimbrel.verify.texts_before_upgrade import MAX_LINES, restored_texts
 
 OLD = "Options None\nOrder deny,allow\nDeny from all\nSetEnv a b\nFileETag INode\nErrorDocument 404 /x\n"
@@ -116,3 +117,15 @@ def test_other_files_are_not_looked_for(file: Path) -> None:
 def test_a_file_that_is_gone_had_the_lines_of_its_decisions(file: Path) -> None:
     text = restored(file, None, left(str(file), 1, ACCESS), old="\n".join(ACCESS))
     assert text is not None and text.strip().splitlines() == [*ACCESS]
+
+
+def test_a_backup_of_another_upgrade_has_a_way_out(file: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A tree that was put back has backups that the journal of its path does not prove."""
+
+    def refuse(_directory: str) -> dict[str, bytes]:
+        raise WriteError("x.whimbrel-2.2~ has changed since it was saved: nothing was undone")
+
+    monkeypatch.setattr(texts, "saved", refuse)
+    with pytest.raises(WriteError, match="verify OLD NEW") as found:
+        texts.texts_before_upgrade(str(file.parent))
+    assert "undone" not in str(found.value)

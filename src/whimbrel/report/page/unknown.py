@@ -26,10 +26,10 @@ def start_cards(stops: StartStops) -> tuple[Card, ...]:
     return (Card("stops here", len(stops.lines), KEYS[Risk.BREAKS], ANSWER),) if stops.lines else ()
 
 
-def unknown_card(scope: KnowledgeScope, further: int = 0) -> Card:
+def unknown_card(scope: KnowledgeScope, further: int = 0, word: str = "not decided") -> Card:
     """Return the count of what was not decided; *further* items stand elsewhere in the table."""
     count = len(scope.deciding) + further
-    return Card("not decided", count, UNDECIDED, ANCHOR if count else "")
+    return Card(word, count, UNDECIDED, ANCHOR if count else "")
 
 
 def unknown_tables(

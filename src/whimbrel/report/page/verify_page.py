@@ -105,6 +105,8 @@ def verify_page(verification: VerifyResult, next_command: str = "", first: str =
 def _badge(verification: VerifyResult) -> Badge:
     verdict = verification.verdict
     word = WORDS[verdict].capitalize()
+    if verdict is Verdict.SAME and any(group.decided for group in verification.groups):
+        return Badge("Same, but for what comments decide", KEYS[Risk.COSMETIC])
     if verdict is Verdict.SAME:
         return Badge(word, SAME)
     if verdict is Verdict.NOT_DECIDED:
@@ -118,11 +120,15 @@ def _badge(verification: VerifyResult) -> Badge:
 def _cards(verification: VerifyResult) -> tuple[Card, ...]:
     counts = dict.fromkeys(Risk, 0)
     counts[Risk.BREAKS] = sum(map(len, verification.errors))
+    decided = sum(bool(group.decided) for group in verification.groups)
     for group in verification.groups:
+        if group.decided:
+            continue
         counts[risk_of(group)] += 1
         if _closes_too(group):
             counts[Risk.CLOSES] += 1
     cards = [Card(risk.value, count, KEYS[risk]) for risk, count in counts.items()]
+    cards += [Card("decided by comments", decided, KEYS[Risk.COSMETIC])] if decided else []
     stops = start_cards(verification.start_stops)
     if stops and not counts[Risk.BREAKS]:
         cards = cards[1:]  # that of the start would say 0
@@ -187,11 +193,9 @@ def _item(group: DifferenceGroup, names: tuple[str, str], anchors: Anchors) -> S
     notes += [OF_VERSIONS] if group.is_of_versions else []
     notes += [page_text(group.reason)] if group.reason else []
     notes += [page_text(f"decided in the text: {', '.join(group.decided)}")] if group.decided else []
-    sides = (
-        CodeSide(page_text(old), _lines(group.joint_cause.old)),
-        CodeSide(page_text(new), _lines(group.joint_cause.new)),
-    )
-    has_lines = any(side.lines for side in sides)
+    causes = (old, group.joint_cause.old), (new, group.joint_cause.new)
+    # of a line that one version refuses, the other one may have it as well: that side is not "nothing"
+    sides = tuple(CodeSide(page_text(name), _lines(lines)) for name, lines in causes if lines)
     return ShownFinding(
         anchors.new("cause"),
         RULES[group.kind],
@@ -202,7 +206,7 @@ def _item(group: DifferenceGroup, names: tuple[str, str], anchors: Anchors) -> S
         page_text(headline(group)),
         (count_noun(group.count, "difference"),),
         tuple(("", note) for note in notes),
-        sides=sides if has_lines else (),
+        sides=sides,
         table=_examples(group, (page_text(old), page_text(new))),
         also=(KEYS[Risk.CLOSES], Risk.CLOSES.value) if _closes_too(group) else None,
     )

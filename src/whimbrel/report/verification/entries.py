@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Final
 
 from whimbrel.base.counts import count_noun
+from whimbrel.base.dialect import V22, V24
 from whimbrel.report.knowledge import text_lines
 from whimbrel.report.model import Report, ReportEntry
 from whimbrel.upgrade.knowledge.scope import KnowledgeScope, UnknownItem
@@ -84,7 +85,10 @@ def summary(verification: VerifyResult) -> list[str]:
     old, new = verification.names
     note = verification.excepted_note
     verdict = verification.verdict
-    but = f", but for {note}" if note and verdict is Verdict.SAME else ""
+    # the sentence about going live has it
+    is_repeated = bool(verification.groups) and verification.dialects == (V22.name, V24.name)
+    but = ", but for what is named below" if is_repeated else f", but for {note}"
+    but = but if note and verdict is Verdict.SAME else ""
     if verdict is Verdict.NOT_DECIDED and not verification.not_decided and verification.scope.is_complete:
         but = ", though no answer differs"
     lines = [f"{old} and {new}: {WORDS[verdict]}{but}"]

@@ -11,7 +11,7 @@ from whimbrel.base.printable import printable_line
 from whimbrel.report.questions import question_lines
 from whimbrel.report.readiness import readiness_of_comparison
 from whimbrel.report.verification.access_lines import access_lines
-from whimbrel.report.verification.cause_lines import cause_lines
+from whimbrel.report.verification.cause_lines import cause_lines, places_of_examples
 from whimbrel.report.verification.entries import (
     KINDS,
     missing_modules,
@@ -145,7 +145,8 @@ def _print_group(console: Console, number: int, group: DifferenceGroup, names: t
             )
     if group.is_assumed:
         console.print("    no file of the configuration has this user at present")
-    for line in cause_lines(names, (group.joint_cause.old, group.joint_cause.new)):
+    cause = group.joint_cause
+    for line in cause_lines(names, (cause.old, cause.new), places_of_examples(group)):
         console.print(f"    {line}")
     if group.reason:
         console.print(f"    {group.reason}")

@@ -8,6 +8,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from typing import Final
 
 from whimbrel.access.decision import AccessDecision, AccessVerdict, Counterexample
 from whimbrel.base.dialect import V22, V24
@@ -21,6 +22,8 @@ from whimbrel.upgrade.access_control.sections import AccessSection, Chain
 from whimbrel.upgrade.access_control.unchanged_sections import is_ambiguous, is_of_22, serves_both
 from whimbrel.upgrade.model import Finding, Risk
 from whimbrel.upgrade.source.config_tree import ConfigTree
+
+_BRANCHES: Final = ("<ifversion", "<ifmodule")
 
 
 def half_migrated(tree: ConfigTree) -> Iterator[Finding]:
@@ -88,16 +91,33 @@ def _below_both(analysis: AccessAnalysis) -> Iterator[Chain]:
 
 
 def _changed_finding(unit: AccessSection, outer: AccessSection, example: Counterexample) -> Finding:
+    if has_branches(outer):
+        has = "which has a branch for each version"
+        advice = "write a branch for each version here too, or Require lines alone"
+    else:
+        has = "which has lines of 2.2 and, where 2.4 alone reads them, Require lines"
+        advice = "write Require lines alone, here and there"
     return Finding(
         "C20",
         unit.place,
         (
-            f"its lines of 2.2 stand below {_name(outer)}, which has a branch for each version: 2.4 applies "
-            f"them together with the Require there; {example}"
+            f"its lines of 2.2 are merged behind those of {_name(outer)}, {has}: 2.4 applies them together "
+            f"with the Require there; {example}"
         ),
-        "write a branch for each version here too, or Require lines alone",
+        advice,
         Risk.OPENS if example.after is AccessVerdict.GRANTED else Risk.CLOSES,
     )
+
+
+def has_branches(unit: AccessSection) -> bool:
+    """Return True if lines of the section stand in branches that the version or a module decides."""
+    for line in (*unit.lines, *unit.lines_24_only):
+        outer = line.parent
+        while outer is not None and outer is not unit.statement:
+            if outer.name in _BRANCHES:
+                return True
+            outer = outer.parent
+    return False
 
 
 def _mixed(tree: ConfigTree, analysis: AccessAnalysis) -> Iterator[tuple[AccessSection, Finding]]:

@@ -8,6 +8,8 @@ import pytest
 from tests.unit.upgrade.access_texts import MODULES, USER
 from tests.unit.upgrade.config_trees import config_tree
 
+from whimbrel.upgrade.access_control.analysis import analyze_access
+from whimbrel.upgrade.access_control.half_migrated import has_branches
 from whimbrel.upgrade.check.fixpoint import upgrade
 from whimbrel.upgrade.model import UpgradeOptions
 from whimbrel.upgrade.rules import rules_of
@@ -64,6 +66,26 @@ def test_lines_below_branches_that_differ_are_found(tmp_path: Path, inner: str, 
     assert not result.files
     found = [finding.message for finding in result.needs_review]
     assert [example in message for message in found] == ([True] if example else [])
+    assert all("has a branch for each version" in message for message in found)
+
+
+@pytest.mark.parametrize(
+    ("container", "is_branch"),
+    [
+        ("IfModule mod_authz_core.c", True),
+        ("IfVersion >= 2.4", True),
+        ("If \"%{REQUEST_URI} == '/x'\"", False),
+    ],
+)
+def test_an_if_is_no_branch_for_a_version(tmp_path: Path, container: str, *, is_branch: bool) -> None:
+    name = container.partition(" ")[0]
+    conf = (
+        f"<Directory /srv/a>\nOrder deny,allow\n<{container}>\nRequire ip 10.0.0.1\n</{name}>\n</Directory>\n"
+    )
+    loads = f"{MODULES}LoadModule version_module modules/mod_version.so\n"
+    analysis = analyze_access(config_tree(tmp_path, {"conf/httpd.conf": loads + conf}))
+    (unit,) = analysis.left
+    assert has_branches(unit) is is_branch
 
 
 @pytest.mark.parametrize(
