@@ -139,10 +139,10 @@ def _access_parts(
     return begin, *texts, *left_out
 
 
-def access_to_decide(entries: Sequence[ReportEntry]) -> str:
-    """Return the first finding that opens or closes access and that a person must decide about, with the
-    number of the others; "" for none."""
-    texts = _access_texts(list(filter(is_to_decide, entries)))
+def access_in_short(entries: Sequence[ReportEntry]) -> str:
+    """Return the first finding that opens or closes access, one that a person must decide about if there is
+    one, with the number of the others of this kind; "" for none."""
+    texts = _access_texts(list(filter(is_to_decide, entries))) or _access_texts(entries)
     return f"{texts[0]}{and_more(len(texts) - 1)}" if texts else ""
 
 

@@ -292,6 +292,14 @@ class _Files:
         except FileNotFoundError:
             return None
 
+    def exists(self, path: str) -> bool:
+        """Return True if something has the name *path*."""
+        try:
+            with self.place(path) as place:
+                return place.status() is not None
+        except FileNotFoundError:
+            return False
+
     def remove(self, path: str) -> None:
         """Remove a file, and the directories of backups that are empty then."""
         with suppress(FileNotFoundError), self.place(path) as place:
@@ -304,6 +312,16 @@ class _Files:
             except OSError:
                 return
             parent = os.path.dirname(parent)
+
+
+def _is_alive(entry: JournalEntry, files: _Files) -> bool:
+    """Return True if the backup of *entry* is there, or what was written: a tree that was made anew at the
+    same path has neither.
+    """
+    if files.exists(entry.backup):
+        return True
+    present = files.read(entry.target)
+    return present is not None and digest(present[0]) == entry.digest
 
 
 class _Run(_Files):
@@ -339,7 +357,8 @@ class _Run(_Files):
         written_edits: Iterable[WrittenEdit] = (),
     ) -> None:
         """Make every step before the replacements; raises OSError, WriteError and NoStateDirectory."""
-        previous = {entry.target: entry for entry in self.journal.entries if self._is_alive(entry)}
+        earlier = _Files(self.journal, self.journal.tree())  # where the earlier upgrades were let write
+        previous = {entry.target: entry for entry in self.journal.entries if _is_alive(entry, earlier)}
         old = dict[str, tuple[bytes, Owner]]()
         for path, data in files.items():
             entry, found = self._entry(path, data, previous, expected.get(path))
@@ -408,26 +427,10 @@ class _Run(_Files):
             )
         return entry, found
 
-    def _is_alive(self, entry: JournalEntry) -> bool:
-        """Return True if the backup of *entry* is there, or what was written: a tree that was made anew at
-        the same path has neither.
-        """
-        if self._exists(entry.backup):
-            return True
-        present = self.read(entry.target)
-        return present is not None and digest(present[0]) == entry.digest
-
     def _free_name(self, name: str) -> str:
         """Return *name*, with a number if another file has it."""
         numbers = (f"{name[:-1]}.{number}~" for number in count(1))
-        return next(candidate for candidate in chain((name,), numbers) if not self._exists(candidate))
-
-    def _exists(self, path: str) -> bool:
-        try:
-            with self.place(path) as place:
-                return place.status() is not None
-        except FileNotFoundError:
-            return False
+        return next(candidate for candidate in chain((name,), numbers) if not self.exists(candidate))
 
     def finish(self) -> None:
         """Replace the files that are not replaced; raises OSError and WriteError."""
