@@ -48,6 +48,9 @@ FIRST: Final = "First: "
 """Begin of the line with what comes before the next command."""
 IS_BUILT_IN: Final = "is built-in and can't be loaded"
 """In httpd's message about LoadModule of a module that it has compiled in."""
+_RECORD: Final = (
+    "# whimbrel: ignore[DIFF] above its line, or its section, of the new text records that you did"
+)
 NOT_TRIED: Final = "Whimbrel's test did not try module files; that of httpd, which comes next, does."
 MAX_LOGS: Final = 4
 """Logs that a command names."""
@@ -257,13 +260,19 @@ def _after_undecided(result: VerifyResult, repeated: list[str], following: str, 
     unknown = len(result.scope.deciding)
     if unknown:
         facts = count_noun(unknown, "fact")
-        lines.append(f"Not known: {facts}; what gives each is named above. Once it is given: {repetition}")
+        has_line = any(item.place is not None and not item.is_old for item in result.scope.deciding)
+        record = f"; {_RECORD}" if has_line and result.dialects == (V22.name, V24.name) else ""
+        lines.append(
+            f"Not known: {facts}; what gives each is named above{record}. Once it is given: {repetition}"
+        )
     if by_hand:
         what = count_noun(by_hand, "line or chain", "lines or chains")
-        lines.append(
-            f"Not decided: {what} above: look at each; no option and no file decides it, and no comment "
-            "records that you did"
-        )
+        has_line = any(one.places[1] for one in result.not_decided)
+        if has_line and result.dialects == (V22.name, V24.name):
+            record = _RECORD
+        else:
+            record = "no option and no file decides it, and no comment records that you did"
+        lines.append(f"Not decided: {what} above: look at each; {record}")
     is_one = by_hand + unknown == 1
     if lines:
         lines.append(f"When {'that is' if is_one else 'all that is'} known or looked at:")

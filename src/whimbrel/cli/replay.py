@@ -256,12 +256,14 @@ def _scope(sides: tuple[Side, Side]) -> KnowledgeScope:
     from whimbrel.verify.damaged_htaccess import damaged_htaccess
     from whimbrel.verify.other_times import other_times
     from whimbrel.verify.side import replaced_paths
+    from whimbrel.verify.uncopied_directories import uncopied_item
     from whimbrel.verify.written_by_upgrade import written_by_upgrade
 
     lines = [SideLines(side) for side in sides]
     scope = sides[0].scope.merge_version(sides[1].scope, replaced_paths(*sides))
     scope = scope.with_items(damaged_htaccess(lines))
     scope = scope.with_items(other_times(lines[1]))
+    scope = scope.with_items(uncopied_item(lines[0]))
     return scope.with_items(written_by_upgrade(lines))
 
 

@@ -19,6 +19,7 @@ from whimbrel.verify.damaged_htaccess import damaged_htaccess
 from whimbrel.verify.missing_directories import assume_directories
 from whimbrel.verify.probe import Probe
 from whimbrel.verify.side import Side
+from whimbrel.verify.uncopied_directories import uncopied_directories
 from whimbrel.verify.undecided_passwords import dbm_files, password_files, undecided_passwords
 
 
@@ -31,9 +32,11 @@ class RequestKnowledge:
         self._directories: dict[str, UnknownItem] = {}
         self._lines: SideLines | None = None
         self._damaged: tuple[UnknownItem, ...] = ()
+        self._uncopied: dict[str, UnknownItem] = {}
         if side.is_loaded:
             self._lines = SideLines(side)
             self._directories = assume_directories((self._lines,))
+            self._uncopied = dict(uncopied_directories(self._lines))
             self._damaged = tuple(damaged_htaccess((self._lines,)))
 
     def of(self, probe: Probe, explanation: RequestExplanation) -> KnowledgeScope:
@@ -51,6 +54,9 @@ class RequestKnowledge:
         for path, item in self._directories.items():
             is_met = any(path.rstrip("/") in text for text in texts)
             items.append(replace(item, matters=item.matters and is_met))
+        for path, item in self._uncopied.items():
+            if any(path.rstrip("/") in text for text in texts):
+                items.append(item)
         for item in self._damaged:
             directory = os.path.dirname(item.place.path) if item.place is not None else ""
             if any(f"{directory}/" in text for text in texts):

@@ -19,7 +19,7 @@ from whimbrel.config.server_paths import server_in
 from whimbrel.config.servers import main_file_names, why_no_server
 from whimbrel.fleet.model import NO_START, NOT_DECIDED, NOT_READ, NOT_STARTED, ServerResult, rule_counts
 from whimbrel.fleet.servers import NO_NEW, FleetServer
-from whimbrel.report.decisions import access_of_comparison, access_to_decide, counts_of
+from whimbrel.report.decisions import access_in_short, access_of_comparison, counts_of
 from whimbrel.report.entries import entry_of
 from whimbrel.report.model import EffectClass
 from whimbrel.report.start_failures import reason_of
@@ -113,7 +113,7 @@ class CheckTask:
             page=page,
             review=counts_of(report.counted).to_decide,
             note=report.stop[:MAX_FAULT],
-            access=access_to_decide(report.counted)[:MAX_FAULT],
+            access=access_in_short(report.counted)[:MAX_FAULT],
         )
         return result if fault is None else _not_started(result, report.stop)
 

@@ -23,7 +23,7 @@ from whimbrel.report.knowledge import as_json
 from whimbrel.report.readiness import readiness_of_replay
 from whimbrel.upgrade.knowledge.scope import KnowledgeScope, UnknownItem, UnknownKind
 from whimbrel.upgrade.model import AccessDifference, Finding, Risk
-from whimbrel.verify.recorded_decisions import by_place, decided_by_comments, decisions
+from whimbrel.verify.recorded_decisions import by_place, decided_by_comments, decided_items, decisions
 
 STATUS: Final = re.compile(rf"status (\d{{3}}|{PROGRAM}) -> (\d{{3}}(?!\d)|{PROGRAM})")
 NO_HOST: Final = "-"
@@ -43,6 +43,7 @@ class Summary:
         to_decide, questions, has_stop, no_start, unwritten, documents, by_comments: see `VerifyResult`.
         ports: those of the Listen lines of the new side.
         decided: the comments of the new text that decide about a change: ``R01 at FILE:LINE``.
+        decided_facts: see `VerifyResult`.
     """
 
     old: str
@@ -62,6 +63,7 @@ class Summary:
     by_comments: tuple[Finding, ...] = ()
     ports: tuple[int, ...] = ()
     decided: Mapping[ChangeKey, tuple[str, ...]] = field(default_factory=dict)
+    decided_facts: tuple[str, ...] = ()
 
     def with_decisions(self, recorded: Iterable[Finding]) -> Summary:
         """Return the summary with what comments decide; *recorded*: the findings about the new text that a
@@ -78,8 +80,15 @@ class Summary:
                 lines = [(line.file, line.line) for line in key.new]
                 decided[key] = decisions(lines, key.reason, wanted, places)
         decided = {key: comments for key, comments in decided.items() if comments}
+        sides, facts = decided_items(self.sides, places)
         named = [comment for comments in decided.values() for comment in comments]
-        return replace(self, decided=decided, by_comments=decided_by_comments(found, named))
+        return replace(
+            self,
+            decided=decided,
+            sides=sides,
+            decided_facts=tuple(facts),
+            by_comments=decided_by_comments(found, named),
+        )
 
     def is_excepted(self, key: ChangeKey) -> bool:
         """Return True if a rule calls the change cosmetic, or a comment of the new text decides about it."""

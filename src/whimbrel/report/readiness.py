@@ -72,7 +72,7 @@ def readiness_of_comparison(verification: VerifyResult) -> str:
     old, new = verification.errors
     verdict = "yes"
     reason = "no answer differs"
-    if verification.groups:
+    if verification.groups or verification.decided_facts:
         reason += f", but for {verification.excepted_note}"
     decided = comments_sentence(verification.by_comments)
     reason += f"; {decided}" if decided else ""
@@ -119,6 +119,9 @@ def readiness_of_replay(summary: Summary) -> str:
     verdict = "yes"
     reason = f"none of {total} changes"
     reason += f" but for what is {summary.excepted_note}" if tally.changed else ""
+    if summary.decided_facts:
+        facts = count_noun(len(summary.decided_facts), "unknown fact")
+        reason += f"; {facts} decided in the text: {', '.join(dict.fromkeys(summary.decided_facts))}"
     decided = comments_sentence(summary.by_comments)
     reason += f"; {decided}" if decided else ""
     if summary.errors:

@@ -25,7 +25,7 @@ from whimbrel.verify.probe import Probe
 from whimbrel.verify.probe_engine import AccessCheck, refuses
 from whimbrel.verify.side import Side
 from whimbrel.verify.text_differences import MAX_LINES
-from whimbrel.verify.type_reasons import TypeReasons
+from whimbrel.verify.type_reasons import TypeReasons, dotted_name
 from whimbrel.verify.unsafe_urls import REASON as UNSAFE_URL
 from whimbrel.verify.unsafe_urls import unsafe_url_cause
 
@@ -141,8 +141,10 @@ class LocatedCauses:
         rule = known_change(difference, answers, cause)
         if rule:
             return rule, LocatedCause(cause, REASONS[rule], rule)
+        has_other_dots = self.old.dialect.leading_dot_is_name != self.new.dialect.leading_dot_is_name
+        dotted = dotted_name(probe, difference, answers) if has_other_dots else ""
         if cause.old or cause.new:
-            return ("response", cause), found
+            return ("response", cause, dotted), replace(found, reason=dotted or found.reason)
         is_of_access = self.decided_by_access(probe, answers)
         old, new = (
             _about(difference, deciding_lines(lines.side, probe), is_of_access=is_of_access)
@@ -152,6 +154,8 @@ class LocatedCauses:
             if old or new:  # no line alone: a status of access control, with all that took part
                 cause = Cause(old[:MAX_LINES], new[:MAX_LINES])
                 return ("response", _of_versions(difference), cause), LocatedCause(cause)
+            if dotted:
+                return dotted, LocatedCause(cause, dotted)
             if self._send_other_contents(difference, answers):
                 return OTHER_CONTENTS, LocatedCause(cause, OTHER_CONTENTS)
             reason = found.reason or "no line decides it"

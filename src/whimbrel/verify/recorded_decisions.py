@@ -6,6 +6,9 @@ author may not have meant. Each line that causes the difference needs such a com
 other answers are wanted, decides about no client who gains access. A comment with a rule about access that
 finds nothing at its line decides about clients who lose access, and about nothing else.
 
+A DIFF decides as well about what is not known of its line: the person has looked at it. Of a line that only
+the other text has it stands at the lines, or above the section, that have its place.
+
 Where the versions differ whatever the text is, no line causes that, and a comment anywhere in the text that
 names the rule decides.
 """
@@ -72,7 +75,7 @@ def mark_decided(result: VerifyResult, recorded: Iterable[Finding], *, side: int
     """
     found = list(recorded)
     places = by_place(one for one in found if one.message != OF_COMMENT or one.rule in _OF_LINES)
-    result.scope = _decided_items(result.scope, places)
+    _decide_facts(result, places, side)
     for group in filter(can_be_decided, result.groups if found else ()):
         if is_without_lines(group, side):
             rule = rule_of_reason(group.reason)
@@ -81,20 +84,44 @@ def mark_decided(result: VerifyResult, recorded: Iterable[Finding], *, side: int
         lines = [(line.path, line.line) for line in _lines(group, side)]
         wanted = [Risk.OPENS] * group.opens + [Risk.CLOSES] * group.closes
         group.decided = decisions(lines, group.reason, wanted, places)
-    named = [comment for group in result.groups for comment in group.decided]
+    named = [*(comment for group in result.groups for comment in group.decided), *result.decided_facts]
     result.by_comments = decided_by_comments(found, named)
 
 
-def _decided_items(scope: KnowledgeScope, places: Recorded) -> KnowledgeScope:
-    """Return *scope* without weight on the lines whose requests nothing asks, but which a DIFF decides."""
+def _decide_facts(result: VerifyResult, places: Recorded, side: int) -> None:
+    """Take from *result* what is not known of lines with a DIFF, and note these comments."""
+    result.scope, found = decided_items(result.scope, places)
+    open_facts = []
+    for one in result.not_decided:
+        comments = _reviewed(one.places[side], places)
+        if comments:
+            found += comments[:1]
+        else:
+            open_facts.append(one)
+    result.not_decided[:] = open_facts
+    result.decided_facts += tuple(found)
+
+
+def decided_items(scope: KnowledgeScope, places: Recorded) -> tuple[KnowledgeScope, list[str]]:
+    """Return *scope* without weight on what is not known of lines that a DIFF decides, and ``DIFF at
+    FILE:LINE`` for each such fact.
+
+    That 2.2 reads what an upgrade wrote, and lines of the replaced text, are decided by no comment.
+    """
     items = []
+    found = []
     for item in scope.items:
+        is_open = item.matters and not item.is_old and item.kind is not UnknownKind.WRITTEN
         place = item.place
-        is_open = item.matters and item.kind is UnknownKind.NOT_EXERCISED and place is not None
-        found = places.get((place.path, place.line), ()) if is_open and place is not None else ()
-        is_decided = any(finding.rule == DIFFERENCE for finding in found)
-        items.append(replace(item, matters=False) if is_decided else item)
-    return replace(scope, items=tuple(items))
+        comments = _reviewed([(place.path, place.line)], places) if is_open and place is not None else []
+        found += comments[:1]
+        items.append(replace(item, matters=False) if comments else item)
+    return replace(scope, items=tuple(items)), found
+
+
+def _reviewed(lines: Iterable[tuple[str, int]], places: Recorded) -> list[str]:
+    """Return ``DIFF at FILE:LINE`` for each DIFF at one of *lines*."""
+    return [_at(one) for line in lines for one in places.get(line, ()) if one.rule == DIFFERENCE]
 
 
 def decisions(

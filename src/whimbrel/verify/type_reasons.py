@@ -23,6 +23,11 @@ OF_DEFAULT: Final = (
     "no DefaultType line: 2.2 sends text/plain by default for what has no type, 2.4 sends no type (C13)"
 )
 OF_LINE: Final = "2.2 gives what has no type the one of DefaultType, 2.4 sends no type (C13)"
+OF_DOT: Final = (
+    "the name of the file begins with a dot: for 2.2 what follows is an extension, for 2.4 the name itself"
+)
+_OF_EXTENSIONS: Final = frozenset(("content-type", "content-encoding", "content-language", "vary", "handler"))
+"""What extensions give a response."""
 TypeReason = tuple[str, DecidingLine | None]
 NO_REASON: Final[TypeReason] = ("", None)
 _DIRECTORY: Final = "httpd/unix-directory"
@@ -92,6 +97,15 @@ class TypeReasons:
         # without the line 2.2 does the same by its default: no comparison without it finds it
         last = deciding[-1]
         return OF_LINE, DecidingLine(last.path, last.line, last.text, "directive")
+
+
+def dotted_name(probe: Probe, difference: Difference, answers: tuple[Answer, Answer]) -> str:
+    """Return the reason why 2.2 and 2.4, which ignores the dots before a name (mod_mime), differ in what the
+    extensions of a file give; "" for another difference.
+    """
+    name = answers[0].file.rpartition("/")[2] or probe.target.partition("?")[0].rpartition("/")[2]
+    is_dotted = name.startswith(".") and bool(name.strip("."))
+    return OF_DOT if is_dotted and _OF_EXTENSIONS.issuperset(difference.names) else ""
 
 
 def _sets_type(side: Side, probe: Probe) -> bool:

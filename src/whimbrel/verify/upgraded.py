@@ -40,6 +40,7 @@ from whimbrel.verify.verification import (
     risk_of_access,
 )
 from whimbrel.verify.verify import Comparison, processor_time
+from whimbrel.verify.written_by_upgrade import written_by_upgrade
 
 MAX_SECONDS: Final = 20.0
 """Processor time for the requests: their number does not depend on what else the machine does."""
@@ -50,6 +51,7 @@ MAX_EVIDENCE: Final = 200
 """Characters of the text about a change that was not confirmed."""
 _REMOVALS: Final = RemovalBudget(requests=2000, loaded=20_000)
 """What is asked of the configuration without one of its lines, and loaded for that."""
+_WRITTEN: Final = "under 2.2 the text does not load that `whimbrel upgrade` has written"
 Scopes = dict[tuple[str, int], LineScope]
 _OF_ACCESS: Final = (Risk.OPENS, Risk.CLOSES)
 
@@ -68,13 +70,18 @@ def verify_upgrade(
             error = side.errors[0]
             where = f"{error.place.path}:{error.place.line}: " if error.place is not None else ""
             text = where + error.text.splitlines()[-1].removeprefix(where)
+            if side is old and any(written_by_upgrade((old,))):
+                return not_verified(result, f"{_WRITTEN}; after --write `whimbrel verify --backups` compares")
             return not_verified(
                 result, f"under {side.name} the configuration does not load here: {text}", matters=side is old
             )
     verification = VerifyResult((old.name, new.name))
     comparison = Comparison(old, new, verification, MAX_REQUESTS)
     comparison.cover_lines(_REMOVALS)
+    began = processor_time()
     verification.has_ended = _is_ended(comparison, report_progress)
+    if not verification.has_ended:
+        comparison.cover_unreached(began)
     comparison.finish(TIME_ENDED if verification.has_ended else comparison.unreached)
     mark_decided(verification, result.recorded, side=0)
     groups = verification.causes_to_review

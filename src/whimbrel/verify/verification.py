@@ -171,10 +171,16 @@ class DifferenceGroup:
 
 @dataclass(frozen=True, slots=True)
 class NotDecided:
-    """What could not be compared, and why; *probe* is a request that it concerns."""
+    """What could not be compared, and why.
+
+    Attributes:
+        probe: a request that it concerns.
+        places: the lines of each text at which a comment records that a person has looked at it.
+    """
 
     reason: str
     probe: Probe | None = None
+    places: tuple[tuple[tuple[str, int], ...], tuple[tuple[str, int], ...]] = ((), ())
 
 
 @dataclass(slots=True)
@@ -184,6 +190,8 @@ class VerifyResult:
     Attributes:
         names: of the sides. `dialects`: the names of their dialects, "" for none.
         errors: of each side that does not load.
+        decided_facts: the comments of the text that record decisions about what is not known, one for each
+            fact: ``DIFF at FILE:LINE``.
         chains: pairs of section chains whose access decisions were compared exactly.
         probes: requests that were asked of both sides.
         limits: probes that were left out, and the system of a side if it is Windows, as sentences.
@@ -210,6 +218,7 @@ class VerifyResult:
     errors: tuple[tuple[LoadError, ...], tuple[LoadError, ...]] = ((), ())
     groups: list[DifferenceGroup] = field(default_factory=list)
     not_decided: list[NotDecided] = field(default_factory=list)
+    decided_facts: tuple[str, ...] = ()
     chains: int = 0
     probes: int = 0
     limits: list[str] = field(default_factory=list)
@@ -288,11 +297,15 @@ class VerifyResult:
 
     @property
     def decided_note(self) -> str:
-        """The differences that comments decide; "" for none."""
+        """The differences, and what is not known, that comments decide; "" for none."""
         groups = [group for group in self.groups if group.decided]
-        comments = ", ".join(dict.fromkeys(comment for group in groups for comment in group.decided))
-        count = count_noun(sum(group.count for group in groups), "difference")
-        return f"{count} decided in the text: {comments}" if groups else ""
+        every = [*(comment for group in groups for comment in group.decided), *self.decided_facts]
+        counts = (
+            count_noun(sum(group.count for group in groups), "difference") if groups else "",
+            count_noun(len(self.decided_facts), "unknown fact") if self.decided_facts else "",
+        )
+        named = ", ".join(dict.fromkeys(every))
+        return f"{' and '.join(filter(None, counts))} decided in the text: {named}" if every else ""
 
     @property
     def differences(self) -> int:

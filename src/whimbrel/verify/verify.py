@@ -22,11 +22,12 @@ from whimbrel.upgrade.knowledge.scope import UnknownItem
 from whimbrel.verify.alignment import Alignment
 from whimbrel.verify.answer import Answer, DecidingLine
 from whimbrel.verify.clients import Confirmation, Confirmed
-from whimbrel.verify.config_lines import SideLines, key_of, lines_of
+from whimbrel.verify.config_lines import SideLines, key_of
 from whimbrel.verify.copied_htaccess import copies_item, unwritten_sentence
 from whimbrel.verify.counterexamples import connected, counterexamples
 from whimbrel.verify.coverage.behind_redirects import without_redirects
 from whimbrel.verify.coverage.coverage import NUMBER_ENDED, TIME_ENDED, UNREACHED, Coverage, Place
+from whimbrel.verify.coverage.unserved_directories import serving, unserved
 from whimbrel.verify.coverage.without_line import FULL_BUDGET, RemovalBudget
 from whimbrel.verify.damaged_htaccess import damaged_htaccess
 from whimbrel.verify.deciding_lines import deciding_lines
@@ -47,10 +48,12 @@ from whimbrel.verify.patterns.conditions import PatternSpace
 from whimbrel.verify.patterns.pairs import PatternPair, pattern_pairs
 from whimbrel.verify.plan_decisions import PlanDecisions
 from whimbrel.verify.probe import Probe
+from whimbrel.verify.settable_variables import settable_variables
 from whimbrel.verify.side import Side, replaced_paths
 from whimbrel.verify.state_pages import StatePages
 from whimbrel.verify.text_differences import TextDifferences
 from whimbrel.verify.tls_ports import ports_of
+from whimbrel.verify.uncopied_directories import uncopied_item
 from whimbrel.verify.undecided_passwords import undecided_passwords
 from whimbrel.verify.verification import CUT, DifferenceGroup, Example, NotDecided, VerifyResult
 from whimbrel.verify.weights import Weight, weight_of
@@ -161,6 +164,7 @@ class Comparison:
                 other_times(self.lines[1]),
                 late_certificates(self.lines),
                 (item for item in copied if item is not None),
+                uncopied_item(self.lines[0]),
             )
         )
         stopping = sorted(scope.items, key=lambda item: item.consequence not in STARTS)
@@ -193,7 +197,7 @@ class Comparison:
         began = processor_time()
         cut = self._probe_all(groups, began, report_progress)
         if not cut:
-            self._cover_behind_redirects(began)
+            self.cover_unreached(began)
         self.finish(TIME_ENDED if cut else self.unreached)
         self.result.has_ended = bool(self.result.not_decided) and (bool(cut) or self.source.is_limited)
         if cut:
@@ -258,14 +262,25 @@ class Comparison:
         self.source.changed = frozenset(line.scope for line in self._coverage.states)
         return pairs
 
-    def _cover_behind_redirects(self, began: float) -> None:
-        """Compare the lines about access that no request reached without the redirects of the servers; the
-        time of all requests counts from *began*."""
-        if self._coverage is None or not self._coverage.misses_access_lines:
+    def cover_unreached(self, began: float) -> None:
+        """Compare the lines about access that no request reached without the redirects of the servers, then
+        with a URL for each of their directories; the time of all requests counts from *began*."""
+        if self._coverage is None or not self._coverage.missed_access_lines:
             return
-        old, new = map(without_redirects, self.lines)
-        if old is None or new is None:
-            return
+        apart = [without_redirects(lines) for lines in self.lines]
+        sides = [other or lines.side for other, lines in zip(apart, self.lines, strict=True)]
+        if None not in apart:
+            self._compare_access(sides[0], sides[1], began)
+        directories = unserved(self._coverage.missed_access_lines)
+        served = [serving(side, directories) for side in sides] if directories else []
+        if served and served[0] is not None and served[1] is not None:
+            self._compare_access(served[0], served[1], began)
+
+    def _compare_access(self, old: Side, new: Side, began: float) -> None:
+        """Note that the lines about access are covered that requests to *old* and *new* meet, which decide
+        alike about everything.
+        """
+        assert self._coverage is not None
         other = AccessComparison(old, new, VerifyResult(self.result.names), self.source.limit)
         other.is_timed = self.is_timed
         other.prepare(self.source, self._coverage)
@@ -652,8 +667,8 @@ class AccessComparison(Comparison):
     def _note(
         self, probe: Probe, answers: tuple[Answer, Answer], plans: tuple[Plan | None, Plan | None]
     ) -> None:
-        """Note the sections of both plans; of a lone plan if its request itself shows a difference."""
-        if None in plans and answers[0].status == answers[1].status:
+        """Note the sections of both plans; a lone plan was compared with nothing."""
+        if None in plans:
             return
         for lines, plan in zip(self.lines, plans, strict=True):
             if plan is not None:
@@ -675,30 +690,4 @@ def _named(hosts: list[str]) -> str:
     return ", ".join(hosts[:MAX_NAMED]) + more
 
 
-def settable_variables(sides: Iterable[SideLines]) -> frozenset[str]:
-    """Return the variables of the environment that lines set, in lower case."""
-    found: set[str] = set()
-    for lines in sides:
-        for line in lines_of(lines.scopes):
-            words = line.words() if line.name in _SETTERS or line.name == "rewriterule" else []
-            if line.name == "rewriterule":
-                words = [flag[2:] for flag in words[-1].strip("[]").split(",") if flag[:2].lower() == "e="]
-                found.update(word.partition(":")[0].lstrip("!").lower() for word in words)
-            else:
-                found.update(
-                    word.partition("=")[0].lstrip("!").lower() for word in words[_SETTERS.get(line.name, 0) :]
-                )
-    return frozenset(found)
-
-
-_SETTERS: Final = {
-    "setenvif": 2,
-    "setenvifnocase": 2,
-    "setenvifexpr": 1,
-    "browsermatch": 1,
-    "browsermatchnocase": 1,
-    "setenv": 0,
-    "passenv": 0,
-}
-"""Directives that set variables, and the position of the first one."""
 _ACCESS: Final = Difference((FieldDifference("user", "", ""),))

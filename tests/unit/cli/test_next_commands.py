@@ -580,19 +580,20 @@ def test_the_first_open_difference_is_named_not_the_first(site: Path) -> None:
 
 
 def test_the_page_of_a_comparison_does_not_name_itself_next(site: Path) -> None:
-    """Without a request that `explain` can ask, the text names the page, and the page what is open."""
-    section = "<Location /a>\nOrder allow,deny\nAllow from env=nowhere\n</Location>\n"
+    """The text and the page name what is open, and the command that shows it."""
+    section = "<Location /a>\nOrder allow,deny\nAllow from 10.0.0.0/8\n</Location>\n"
     load = "LoadModule authz_host_module modules/mod_authz_host.so\n"
     main = site / "conf/httpd.conf"
     main.write_text(f"{main.read_text()}{load}{section}")
     run(["upgrade", "--write", "-d", str(site)], site)
-    main.write_text(main.read_text().replace("Require env nowhere", "Require all denied"))
+    main.write_text(main.read_text().replace("10.0.0.0/8", "11.0.0.0/8"))
     words = ["verify", "--backups", "-d", str(site)]
     page = run([*words, "--format", "html"], site)[1]
     assert "--format html &gt; differences.html" not in page
     assert 'class="next"' in page
-    assert "look at difference 1 (" in page and "correct its lines" in page
-    assert "--format html > differences.html" in run(words, site)[1]
+    assert "look at difference 1 (" in page
+    following = line_of(run(words, site)[1], "Next")
+    assert following[0] == "explain" and "--backups" in following
     program = str(site / "no httpd")
     status, output = run([*words, "--with-httpd", program], site)
     named = line_of(output, "Next")

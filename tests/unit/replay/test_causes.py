@@ -14,6 +14,19 @@ from whimbrel.replay.answers import FastAnswer
 from whimbrel.replay.causes import ChangeCauses
 from whimbrel.verify.probe import Probe
 
+
+@pytest.mark.parametrize(("lines", "is_change"), [("", False), ("Header set X-A 1", True)])
+def test_answers_that_differ_in_nothing_that_counts_are_no_change(
+    tmp_path: Path, lines: str, is_change: bool
+) -> None:
+    """The first comparison is by bytes; what differs by nature, such as Date, is found by the second."""
+    make_root(tmp_path)
+    causes = ChangeCauses(side(tmp_path, "old", "", "2.4"), side(tmp_path, "new", lines, "2.4"))
+    answers = (FastAnswer(200, (word, b""), ()) for word in (b"HTTP/1.1 200 OK a", b"HTTP/1.1 200 OK b"))
+    change = causes.change(Probe("/", host="localhost"), *answers)
+    assert (change is not None) is is_change
+
+
 OLD_LOADS = "".join(f"LoadModule {name}_module m/mod_{name}.so\n" for name in ("authz_host", "dir", "mime"))
 NEW_LOADS = OLD_LOADS + "".join(
     f"LoadModule {name}_module m/mod_{name}.so\n"
@@ -42,15 +55,3 @@ def test_an_error_page_that_one_version_refuses_as_well_is_the_cause(tmp_path: P
     assert "ErrorDocument 403 /403.html" in found, found
     assert "new sends the error page /403.html, which old does not send" in found
     assert "no line decides it" not in found
-
-
-@pytest.mark.parametrize(("lines", "is_change"), [("", False), ("Header set X-A 1", True)])
-def test_answers_that_differ_in_nothing_that_counts_are_no_change(
-    tmp_path: Path, lines: str, is_change: bool
-) -> None:
-    """The first comparison is by bytes; what differs by nature, such as Date, is found by the second."""
-    make_root(tmp_path)
-    causes = ChangeCauses(side(tmp_path, "old", "", "2.4"), side(tmp_path, "new", lines, "2.4"))
-    answers = (FastAnswer(200, (word, b""), ()) for word in (b"HTTP/1.1 200 OK a", b"HTTP/1.1 200 OK b"))
-    change = causes.change(Probe("/", host="localhost"), *answers)
-    assert (change is not None) is is_change

@@ -8,6 +8,7 @@ from whimbrel.base.errors import SourceLocation
 from whimbrel.base.lazy_dataclasses import replace
 from whimbrel.report.page.verify_page import verify_page
 from whimbrel.report.readiness import readiness_of_comparison
+from whimbrel.upgrade.knowledge.scope import KnowledgeScope, UnknownItem, UnknownKind
 from whimbrel.upgrade.model import Finding, Risk
 from whimbrel.upgrade.source.suppressions import OF_COMMENT
 from whimbrel.verify.answer import DECIDES, Answer, DecidingLine
@@ -18,6 +19,7 @@ from whimbrel.verify.recorded_decisions import _lines, has_recordable_decisions,
 from whimbrel.verify.verification import (
     DifferenceGroup,
     Example,
+    NotDecided,
     Verdict,
     VerifyResult,
     access_differences,
@@ -133,6 +135,78 @@ def test_a_comment_is_offered_where_it_decides() -> None:
     assert not has_recordable_decisions(of_one_version)
 
 
+@pytest.mark.parametrize(
+    ("roles", "wanted"),
+    [
+        ((DECIDES, "section"), [1]),
+        (("section", DECIDES), [2]),
+        ((DECIDES, DECIDES), [1, 2]),
+        (("section", "access"), [1, 2]),
+    ],
+)
+@pytest.mark.parametrize("side", [0, 1])
+def test_the_lines_that_decide_need_a_comment(roles: tuple[str, str], wanted: list[int], side: int) -> None:
+    """All lines of the cause where none of them decides."""
+    lines = tuple(DecidingLine("f", number, role=role) for number, role in enumerate(roles, 1))
+    others = (DecidingLine("g", 9, role=DECIDES),)
+    rows = (others, lines) if side else (lines, others)
+    assert [line.line for line in _lines(DifferenceGroup("access", Cause(*rows)), side)] == wanted
+
+
+@pytest.mark.parametrize(
+    ("item", "rule", "is_decided"),
+    [
+        (
+            UnknownItem(UnknownKind.MISSING, SourceLocation("/new.conf", 7), "users are not here"),
+            "DIFF",
+            True,
+        ),
+        (
+            UnknownItem(UnknownKind.MISSING, SourceLocation("/new.conf", 7), "users are not here"),
+            "C17",
+            False,
+        ),
+        (
+            UnknownItem(UnknownKind.MISSING, SourceLocation("/new.conf", 8), "users are not here"),
+            "DIFF",
+            False,
+        ),
+        (UnknownItem(UnknownKind.ASSUMED, None, "of no line"), "DIFF", False),
+        (UnknownItem(UnknownKind.WRITTEN, SourceLocation("/new.conf", 7), "by upgrade"), "DIFF", False),
+        (UnknownItem(UnknownKind.MISSING, SourceLocation("/new.conf", 7), "x", is_old=True), "DIFF", False),
+    ],
+)
+def test_a_fact_that_is_not_known_is_decided_at_its_line(
+    item: UnknownItem, rule: str, is_decided: bool
+) -> None:
+    """The comment says that a person has looked at this line: of other texts and lines it says nothing."""
+    result = VerifyResult(dialects=("2.2", "2.4"), scope=KnowledgeScope(items=(item,)))
+    mark_decided(result, [finding(rule, 7)])
+    assert result.scope.is_complete is is_decided
+    ready = readiness_of_comparison(result)
+    note = "yes: no answer differs, but for 1 unknown fact decided in the text: DIFF at /new.conf:7"
+    assert ready.endswith(note) is is_decided
+    assert result.verdict is (Verdict.SAME if is_decided else Verdict.NOT_DECIDED)
+
+
+@pytest.mark.parametrize(
+    ("places", "is_decided"),
+    [
+        (((), (("/new.conf", 7),)), True),
+        (((("/new.conf", 7),), ()), False),  # the same number in the replaced text
+        (((("/old.conf", 3),), (("/new.conf", 5), ("/new.conf", 7))), True),
+        (((), ()), False),
+    ],
+)
+def test_a_line_that_no_request_reaches_is_decided_where_the_new_text_has_its_place(
+    places: tuple[tuple[tuple[str, int], ...], tuple[tuple[str, int], ...]], is_decided: bool
+) -> None:
+    result = VerifyResult(dialects=("2.2", "2.4"), not_decided=[NotDecided("no request", places=places)])
+    mark_decided(result, [finding("DIFF", 7)])
+    assert bool(result.not_decided) is not is_decided
+    assert result.decided_facts == (("DIFF at /new.conf:7",) if is_decided else ())
+
+
 def test_what_comments_decide_without_a_difference_is_named_in_the_verdict() -> None:
     """2.4 refuses Digest without qop, whatever requests were asked: its comment decides about clients."""
     result = VerifyResult(dialects=("2.2", "2.4"), chains=1, probes=1)
@@ -179,21 +253,3 @@ def test_the_sentence_says_if_only_invented_names_differ(
         result.groups[-1].examples = [replace(example, weight=weight, probe=Probe(target))]
     ready = readiness_of_comparison(result)
     assert (expected in ready) if expected else ("only for" not in ready)
-
-
-@pytest.mark.parametrize(
-    ("roles", "wanted"),
-    [
-        ((DECIDES, "section"), [1]),
-        (("section", DECIDES), [2]),
-        ((DECIDES, DECIDES), [1, 2]),
-        (("section", "access"), [1, 2]),
-    ],
-)
-@pytest.mark.parametrize("side", [0, 1])
-def test_the_lines_that_decide_need_a_comment(roles: tuple[str, str], wanted: list[int], side: int) -> None:
-    """All lines of the cause where none of them decides."""
-    lines = tuple(DecidingLine("f", number, role=role) for number, role in enumerate(roles, 1))
-    others = (DecidingLine("g", 9, role=DECIDES),)
-    rows = (others, lines) if side else (lines, others)
-    assert [line.line for line in _lines(DifferenceGroup("access", Cause(*rows)), side)] == wanted

@@ -10,7 +10,8 @@ from tests.unit.verify.sites import make_root, side
 from whimbrel.config.options import LoadOptions
 from whimbrel.report.verification.text import render
 from whimbrel.verify.loading import load_sides
-from whimbrel.verify.type_reasons import OF_DEFAULT
+from whimbrel.verify.probe import Probe
+from whimbrel.verify.type_reasons import OF_DEFAULT, OF_DOT
 from whimbrel.verify.verification import VerifyResult
 from whimbrel.verify.verify import verify
 
@@ -62,3 +63,18 @@ def test_a_missing_file_of_types_is_the_cause(root: Path) -> None:
         group.reason for group in verify(*sides).groups if group.examples[0].difference.names[0] != "x"
     }
     assert "new has no file of types: the types of names are not known there" in reasons
+
+
+def test_a_name_that_begins_with_a_dot_has_another_extension_in_22(root: Path) -> None:
+    """2.4 skips the dots before the name (find_ct of mod_mime): .html is a name without extension. With
+    a line that gives what has no type one, the line alone does not explain the difference.
+    """
+    (root / "htdocs/.html").write_text("x\n")
+    line = 'Header set Content-Type "text/plain" "expr=-z %{CONTENT_TYPE}"\n'
+    old = side(root, "old", OLD % "", "2.2")
+    new = side(root, "new", NEW % line, "2.4")
+    found = verify(old, new, more=[Probe("/.html"), Probe("/x.html")])
+    reasons = {str(one.probe): group.reason for group in found.groups for one in group.examples}
+    dotted = [reason for probe, reason in reasons.items() if "/.html " in f"{probe} "]
+    assert dotted == [OF_DOT], reasons
+    assert all(reason != OF_DOT for probe, reason in reasons.items() if "/.html" not in probe)

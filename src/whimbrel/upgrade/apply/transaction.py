@@ -33,6 +33,7 @@ from whimbrel.upgrade.apply.file_digests import FileDigests, digest
 from whimbrel.upgrade.apply.journal import Journal, JournalEntry, StepHook, WriteError
 from whimbrel.upgrade.apply.left_decisions import LeftDecision
 from whimbrel.upgrade.apply.state_directory import NoStateDirectory, StateDirectory
+from whimbrel.upgrade.apply.written_edits import WrittenEdit
 
 CHANGED: Final = ".whimbrel-2.4~"
 """The name of a file that was changed after the upgrade, when the upgrade is undone."""
@@ -55,13 +56,14 @@ def write(
     expected: Mapping[str, bytes] | None = None,
     read: Mapping[str, bytes] | None = None,
     left: Iterable[LeftDecision] = (),
+    written: Iterable[WrittenEdit] = (),
 ) -> list[str]:
     """Write *files* (contents by path) of the tree *directory* and return the paths of the backups; *is_read*
     must be False for them.
 
     *tops* are further directories in which files may be; with *is_open* they may be anywhere. *expected*: the
     contents that were read; *read*: those of all files of the configuration, changed or not. *left*: what
-    the upgrade leaves to a person.
+    the upgrade leaves to a person. *written*: the lines that it writes.
 
     Raises WriteError if that is impossible; then nothing has changed, unless one of the last replacements
     fails. That, and any other exception or the end of the process, leaves a state that `recover` completes.
@@ -71,7 +73,7 @@ def write(
     before = replace(journal, read=dict(journal.read))
     run = _Run(journal, directory, [directory, *tops], is_open, is_read, hook)
     try:
-        run.prepare(files, expected or {}, read or {}, left)
+        run.prepare(files, expected or {}, read or {}, left, written)
     except (OSError, WriteError, NoStateDirectory) as problem:
         run.remove_leftovers()
         with suppress(OSError, NoStateDirectory):
@@ -135,13 +137,16 @@ def undo(directory: str, hook: StepHook = _no_hook) -> tuple[list[str], list[str
     return [entry.target for entry in journal.entries], saved_aside
 
 
-def note_left(directory: str, left: Iterable[LeftDecision]) -> None:
-    """Note what an upgrade leaves to a person in *directory*, a copy that it wrote; raises WriteError."""
+def note_left(directory: str, left: Iterable[LeftDecision], written: Iterable[WrittenEdit] = ()) -> None:
+    """Note what an upgrade leaves to a person in *directory*, a copy that it wrote, and what it wrote there;
+    raises WriteError.
+    """
     journal = _load(directory)
-    had_any = bool(journal.left)
+    had_any = bool(journal.left or journal.written)
     journal.left = tuple(left)
+    journal.written = tuple(written)
     try:
-        if journal.left or journal.entries:
+        if journal.left or journal.written or journal.entries:
             journal.save(journal.state, _no_hook)
         elif had_any:
             journal.remove(_no_hook)
@@ -287,6 +292,14 @@ class _Files:
         except FileNotFoundError:
             return None
 
+    def exists(self, path: str) -> bool:
+        """Return True if something has the name *path*."""
+        try:
+            with self.place(path) as place:
+                return place.status() is not None
+        except FileNotFoundError:
+            return False
+
     def remove(self, path: str) -> None:
         """Remove a file, and the directories of backups that are empty then."""
         with suppress(FileNotFoundError), self.place(path) as place:
@@ -299,6 +312,16 @@ class _Files:
             except OSError:
                 return
             parent = os.path.dirname(parent)
+
+
+def _is_alive(entry: JournalEntry, files: _Files) -> bool:
+    """Return True if the backup of *entry* is there, or what was written: a tree that was made anew at the
+    same path has neither.
+    """
+    if files.exists(entry.backup):
+        return True
+    present = files.read(entry.target)
+    return present is not None and digest(present[0]) == entry.digest
 
 
 class _Run(_Files):
@@ -331,9 +354,11 @@ class _Run(_Files):
         expected: Mapping[str, bytes],
         read: Mapping[str, bytes],
         left: Iterable[LeftDecision] = (),
+        written_edits: Iterable[WrittenEdit] = (),
     ) -> None:
         """Make every step before the replacements; raises OSError, WriteError and NoStateDirectory."""
-        previous = {entry.target: entry for entry in self.journal.entries if self._is_alive(entry)}
+        earlier = _Files(self.journal, self.journal.tree())  # where the earlier upgrades were let write
+        previous = {entry.target: entry for entry in self.journal.entries if _is_alive(entry, earlier)}
         old = dict[str, tuple[bytes, Owner]]()
         for path, data in files.items():
             entry, found = self._entry(path, data, previous, expected.get(path))
@@ -349,6 +374,7 @@ class _Run(_Files):
         ]
         self._note_read(read, is_first=not previous)
         journal.left = joined_decisions(journal.left if previous else (), left)
+        journal.written = (*(journal.written if previous else ()), *written_edits)
         journal.save("preparing", self.hook)
         for entry, data in zip(self.entries, files.values(), strict=True):
             self.hook(f"temporary {entry.target}")
@@ -401,26 +427,10 @@ class _Run(_Files):
             )
         return entry, found
 
-    def _is_alive(self, entry: JournalEntry) -> bool:
-        """Return True if the backup of *entry* is there, or what was written: a tree that was made anew at
-        the same path has neither.
-        """
-        if self._exists(entry.backup):
-            return True
-        present = self.read(entry.target)
-        return present is not None and digest(present[0]) == entry.digest
-
     def _free_name(self, name: str) -> str:
         """Return *name*, with a number if another file has it."""
         numbers = (f"{name[:-1]}.{number}~" for number in count(1))
-        return next(candidate for candidate in chain((name,), numbers) if not self._exists(candidate))
-
-    def _exists(self, path: str) -> bool:
-        try:
-            with self.place(path) as place:
-                return place.status() is not None
-        except FileNotFoundError:
-            return False
+        return next(candidate for candidate in chain((name,), numbers) if not self.exists(candidate))
 
     def finish(self) -> None:
         """Replace the files that are not replaced; raises OSError and WriteError."""

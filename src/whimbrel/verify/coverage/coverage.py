@@ -14,7 +14,7 @@ from whimbrel.engine.plan.plan import Plan
 from whimbrel.verify.alignment import PLACES, Alignment, has_pattern, words_of
 from whimbrel.verify.answer import Answer, DecidingLine
 from whimbrel.verify.causes import Causes, LineKey
-from whimbrel.verify.config_lines import ConfigLine, LineScope, SideLines
+from whimbrel.verify.config_lines import SECTIONS, ConfigLine, LineScope, SideLines
 from whimbrel.verify.coverage.decided_by import (
     OF_FILE,
     OF_SEVERAL,
@@ -91,6 +91,7 @@ class Coverage:
         self.sides = sides
         self._unreached = UNREACHED
         equal = list(equal)
+        self._partners = {one: other for pair in alignment.scopes for one, other in (pair, pair[::-1])}
         self._sections = {id(pair.scopes[1]): pair.scopes[0] for pair in equal if pair.lines is None}
         lines_alike = {line for pair in equal for line in pair.lines or ()}
         self.states: dict[ConfigLine, LineState] = {
@@ -175,11 +176,13 @@ class Coverage:
                     state.differs = (probe, *answers)
 
     @property
-    def misses_access_lines(self) -> bool:
-        """Return True if no request met a differing line about access."""
-        return any(
-            not state.is_met and decided_by(line) is DecidedBy.EXACT for line, state in self.states.items()
-        )
+    def missed_access_lines(self) -> list[ConfigLine]:
+        """The differing lines about access that no request met."""
+        return [
+            line
+            for line, state in self.states.items()
+            if not state.is_met and decided_by(line) is DecidedBy.EXACT
+        ]
 
     @property
     def changed_places(self) -> tuple[set[Place], set[Place]]:
@@ -213,20 +216,36 @@ class Coverage:
             and (state.differs is not None or not (state.is_met and state.is_recorded))
         ]
         found = self._value_groups([state for state in left if _is_value(state)])
-        reasons: dict[str, None] = {}
+        undecided: dict[str, NotDecided] = {}
         for state in left:
             reason = "" if _is_value(state) else self._reason(state)
             if reason:
-                reasons[self._named(state.number, state.line, reason)] = None
+                text = self._named(state.number, state.line, reason)
+                undecided[text] = NotDecided(text, places=self._places(state.number, state.line))
         for number, scope in self._patterned_scopes():
             if (scope.path, scope.line) not in named and any(
                 (line.path, line.line) not in named for line in scope.lines
             ):
                 line = ConfigLine(f"<{scope.kind}", f"{scope.args}>", scope.path, scope.line, scope)
-                reasons[self._named(number, line, "its pattern has no equal on the other side")] = None
+                text = self._named(number, line, "its pattern has no equal on the other side")
+                undecided[text] = NotDecided(text, places=self._places(number, line))
         if not groups and not found:
-            reasons.update(dict.fromkeys(self._modules()))
-        return found, _not_decided(list(reasons))
+            undecided.update((text, NotDecided(text)) for text in self._modules())
+        return found, _limited(list(undecided.values()))
+
+    def _places(self, number: int, line: ConfigLine) -> tuple[tuple[Place, ...], tuple[Place, ...]]:
+        """Return the places of *line* of side *number*, of what has its place on the other side, and of the
+        sections around both.
+        """
+        scope = line.scope
+        other = self.causes.texts.lines.get(line)
+        partner = other.scope if other is not None else self._partners.get(scope)
+        lines = [other] if other is not None else []
+        if partner is not None and partner.kind in SECTIONS:
+            lines += [state.line for state in self._by_scope.get(partner, ())]
+        own = (line.path, line.line), *_opening(scope)
+        opposite = (*((one.path, one.line) for one in lines), *_opening(partner))
+        return (own, opposite) if number == 0 else (opposite, own)
 
     def _modules(self) -> Iterator[str]:
         """Yield sentences about modules that one side has alone, and that act without a directive."""
@@ -406,8 +425,14 @@ def _lines_of(group: DifferenceGroup) -> Iterator[DecidingLine]:
     yield from (*group.cause.old, *group.cause.new, *group.lines[0], *group.lines[1])
 
 
-def _not_decided(reasons: list[str]) -> list[NotDecided]:
-    found = [NotDecided(reason) for reason in reasons[:MAX_NAMED]]
-    if len(reasons) > MAX_NAMED:
-        found.append(NotDecided(f"further lines that were not exercised: {len(reasons) - MAX_NAMED}"))
+def _opening(scope: LineScope | None) -> tuple[Place, ...]:
+    """Return the place of the line that opens a section or a virtual host; nothing without one."""
+    return ((scope.path, scope.line),) if scope is not None and scope.line else ()
+
+
+def _limited(undecided: list[NotDecided]) -> list[NotDecided]:
+    """Return the first ones of *undecided*, with the number of the others."""
+    found = undecided[:MAX_NAMED]
+    if len(undecided) > MAX_NAMED:
+        found.append(NotDecided(f"further lines that were not exercised: {len(undecided) - MAX_NAMED}"))
     return found

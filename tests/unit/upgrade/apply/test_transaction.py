@@ -319,6 +319,24 @@ def test_targets_outside_are_refused_unless_requested(tmp_path: Path) -> None:
     assert (tmp_path / "victim").read_bytes() == b"victim"
 
 
+def test_a_second_upgrade_of_the_tree_alone_keeps_what_the_first_wrote_outside(tmp_path: Path) -> None:
+    """The user let the first one write there; the second one changes nothing there. Undoing restores all."""
+    for name in ("tree/a.conf", "documents/.htaccess"):
+        (tmp_path / name).parent.mkdir(exist_ok=True)
+        (tmp_path / name).write_bytes(b"old")
+    tree = str(tmp_path / "tree")
+    write(
+        {str(tmp_path / name): b"new" for name in ("tree/a.conf", "documents/.htaccess")}, tree, is_open=True
+    )
+    write({str(tmp_path / "tree/a.conf"): b"newer"}, tree)
+    with pytest.raises(WriteError, match="outside of"):
+        write({str(tmp_path / "documents/.htaccess"): b"newer"}, tree)
+    assert (tmp_path / "documents/.htaccess").read_bytes() == b"new"
+    undo(tree)
+    assert (tmp_path / "documents/.htaccess").read_bytes() == b"old"
+    assert (tmp_path / "tree/a.conf").read_bytes() == b"old"
+
+
 def test_a_file_that_changed_since_it_was_read_is_not_written(tmp_path: Path) -> None:
     files = site(tmp_path)
     (tmp_path / "b.conf").write_bytes(b"by another hand")

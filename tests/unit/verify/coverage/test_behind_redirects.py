@@ -51,13 +51,6 @@ def test_lines_that_decide_otherwise_stay_undecided(root: Path) -> None:
     )
 
 
-def test_a_section_that_no_url_has_stays_undecided(root: Path) -> None:
-    """Without the redirect no request reaches it either."""
-    texts = [f"{EVERY}<Directory /srv/nowhere>\n{lines}\n</Directory>\n" for lines in (BOTH, ANY)]
-    result = verify(side(root, "old", texts[0], "2.4"), side(root, "new", texts[1], "2.4"))
-    assert result.verdict is Verdict.NOT_DECIDED
-
-
 def test_a_rule_that_maps_urls_to_other_paths_leaves_the_lines_undecided(root: Path) -> None:
     """Requests meet other sections than those of their URLs."""
     rule = "RewriteEngine On\nRewriteRule ^/in/(.*)$ /htdocs/$1\n" + EVERY.partition("\n")[2]

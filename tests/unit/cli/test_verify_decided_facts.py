@@ -1,0 +1,51 @@
+"""`whimbrel verify`: a comment of the new text records that a person has looked at what is not decided."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from typer.testing import CliRunner
+
+from whimbrel.cli import verify
+
+TEXT = """ServerRoot "{root}"
+Listen 127.0.0.1:8080
+ServerName a.example
+<IfModule !mod_version.c>
+    LoadModule version_module modules/mod_version.so
+</IfModule>
+<IfVersion >= 2.4>
+    LoadModule unixd_module modules/mod_unixd.so
+    LoadModule mpm_event_module modules/mod_mpm_event.so
+    LoadModule authz_core_module modules/mod_authz_core.so
+</IfVersion>
+LoadModule setenvif_module modules/mod_setenvif.so
+DocumentRoot "{root}/htdocs"
+DefaultType None
+"""
+LINE = "SetEnvIf Request_Protocol ^SPDY x=1\n"
+"""No client sends the protocol, so that no request shows the line."""
+COMMENT = "# whimbrel: ignore[DIFF]\n"
+
+
+def test_a_comment_decides_about_a_line_that_no_request_shows(tmp_path: Path) -> None:
+    for name in ("conf", "logs", "htdocs"):
+        (tmp_path / name).mkdir()
+    text = TEXT.format(root=tmp_path)
+    old, new = (tmp_path / "conf" / name for name in ("old.conf", "new.conf"))
+    old.write_text(text)
+
+    def compared(content: str) -> tuple[int, str]:
+        new.write_text(content)
+        found = CliRunner().invoke(verify.app, [str(old), str(new)])
+        return found.exit_code, found.stdout
+
+    status, output = compared(f"{text}{LINE}")
+    assert status == 3 and "ignore[DIFF] above its line" in output, output
+    status, output = compared(f"{text}{COMMENT}{LINE}")
+    assert status == 0, output
+    ready = next(one for one in output.splitlines() if one.startswith("ready for 2.4: yes: "))
+    number = len(text.splitlines()) + 2
+    assert "1 unknown fact decided in the text: DIFF at " in ready
+    assert ready.endswith(f"conf/new.conf:{number}")
+    assert compared(f"{COMMENT}{text}{LINE}")[0] == 3  # at another line
