@@ -79,7 +79,9 @@ def test_explain_and_replay_read_the_same(tmp_path: Path, machine: Path, where: 
     words = ["http://a.example/members/", "-d", alone, "--dialect", "2.4", "--diff", f"{part}@2.4"]
     found = CliRunner().invoke(explain.app, words)
     assert found.stdout.startswith("documents: both sides read"), found.stdout
-    assert found.exit_code == 0 and "200 OK" in found.stdout, found.stdout
+    # documents of this machine may not be those of the server: then the answer is the same, and not certain
+    assert found.exit_code == (3 if where == "machine" else 0), found.stdout
+    assert "same answer: 200 OK" in found.stdout or where == "copy" and "200 OK" in found.stdout
     log = tmp_path / "access_log"
     log.write_text(line("/members/"))
     sides = ["--old", part, "--old-dialect", "2.4", "--new", alone, "-j", "1"]
