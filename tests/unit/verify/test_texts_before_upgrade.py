@@ -20,7 +20,7 @@ ETAG = ("FileETag INode",)
 
 
 def left(path: str, line: int, about: tuple[str, ...], *, is_written: bool = False) -> LeftDecision:
-    return LeftDecision("C17", path, line, "m", "a", "opens", "d", (), about, (), is_written)
+    return LeftDecision("C17", path, line, "m", "a", "opens access", "d", (), about, (), is_written)
 
 
 @pytest.fixture
