@@ -22,7 +22,7 @@ from whimbrel.upgrade.knowledge.scope import UnknownItem
 from whimbrel.verify.alignment import Alignment
 from whimbrel.verify.answer import Answer, DecidingLine
 from whimbrel.verify.clients import Confirmation, Confirmed
-from whimbrel.verify.config_lines import SideLines, key_of, lines_of
+from whimbrel.verify.config_lines import SideLines, key_of
 from whimbrel.verify.copied_htaccess import copies_item, unwritten_sentence
 from whimbrel.verify.counterexamples import connected, counterexamples
 from whimbrel.verify.coverage.behind_redirects import without_redirects
@@ -48,6 +48,7 @@ from whimbrel.verify.patterns.conditions import PatternSpace
 from whimbrel.verify.patterns.pairs import PatternPair, pattern_pairs
 from whimbrel.verify.plan_decisions import PlanDecisions
 from whimbrel.verify.probe import Probe
+from whimbrel.verify.settable_variables import settable_variables
 from whimbrel.verify.side import Side, replaced_paths
 from whimbrel.verify.state_pages import StatePages
 from whimbrel.verify.text_differences import TextDifferences
@@ -689,30 +690,4 @@ def _named(hosts: list[str]) -> str:
     return ", ".join(hosts[:MAX_NAMED]) + more
 
 
-def settable_variables(sides: Iterable[SideLines]) -> frozenset[str]:
-    """Return the variables of the environment that lines set, in lower case."""
-    found: set[str] = set()
-    for lines in sides:
-        for line in lines_of(lines.scopes):
-            words = line.words() if line.name in _SETTERS or line.name == "rewriterule" else []
-            if line.name == "rewriterule":
-                words = [flag[2:] for flag in words[-1].strip("[]").split(",") if flag[:2].lower() == "e="]
-                found.update(word.partition(":")[0].lstrip("!").lower() for word in words)
-            else:
-                found.update(
-                    word.partition("=")[0].lstrip("!").lower() for word in words[_SETTERS.get(line.name, 0) :]
-                )
-    return frozenset(found)
-
-
-_SETTERS: Final = {
-    "setenvif": 2,
-    "setenvifnocase": 2,
-    "setenvifexpr": 1,
-    "browsermatch": 1,
-    "browsermatchnocase": 1,
-    "setenv": 0,
-    "passenv": 0,
-}
-"""Directives that set variables, and the position of the first one."""
 _ACCESS: Final = Difference((FieldDifference("user", "", ""),))
