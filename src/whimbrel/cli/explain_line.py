@@ -27,6 +27,7 @@ from whimbrel.utilities.usage_error import UsageError
 
 if TYPE_CHECKING:
     from whimbrel.report.model import Report, ReportEntry
+    from whimbrel.upgrade.apply.written_edits import WrittenEdit
     from whimbrel.upgrade.source.reading import Sources
 
 _OPENING: Final = re.compile(r"<([A-Za-z][\w]*)")
@@ -49,6 +50,7 @@ def explain_line(
     Raises UsageError.
     """
     from whimbrel.cli.check import run_check
+    from whimbrel.upgrade.apply.written_texts import edits_at
     from whimbrel.upgrade.check.check import Selection
     from whimbrel.upgrade.model import UpgradeOptions
 
@@ -62,13 +64,23 @@ def explain_line(
         raise UsageError(f"{path}: {argument} does not read this file")
     around = sections_around(lines, line)
     entries = [entry for entry in report.entries if _is_at(entry, report, place, line)]
-    following = command_line("explain", entries[0].rule) if entries else command_line("check", argument)
+    written = edits_at(place, read_regular(to_bytes(place)), line.first, [real_path(parts[1])])
+    rules = [*(entry.rule for entry in entries), *(edit.rule for edit in written)]
+    following = command_line("explain", rules[0]) if rules else command_line("check", argument)
     if as_json:
         document = {
             "file": display_path(place, report.directory),
             "line": number,
             "text": line.text,
             "sections": [{"line": one.first, "text": one.text} for one in around],
+            "written": [
+                {
+                    "rule": edit.rule,
+                    "message": edit.message,
+                    "old": [{"line": old, "text": text} for old, text in edit.old],
+                }
+                for edit in written
+            ],
             "findings": [_as_dict(entry) for entry in entries],
             "next": following,
         }
@@ -77,7 +89,8 @@ def explain_line(
     texts = list(_head(display_path(place, report.directory), line, around))
     if any(real_path(_path_of(report, file)) == real_path(place) for file in report.lone):
         texts.append(f"no Include of {shown(argument)} reads this file")
-    texts += _findings(report, entries)
+    texts += _of_upgrade(written, place, report.directory)
+    texts += _findings(report, entries, is_written=bool(written))
     if not entries and line.text[:1] not in ("", "#"):
         texts += _findings_around(report, place, around)
     texts.append(f"Next: {shown(following)}")
@@ -168,13 +181,30 @@ def _head(path: str, line: JoinedLine, around: Sequence[JoinedLine]) -> Iterator
     yield ""
 
 
-def _findings(report: Report, entries: list[ReportEntry]) -> Iterator[str]:
+def _of_upgrade(written: Sequence[WrittenEdit], place: str, directory: str) -> Iterator[str]:
+    """Yield the rule by which `upgrade` wrote the line, with the lines of 2.2 in its place."""
+    from whimbrel.upgrade.rules import rule_names
+
+    names = rule_names()
+    path = display_path(place, directory)
+    top = f"{directory.rstrip('/')}/"
+    for edit in written:
+        rule = " ".join(filter(None, (edit.rule, names.get(edit.rule, ""))))
+        message = shown(edit.message.replace(top, ""))
+        yield f"written by upgrade, {rule}. Of the text of 2.2 that says: {message}"
+        for number, text in edit.old:
+            yield f"    2.2 had  {shown(text)}  {shown(path)}:{number}"
+        if not edit.old:
+            yield "    2.2 had no line in its place"
+
+
+def _findings(report: Report, entries: list[ReportEntry], *, is_written: bool = False) -> Iterator[str]:
     """Yield the findings as `check` prints them, or that there is none."""
     from whimbrel.report.formats.frames import FrameStyle, framed
     from whimbrel.report.model import groups
 
     if not entries:
-        yield "check finds nothing at this line"
+        yield f"check finds nothing {'else ' if is_written else ''}at this line"
         return
     style = FrameStyle(terminal_width(), is_colored(ColorMode.auto), report.names)
     yield from framed(groups(entries), style)

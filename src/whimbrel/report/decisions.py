@@ -146,7 +146,10 @@ def access_in_short(entries: Sequence[ReportEntry]) -> str:
     return f"{texts[0]}{and_more(len(texts) - 1)}" if texts else ""
 
 
-def _access_texts(entries: Sequence[ReportEntry]) -> list[str]:
+def _access_texts(entries: Sequence[ReportEntry], *, is_upgraded: bool = False) -> list[str]:
+    """Return what findings say about access, the first `MAX_ACCESS` of each risk. *is_upgraded*: of a text
+    that `upgrade` changes, the new one is meant: the risk is that of the old one.
+    """
     texts = []
     for risk, word in ((Risk.OPENS, "opens"), (Risk.CLOSES, "closes")):
         found = [entry for entry in entries if entry.risk is risk and not entry.is_lone]
@@ -154,6 +157,11 @@ def _access_texts(entries: Sequence[ReportEntry]) -> list[str]:
         for entry in found[:MAX_ACCESS]:
             mark = f" ({entry.mark})" if entry.mark else ""
             example = cut(entry.evidence.partition("\n")[0], MAX_EXAMPLE)
+            if is_upgraded and entry.is_fixable:
+                would = f"would {word.removesuffix('s')} it at {entry.place}"
+                left = "needs review" if entry.needs_review else "to decide"
+                texts.append(f"{entry.rule} {would} without what upgrade writes ({left})")
+                continue
             texts.append(f"{entry.rule} {word} it at {entry.place}{mark}{example and f': {example}'}")
         if len(found) > MAX_ACCESS:
             more = count_noun(len(found) - MAX_ACCESS, "more finding")
@@ -217,12 +225,13 @@ def access_of_comparison(differences: Sequence[AccessDifference], entries: Seque
     gains = sum(one.risk is Risk.OPENS for one in differences)
     loses = sum(one.risk is Risk.CLOSES for one in differences)
     unseen = [risk for risk, count in ((Risk.OPENS, gains), (Risk.CLOSES, loses)) if not count]
-    texts = _access_texts([entry for entry in entries if entry.risk in unseen and is_to_decide(entry)])
+    open_entries = [entry for entry in entries if entry.risk in unseen and is_to_decide(entry)]
+    texts = _access_texts(open_entries, is_upgraded=True)
     others = f"; without a request that shows it: {'; '.join(texts)}" if texts else ""
     if not gains and not loses:
         return f"access: no request of the comparison gains or loses it{others}"
     first = differences[0]
     return (
         f"access: {count_noun(gains, 'request')} {word_for(gains, 'gains', 'gain')} it, "
-        f"{loses:,} {word_for(loses, 'loses', 'lose')} it, such as {first.client} for {first.request}{others}"
+        f"{loses:,} {word_for(loses, 'loses', 'lose')} it, such as {first.request} for {first.client}{others}"
     )

@@ -1,4 +1,4 @@
-"""Variables of the environment that lines of a configuration set."""
+"""The variables of the environment that the lines of a configuration set."""
 
 from __future__ import annotations
 

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 from typer.testing import CliRunner, Result
 
-from whimbrel.cli import explain
+from whimbrel.cli import explain, upgrade
 
 MAIN = """ServerRoot {root}
 LoadModule authz_host_module modules/mod_authz_host.so
@@ -110,6 +110,47 @@ def test_a_file_beside_a_main_file_that_is_not_below_the_server_root(tmp_path: P
     for server in (tmp_path, tmp_path / "etc/apache2"):
         found = run("vhosts.d/a.conf:6", str(server))
         assert found.exit_code == 0 and "Order allow,deny" in found.stdout, found.output
+
+
+@pytest.fixture
+def upgraded(server: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path / "state"))
+    site = tmp_path / "site"
+    (site / "conf").mkdir(parents=True)
+    (site / "conf/httpd.conf").write_text(MAIN.format(root=site) + "FileETag None\n")
+    (site / "conf/hosts.conf").write_text(
+        HOSTS + "<Directory /else>\n    Require all granted\n</Directory>\n"
+    )
+    written = CliRunner().invoke(upgrade.app, ["--write", "--no-verify", "--select", "C17", str(site)])
+    assert written.exit_code in (0, 3), written.output
+    return site
+
+
+def test_a_line_that_upgrade_wrote_has_its_rule_and_the_old_lines(upgraded: Path) -> None:
+    """The rule and the lines are those that the diff of upgrade shows for the same text."""
+    path = upgraded / "conf/hosts.conf"
+    texts = [line.strip() for line in path.read_text().splitlines()]
+    written, unchanged = [number for number, text in enumerate(texts, 1) if text == "Require all granted"]
+    shown = run(f"{path}:{written}").stdout
+    assert "written by upgrade, C17 order-allow-deny. " in shown
+    assert "    2.2 had  Order allow,deny  conf/hosts.conf:6\n" in shown
+    assert "    2.2 had  Allow from all  conf/hosts.conf:7\n" in shown
+    assert "written by upgrade" not in run(f"{path}:{unchanged}").stdout
+    (edit,) = json.loads(run(f"{path}:{written}", "--json").stdout)["written"]
+    assert [(one["line"], one["text"]) for one in edit["old"]] == [
+        (6, "Order allow,deny"),
+        (7, "Allow from all"),
+    ]
+
+
+def test_the_rule_is_found_after_other_lines_are_added_and_not_after_an_undo(upgraded: Path) -> None:
+    path = upgraded / "conf/hosts.conf"
+    path.write_text("# one\n# two\n" + path.read_text())
+    texts = [line.strip() for line in path.read_text().splitlines()]
+    number = texts.index("Require all granted") + 1
+    assert "written by upgrade, C17" in run(f"{path}:{number}").stdout
+    assert CliRunner().invoke(upgrade.app, ["--undo", str(upgraded)]).exit_code == 0
+    assert "written by upgrade" not in run(f"{path}:6").stdout
 
 
 def test_a_finding_about_the_section_around_a_line(tmp_path: Path) -> None:

@@ -341,7 +341,7 @@ def test_a_comparison_names_what_opens_access_without_a_request() -> None:
     lost = AccessDifference("anna", "GET /", 200, 403)
     text = access_of_comparison([lost], [opens, closes, done])
     assert text == (
-        "access: 0 requests gain it, 1 loses it, such as anna for GET /; without a request that shows it: "
+        "access: 0 requests gain it, 1 loses it, such as GET / for anna; without a request that shows it: "
         "R13 opens it at php.conf:1 (needs review)"
     )
     nothing = "access: no request of the comparison gains or loses it"

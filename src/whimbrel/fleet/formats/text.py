@@ -92,8 +92,8 @@ def _table(report: FleetReport, style: FrameStyle) -> Iterator[str]:
     heads = _heads(report, style.width - name_width - verdict_width - 2)
     if servers:
         order = ", ".join(word for word in (REVIEW, UNDECIDED, WORDS[_BREAKS]) if word in heads)
-        rest = f", then {order} and the columns that follow it" if order else ""
-        yield from wrapped(f"most work first: by verdict{rest}", style.width)
+        rest = f", then by {order} and the columns to its right" if order else ""
+        yield from wrapped(f"most work first: sorted by verdict{rest}", style.width)
     begin = f"{padded('server', name_width)}  {padded('verdict', verdict_width)}"
     yield "  ".join([begin, *(f"{head:>{_width(head)}}" for head in heads)])
     for name, server in zip(names, servers, strict=True):

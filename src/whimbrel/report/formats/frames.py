@@ -78,13 +78,14 @@ def _header(group: list[ReportEntry], style: FrameStyle, is_applied: bool) -> st
     search for one of them shows the others.
     """
     entry = group[0]
-    risk = shown(entry.effect)
+    stays = entry.stays if is_applied else None  # the effect of the old text is gone
+    risk = shown(entry.effect) if stays is None else stays.value
     marks = [
         (_applied_mark(entry) if is_applied else entry.mark),
         "decision" if entry.decision and not entry.needs_review else "",
     ]
     rule = " ".join(filter(None, (entry.rule, style.names.get(entry.rule, ""))))
-    parts = [(shown(entry.place), "1"), (rule, ""), (risk, RISK_COLORS[entry.risk])]
+    parts = [(shown(entry.place), "1"), (rule, ""), (risk, RISK_COLORS[stays or entry.risk])]
     rest = "".join(f" · {shown(mark)}" for mark in marks if mark)
     count = f"  in {len(group):,} places" if len(group) > 1 else ""
     return "  ".join(style.paint(*part) for part in parts) + rest + count

@@ -42,7 +42,6 @@ from whimbrel.upgrade.access_control.shared_lines import disagreeing
 from whimbrel.upgrade.access_control.solver import FailingChain, SectionPlan, Solver
 from whimbrel.upgrade.access_control.unchanged_sections import (
     CARRIED,
-    ORDER,
     SHARED,
     SPLIT,
     Left,
@@ -377,7 +376,6 @@ def _settled(tree: ConfigTree, inventory: Inventory, chains: HostChains) -> Acce
                 return None
             wrong = {first_of.get(unit, unit): SHARED for unit in _disagreeing(tree, analysis)}
             wrong.update(dict.fromkeys(_half_written(tree, analysis), CARRIED))
-            wrong.update(dict.fromkeys(_of_unknown_order(analysis), ORDER))
         if not (more or wrong.keys() - failed.keys()):
             _check_repetitions(analysis)
             return analysis
@@ -410,26 +408,13 @@ def _half_written(tree: ConfigTree, analysis: AccessAnalysis) -> Iterator[Access
     lists = RECORD | {"satisfy"}
     for unit, plan in analysis.plans.items():
         control = plan.replacement.control
+        if unit in analysis.decisions.unordered:
+            continue
         if is_loose(tree, unit) and tree.options.style is not Style.COMPAT and has_directive(control, lists):
             before = {line for line in flatten_directives(unit.access_lines) if line.name in lists}
             after = {line for line in flatten_directives(control) if line.name in lists}
             if before - after:
                 yield unit
-
-
-def _of_unknown_order(analysis: AccessAnalysis) -> Iterator[AccessSection]:
-    """Yield the sections with Require lines of chains that 2.2 decides by an order of modules that is not
-    known."""
-    decisions = analysis.decisions
-    if not decisions.other_orders:
-        return
-    for chain in analysis.chains:
-        asking = [unit for unit in chain.sections if has_directive(decisions.lines[unit], {"require"})]
-        if len(asking) and decisions.depends_on_order(chain):
-            for unit in asking:
-                section = analysis.variants.base.get(unit, unit)
-                if section in analysis.plans:
-                    yield section
 
 
 def _divided(analysis: AccessAnalysis) -> set[AccessSection]:
@@ -438,7 +423,9 @@ def _divided(analysis: AccessAnalysis) -> set[AccessSection]:
     return {
         base[variant]
         for variant, written in analysis.solved.items()
-        if any(chain.given for chain, _ in written.failing) and variant in base
+        if variant not in analysis.decisions.unordered
+        and any(chain.given for chain, _ in written.failing)
+        and variant in base
     }
 
 

@@ -16,7 +16,7 @@ from whimbrel.base.dialect import V22, V24
 from whimbrel.base.lazy_dataclasses import replace
 from whimbrel.upgrade.access_control import native
 from whimbrel.upgrade.access_control.decision_cache import DecisionCache
-from whimbrel.upgrade.access_control.effective import CONTROL, GONE, RECORD
+from whimbrel.upgrade.access_control.effective import CONTROL, GONE, RECORD, has_directive
 from whimbrel.upgrade.access_control.guards import is_guard
 from whimbrel.upgrade.access_control.module_orders import other_orders
 from whimbrel.upgrade.access_control.modules import implied
@@ -52,8 +52,9 @@ class ChainDecisions:
         chains_by_end: the chains that end with each section; for a section that ends none, the chains that
             lead to it.
         outer: the sections that precede each section in its chains.
-        failing_sections: sections that keep their text: .htaccess files that 2.2 answers with 500 always, and
-            *area*.
+        failing_sections: sections that keep their text: .htaccess files that 2.2 answers with 500 always,
+            *area*, and *unordered*.
+        unordered: sections that decide together by an order of 2.2's modules that is not known.
         written: the lines of sections that have their text for 2.4 already.
     """
 
@@ -98,7 +99,10 @@ class ChainDecisions:
             unit: list(dict.fromkeys(u for chain in ends for u in chain.sections[:-1]))
             for unit, ends in self.chains_by_end.items()
         }
-        self.failing_sections = frozenset([*self._failing_sections(), *([] if area is None else [area])])
+        self.unordered = frozenset(self._unordered())
+        self.failing_sections = frozenset(
+            [*self._failing_sections(), *([] if area is None else [area]), *self.unordered]
+        )
 
     # what costs a look at all sections is computed when it is first asked for
     @cached_property
@@ -143,13 +147,26 @@ class ChainDecisions:
         orders = other_orders(self.modules_22, self.lines.values())
         return {f"{V22.name} in order {number}": order for number, order in enumerate(orders, 2)}
 
+    def _in_order(self, chain: Chain, name: str) -> AccessDecision | None:
+        """Return the decision of 2.2 with its modules in the order *name*."""
+        return self.cache.decision(name, [self.layer_of(unit, self.lines[unit]) for unit in chain.sections])
+
+    def _unordered(self) -> Iterator[AccessSection]:
+        """Yield the sections of each chain that depends on the order: no text of one is right beside another
+        text of the others."""
+        for chain in self.chains if self.other_orders else ():
+            if self.depends_on_order(chain):
+                yield from (unit for unit in chain.sections if unit is not self.area and self._decides(unit))
+
+    def _decides(self, unit: AccessSection) -> bool:
+        return has_directive(self.lines[unit], CONTROL)
+
     def depends_on_order(self, chain: Chain) -> bool:
         """Return True if the decision of 2.2 depends on an order of its modules that is not known."""
         if self.is_of_24 or not self.other_orders:
             return False
         known = self.read_by_22(chain)
-        layers = [self.layer_of(unit, self.lines[unit]) for unit in chain.sections]
-        others = (self.cache.decision(name, layers) for name in self.other_orders)
+        others = (self._in_order(chain, name) for name in self.other_orders)
         if known is None or known.when[AccessVerdict.ERROR] == self.cache.space.true:
             return False
         return any(other is None or self.cache.difference(known, other) is not None for other in others)
@@ -249,6 +266,10 @@ class ChainDecisions:
         if after is None:
             return True, None
         example = self.cache.difference(before, after)
+        if example is None and not self.unordered.isdisjoint(chain.sections):
+            others = (self._in_order(chain, name) for name in self.other_orders)
+            found = (self.cache.difference(other, after) for other in others if other is not None)
+            example = next(filter(None, found), None)
         return example is not None, example
 
     def layer_of(self, section: AccessSection, lines: Lines) -> AccessLayer:
@@ -257,6 +278,8 @@ class ChainDecisions:
     def _layer(self, section: AccessSection, control: Lines, repeated: bool) -> AccessLayer:
         if repeated:
             return self.layer_of(section, control)
+        if section in self.unordered:
+            return self.layer_of(section, self.unchanged_lines[section] + self.control_lines[section])
         return self.layer_of(
             section,
             self.lines[section]

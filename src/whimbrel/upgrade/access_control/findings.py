@@ -56,7 +56,7 @@ from whimbrel.upgrade.access_control.unchanged_sections import NEIGHBOUR, ORDER
 from whimbrel.upgrade.access_control.unchanged_text import as_running, of_section
 from whimbrel.upgrade.access_control.void_lines import is_unknown_require, normalized, remark_on
 from whimbrel.upgrade.edits.diff import display_path
-from whimbrel.upgrade.model import FileEdit, Finding, Risk, Safety, Style
+from whimbrel.upgrade.model import FileEdit, Finding, InputContext, Risk, Safety, Style
 from whimbrel.upgrade.source.access_compat import access_compat, needs_access_compat
 from whimbrel.upgrade.source.config_tree import ConfigTree
 from whimbrel.upgrade.source.htaccess import accepts_directive
@@ -159,6 +159,8 @@ def _stays(tree: ConfigTree, number: str, unit: AccessSection, reason: str) -> F
     advice = "write the new lines by hand, for each case"
     if reason == ORDER:
         advice = f"{MAIN_FILE} or name the server beside this file, which has the LoadModule lines"
+        if tree.context is InputContext.SERVER:
+            advice = "give the files with the LoadModule lines, which were not read"
     if number == "C17" and is_loose(tree, unit) and any(map(needs_access_compat, walk(unit.lines))):
         return stays_finding(unit.place, f"they are unchanged: {reason}", advice)
     return Finding(
@@ -283,6 +285,10 @@ def section_finding(
 ) -> Finding | None:
     """Return the finding about the section, None if nothing changes."""
     plan = analysis.plans[section]
+    if section in analysis.decisions.unordered:
+        left = _stays(tree, number, section, ORDER)
+        is_refused = has_directive(analysis.decisions.lines[section], analysis.decisions.removed_names)
+        return replace(left, risk=Risk.BREAKS) if is_refused else left
     guide = (
         guide_replacement(analysis, section)
         if number == "C19" and not tree.options.exact and tree.options.style is Style.NATIVE

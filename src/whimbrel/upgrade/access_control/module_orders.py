@@ -27,8 +27,11 @@ _FAMILIES: Final = {
 
 
 def is_order_known(tree: ConfigTree) -> bool:
-    """Return True if the LoadModule lines of 2.2 are those of the server that reads the text."""
-    return tree.context is InputContext.SERVER or bool(tree.server_modules)
+    """Return True if the LoadModule lines of the server that reads the text were read, those of access if not
+    all."""
+    if tree.context is not InputContext.SERVER:
+        return bool(tree.server_modules)
+    return tree.modules_unread is None or any("auth" in name for name in tree.modules)
 
 
 def other_orders(modules: Sequence[str], texts: Iterable[Sequence[AccessLine]]) -> list[tuple[str, ...]]:
@@ -39,8 +42,8 @@ def other_orders(modules: Sequence[str], texts: Iterable[Sequence[AccessLine]]) 
         for line in flatten_directives(lines)
         if line.name == "require" and line.args.split()
     }
-    asked = {name for word in words for name in _FAMILIES.get(word, ())}
-    places = [at for at, name in enumerate(modules) if name.removesuffix("_module") in asked]
+    families = {name for word in words for name in _FAMILIES.get(word, ())}
+    places = [at for at, name in enumerate(modules) if name.removesuffix("_module") in families]
     found = []
     for order in permutations(places):
         names = list(modules)

@@ -9,9 +9,10 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Final
 
+from whimbrel.access.layers import SSL_CONDITIONS
 from whimbrel.base.errors import SourceLocation
 from whimbrel.upgrade.access_control.analysis import AccessAnalysis
-from whimbrel.upgrade.access_control.effective import RECORD
+from whimbrel.upgrade.access_control.effective import RECORD, flatten_directives, has_directive
 from whimbrel.upgrade.access_control.fragment_context import is_loose_file
 from whimbrel.upgrade.access_control.sections import AccessSection
 from whimbrel.upgrade.model import Finding, Risk
@@ -23,6 +24,10 @@ _TRANSPARENT: Final = (*BRANCH_SECTIONS, "<limit", "<limitexcept")
 EFFECT: Final = "2.4 reads Order, Allow, Deny and Satisfy with mod_access_compat alone"
 OUTER_PASSWORD: Final = (
     "they stay, because an outer section may ask for a password, and Require would replace it"
+)
+JOINED: Final = (
+    "they stay: Satisfy Any lets a user log in where SSLRequireSSL or SSLRequire refuses, and no Require "
+    "line does"
 )
 BOTH_VERSIONS: Final = "they stay beside lines of 2.4, and the file alone does not tell which are meant"
 OTHER_SECTION: Final = "they stay: no rule changes access in this kind of section"
@@ -72,10 +77,21 @@ def stays_finding(place: SourceLocation, reason: str, advice: str) -> Finding:
 
 def outer_password_finding(analysis: AccessAnalysis, unit: AccessSection) -> Finding:
     """Return the finding about a section that keeps these lines for the sake of an outer password, with both
-    ways out."""
+    ways out; or for the sake of a condition of mod_ssl, which Satisfy Any joins with them."""
+    if _has_joined_condition(unit):
+        return stays_finding(unit.place, JOINED, "load mod_access_compat where this file is read")
     return stays_finding(
         unit.place,
         OUTER_PASSWORD,
         f"{MAIN_FILE}; or, if no outer section asks for a password, --assume no-outer-password writes "
         f"{analysis.lone_reason(unit)}",
+    )
+
+
+def _has_joined_condition(unit: AccessSection) -> bool:
+    """Return True if the section has a condition of mod_ssl, and Satisfy Any."""
+    lines = unit.access_lines
+    return has_directive(lines, SSL_CONDITIONS) and any(
+        line.name == "satisfy" and line.args.strip().strip('"').lower() == "any"
+        for line in flatten_directives(lines)
     )

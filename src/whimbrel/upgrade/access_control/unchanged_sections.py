@@ -36,8 +36,8 @@ SHARED: Final = (
 OVERRIDE: Final = "a condition decides whether AllowOverride admits its lines"
 UNCLEAR: Final = "2.4 evaluates a condition around its lines differently"
 ORDER: Final = (
-    "who is admitted depends on the order in which 2.2 loads its authorization modules, which this file does "
-    "not show"
+    "who is admitted depends on the order in which 2.2 loads its authorization modules, which no line that "
+    "was read shows"
 )
 NEIGHBOUR: Final = "it applies together with a section that is unchanged"
 _BLOCK: Final = re.compile(

@@ -19,6 +19,7 @@ from whimbrel.base.printable import printable_line
 from whimbrel.upgrade.apply.file_digests import FileDigests
 from whimbrel.upgrade.apply.left_decisions import LeftDecision, require_texts
 from whimbrel.upgrade.apply.state_directory import JOURNAL, StateDirectory
+from whimbrel.upgrade.apply.written_edits import WrittenEdit
 
 StepHook = Callable[[str], None]
 """Called before each step that changes the disk, with its name."""
@@ -75,6 +76,7 @@ class Journal:
         read: the digests of the files that the upgrades have read, changed or not, from before the first one
             that read them, by real path; empty in journals of older versions.
         left: what the upgrades leave to a person.
+        written: the lines that the upgrades wrote; empty in journals of older versions.
     """
 
     directory: StateDirectory
@@ -84,6 +86,7 @@ class Journal:
     is_open: bool = False
     read: dict[str, FileDigests] = field(default_factory=dict)
     left: tuple[LeftDecision, ...] = ()
+    written: tuple[WrittenEdit, ...] = ()
 
     @classmethod
     def load(cls, directory: StateDirectory) -> Journal:
@@ -117,6 +120,7 @@ class Journal:
             entries = [JournalEntry(**entry) for entry in document["entries"]]
             read = {path: FileDigests(*pair) for path, pair in document.get("read", {}).items()}
             left = tuple(map(LeftDecision.load, document.get("left", [])))
+            written = tuple(map(WrittenEdit.load, document.get("written", [])))
             tops = document["tops"]
             is_open = document["is_open"]
             require_texts(*tops, *read, *(text for pair in read.values() for text in pair))
@@ -125,7 +129,7 @@ class Journal:
                 isinstance(flag, bool) for flag in (is_open, *(entry.fresh for entry in entries))
             ):
                 raise TypeError("a list or flag of another type")
-            return cls(directory, document["state"], entries, tops, is_open, read, left)
+            return cls(directory, document["state"], entries, tops, is_open, read, left, written)
         except (AttributeError, KeyError, TypeError, ValueError):
             raise WriteError(f"{path} is no journal of an upgrade") from None
 
@@ -145,6 +149,7 @@ class Journal:
             "is_open": self.is_open,
             "read": self.read,
             "left": self.left,
+            "written": self.written,
             "entries": [{name: getattr(entry, name) for name in _FIELDS} for entry in self.entries],
         }
         with self.directory.place(JOURNAL, create=True) as place:

@@ -10,7 +10,7 @@ from collections.abc import Callable, Container, Iterable, Iterator, Mapping, Se
 from functools import cache
 from typing import TYPE_CHECKING, Final, NamedTuple
 
-from whimbrel.base.counts import and_more
+from whimbrel.base.counts import count_noun
 from whimbrel.base.errors import SourceLocation
 from whimbrel.base.latin1 import to_bytes, to_text
 from whimbrel.base.real_paths import real_path
@@ -244,7 +244,8 @@ def _finding(one: LeftDecision, place: SourceLocation) -> Finding:
         comment = f"# whimbrel: ignore[{one.rule}] above the line keeps the new text, and records that"
         if one.is_elsewhere:
             comment += f" here; ignore[{DIFFERENCE}] above its lines in other files, if nobody gains"
-        lines = and_more(len(one.about) - 1) if len(one.about) > 1 else ""
+        others = len(one.about) - 1
+        lines = f" and {count_noun(others, 'more line')}" if others else ""
         by_hand = (
             f"no: correct `{cut(one.about[0], MAX_WRITTEN)}`{lines}" if one.about else "no: correct the line"
         )

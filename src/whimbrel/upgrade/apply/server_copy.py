@@ -19,6 +19,7 @@ from whimbrel.upgrade.apply.image_copy import copy_image, included_directories
 from whimbrel.upgrade.apply.journal import WriteError
 from whimbrel.upgrade.apply.left_decisions import left_decisions
 from whimbrel.upgrade.apply.transaction import note_left, write
+from whimbrel.upgrade.apply.written_edits import written_edits
 from whimbrel.upgrade.check.fixpoint import UpgradeResult
 from whimbrel.upgrade.edits.diff import display_path
 from whimbrel.upgrade.files.named_files import NamedFile, named_files
@@ -75,6 +76,7 @@ def write_in_place(
             if path not in result.tree.lone_paths | result.tree.generated
         },
         left=left_decisions(result, files, is_confirmed=is_confirmed),
+        written=written_edits(result, files),
     )
 
 
@@ -156,12 +158,14 @@ def _note_left(result: UpgradeResult, top: str, to: Path, texts: Mapping[str, by
     """
     place = from_system(os.path.realpath(to))
     real_top = real_path(top.rstrip("/"))
-    left = [
-        one._replace(path=place + one.path[len(real_top) :]) if one.path.startswith(f"{real_top}/") else one
-        for one in left_decisions(result, texts)
-    ]
+
+    def copied(path: str) -> str:
+        return place + path[len(real_top) :] if path.startswith(f"{real_top}/") else path
+
+    left = [one._replace(path=copied(one.path)) for one in left_decisions(result, texts)]
+    written = [one._replace(path=copied(one.path)) for one in written_edits(result, texts)]
     with suppress(WriteError):
-        note_left(place + real_path(directory)[len(real_top) :], left)
+        note_left(place + real_path(directory)[len(real_top) :], left, written)
 
 
 def _copy_of_image(result: UpgradeResult, to: Path, copied: Tree) -> ServerCopy:

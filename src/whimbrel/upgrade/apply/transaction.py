@@ -33,6 +33,7 @@ from whimbrel.upgrade.apply.file_digests import FileDigests, digest
 from whimbrel.upgrade.apply.journal import Journal, JournalEntry, StepHook, WriteError
 from whimbrel.upgrade.apply.left_decisions import LeftDecision
 from whimbrel.upgrade.apply.state_directory import NoStateDirectory, StateDirectory
+from whimbrel.upgrade.apply.written_edits import WrittenEdit
 
 CHANGED: Final = ".whimbrel-2.4~"
 """The name of a file that was changed after the upgrade, when the upgrade is undone."""
@@ -55,13 +56,14 @@ def write(
     expected: Mapping[str, bytes] | None = None,
     read: Mapping[str, bytes] | None = None,
     left: Iterable[LeftDecision] = (),
+    written: Iterable[WrittenEdit] = (),
 ) -> list[str]:
     """Write *files* (contents by path) of the tree *directory* and return the paths of the backups; *is_read*
     must be False for them.
 
     *tops* are further directories in which files may be; with *is_open* they may be anywhere. *expected*: the
     contents that were read; *read*: those of all files of the configuration, changed or not. *left*: what
-    the upgrade leaves to a person.
+    the upgrade leaves to a person. *written*: the lines that it writes.
 
     Raises WriteError if that is impossible; then nothing has changed, unless one of the last replacements
     fails. That, and any other exception or the end of the process, leaves a state that `recover` completes.
@@ -71,7 +73,7 @@ def write(
     before = replace(journal, read=dict(journal.read))
     run = _Run(journal, directory, [directory, *tops], is_open, is_read, hook)
     try:
-        run.prepare(files, expected or {}, read or {}, left)
+        run.prepare(files, expected or {}, read or {}, left, written)
     except (OSError, WriteError, NoStateDirectory) as problem:
         run.remove_leftovers()
         with suppress(OSError, NoStateDirectory):
@@ -135,13 +137,16 @@ def undo(directory: str, hook: StepHook = _no_hook) -> tuple[list[str], list[str
     return [entry.target for entry in journal.entries], saved_aside
 
 
-def note_left(directory: str, left: Iterable[LeftDecision]) -> None:
-    """Note what an upgrade leaves to a person in *directory*, a copy that it wrote; raises WriteError."""
+def note_left(directory: str, left: Iterable[LeftDecision], written: Iterable[WrittenEdit] = ()) -> None:
+    """Note what an upgrade leaves to a person in *directory*, a copy that it wrote, and what it wrote there;
+    raises WriteError.
+    """
     journal = _load(directory)
-    had_any = bool(journal.left)
+    had_any = bool(journal.left or journal.written)
     journal.left = tuple(left)
+    journal.written = tuple(written)
     try:
-        if journal.left or journal.entries:
+        if journal.left or journal.written or journal.entries:
             journal.save(journal.state, _no_hook)
         elif had_any:
             journal.remove(_no_hook)
@@ -349,6 +354,7 @@ class _Run(_Files):
         expected: Mapping[str, bytes],
         read: Mapping[str, bytes],
         left: Iterable[LeftDecision] = (),
+        written_edits: Iterable[WrittenEdit] = (),
     ) -> None:
         """Make every step before the replacements; raises OSError, WriteError and NoStateDirectory."""
         earlier = _Files(self.journal, self.journal.tree())  # where the earlier upgrades were let write
@@ -368,6 +374,7 @@ class _Run(_Files):
         ]
         self._note_read(read, is_first=not previous)
         journal.left = joined_decisions(journal.left if previous else (), left)
+        journal.written = (*(journal.written if previous else ()), *written_edits)
         journal.save("preparing", self.hook)
         for entry, data in zip(self.entries, files.values(), strict=True):
             self.hook(f"temporary {entry.target}")

@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Iterable, Iterator, Sequence
 
+from whimbrel.base.latin1 import to_text
 from whimbrel.base.real_paths import real_path
 from whimbrel.upgrade.apply.journal import Journal, WriteError
 from whimbrel.upgrade.apply.state_directory import NoStateDirectory, StateDirectory
 from whimbrel.upgrade.apply.transaction import is_upgraded
+from whimbrel.upgrade.apply.written_edits import WrittenEdit, WrittenLine
 
 
 def is_written_by_upgrade(path: str) -> bool:
@@ -31,3 +34,44 @@ def _is_of(directory: str, path: str) -> bool:
     except (NoStateDirectory, WriteError):
         return False
     return any(entry.target == path and is_upgraded(entry, journal) for entry in journal.entries)
+
+
+def edits_at(path: str, data: bytes, number: int, directories: Iterable[str] = ()) -> list[WrittenEdit]:
+    """Return the edits that wrote line *number* of the file at *path*, whose present text is *data*.
+
+    Where the file has more or fewer lines with the text of this line than the upgrade left, it is one that
+    was written only if all of them were. The journals are those of *directories*, and of the directories
+    above the file.
+    """
+    lines = [line.strip() for line in data.split(b"\n")]
+    line = lines[number - 1]
+    sought = WrittenLine(to_text(line), lines[: number - 1].count(line), lines.count(line))
+    real = real_path(path)
+    for directory in dict.fromkeys((*directories, *_above(real))):
+        own = [edit for edit in _edits_of(directory) if edit.path == real]
+        alike = [one for edit in own for one in edit.new if one.text == sought.text]
+        is_any = bool(alike) and len({one.which for one in alike}) == alike[0].total
+        found = [
+            edit
+            for edit in own
+            if sought in edit.new
+            or (is_any and sought.total != alike[0].total and any(one in alike for one in edit.new))
+        ]
+        if found:
+            return found
+    return []
+
+
+def _edits_of(directory: str) -> Sequence[WrittenEdit]:
+    """Return the edits in the journal of the tree *directory*; none without one of this user."""
+    try:
+        return Journal.load(StateDirectory(directory)).written
+    except (NoStateDirectory, WriteError):
+        return ()
+
+
+def _above(path: str) -> Iterator[str]:
+    directory = os.path.dirname(path)
+    while directory != os.path.dirname(directory):
+        yield directory
+        directory = os.path.dirname(directory)

@@ -79,7 +79,9 @@ def access_compat_sentence(tree: ConfigTree) -> str:
 
 
 def _needing(tree: ConfigTree) -> Iterator[Statement]:
-    return filter(needs_access_compat, tree.named(*DIRECTIVES, include_inactive=True))
+    """Yield the lines that need the module, in reading order: 2.4 ends at the first of them."""
+    if any(True for _ in tree.named(*DIRECTIVES, include_inactive=True)):
+        yield from filter(needs_access_compat, tree.all_statements())
 
 
 def _sentence(tree: ConfigTree, state: AccessCompat, lines: list[Statement]) -> str:

@@ -254,7 +254,9 @@ def described(tree: ConfigTree, *, is_upgraded: bool = False) -> tuple[str, ...]
     more = f" and {count_noun(count - 1, 'more file')}" if count > 1 else ""
     if tree.context is not InputContext.SERVER:
         return (f"input: {tree.context.value}: {first}{more}; {UNKNOWN}",)
-    lines = [f"input: {tree.context.value}: {first}{more}"]
+    image = tree.disk.image
+    names = f"; names of files begin at {image}" if image else ""
+    lines = [f"input: {tree.context.value}: {first}{more}{names}"]
     if tree.built_in.origin != OF_24:
         lines.append(f"modules compiled into the 2.2 server: {tree.built_in.text}")
     if lone:

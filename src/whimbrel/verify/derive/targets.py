@@ -11,8 +11,10 @@ from typing import Final
 
 from whimbrel.access.layers import is_access_directive
 from whimbrel.access.samples import regex_samples, wildcard_samples
+from whimbrel.base.fnmatch import compile_fnmatch
 from whimbrel.base.latin1 import to_bytes
 from whimbrel.base.lazy_dataclasses import dataclass
+from whimbrel.base.regex import RegexError, compile_regex
 from whimbrel.config.copied_paths import CopiedPaths
 from whimbrel.http.syntax.url import escape_uri
 from whimbrel.verify.config_lines import ConfigLine, LineScope, ServedPaths, SideLines
@@ -37,6 +39,8 @@ _PREFIXED: Final = frozenset(
 )
 _PATTERNED: Final = frozenset(("aliasmatch", "scriptaliasmatch", "wsgiscriptaliasmatch", "proxypassmatch"))
 _FILES: Final = frozenset(("files", "filesmatch"))
+_PROTECTED_NAMES: Final = (".htaccess", ".htpasswd")
+"""Files that sections for names of a kind protect on most servers."""
 _WITH_PATHS: Final = _FILES | {
     "server",
     "location",
@@ -103,9 +107,12 @@ class Targets:
                 continue
             if scope.kind in _FILES:
                 is_regex = scope.kind == "filesmatch" or scope.args.lstrip().startswith("~")
-                argument = ConfigLine("", scope.args, "", 0, scope).words()[-1:]
-                texts = (text for word in argument for text in _texts(word, is_regex, by_segment=False))
-                names.update(dict.fromkeys(text.rpartition("/")[2] for text in texts))
+                for word in ConfigLine("", scope.args, "", 0, scope).words()[-1:]:
+                    texts = _texts(word, is_regex, by_segment=False)
+                    # a file that servers have says more than the shortest text that matches
+                    named = [name for name in _PROTECTED_NAMES if _matches(word, name, is_regex=is_regex)]
+                    found = (text.rpartition("/")[2] for text in texts)
+                    names.update(dict.fromkeys((*named, *found)))
             elif scope.kind in _WITH_PATHS:
                 bases.update(dict.fromkeys(islice(self.bases(scope), _MAX_SAMPLES)))
         for base in bases:
@@ -440,6 +447,16 @@ def _texts(argument: str, is_regex: bool, *, by_segment: bool) -> list[str]:
     if any(char in argument for char in "*?["):
         return wildcard_samples(argument, by_segment=by_segment)[:_MAX_SAMPLES]
     return [argument]
+
+
+def _matches(argument: str, name: str, *, is_regex: bool) -> bool:
+    """Return True if the pattern of a <Files> or <FilesMatch> has *name*; False for one that does not
+    compile."""
+    try:
+        regex = compile_regex(argument) if is_regex else compile_fnmatch(argument)
+    except RegexError:
+        return False
+    return regex.search(name) is not None
 
 
 def _joined(base: str, text: str) -> str:

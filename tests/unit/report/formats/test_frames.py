@@ -57,6 +57,13 @@ def test_an_applied_change_is_not_repeated() -> None:
     ]
 
 
+def test_behind_an_edit_the_effect_is_what_stays() -> None:
+    # the new text starts, so that the effect of the old one is gone
+    entry = replace(SECTION, needs_review=True, stays=Risk.OPENS)
+    header, *_ = frame([entry], FrameStyle(names=NAMES), is_applied=True)
+    assert header == "conf/httpd.conf:74  C17 order-allow-deny  opens access · changed, needs review"
+
+
 def test_a_line_behind_which_text_is_written_has_no_marks() -> None:
     entry = ReportEntry("C05", "a", 4, "mod_x is not loaded", text="Listen 80", new=("LoadModule x",))
     assert list(frame([entry], FrameStyle()))[1:] == [

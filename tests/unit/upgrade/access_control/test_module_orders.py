@@ -14,7 +14,7 @@ from whimbrel.upgrade.access_control.module_orders import other_orders
 from whimbrel.upgrade.access_control.sections import to_access_lines
 from whimbrel.upgrade.access_control.unchanged_sections import ORDER
 from whimbrel.upgrade.check.fixpoint import upgrade
-from whimbrel.upgrade.model import UpgradeOptions
+from whimbrel.upgrade.model import Risk, UpgradeOptions
 from whimbrel.upgrade.rules import rules_of
 from whimbrel.upgrade.source.reading import Sources, read_config_tree
 
@@ -43,11 +43,12 @@ def in_server(root: Path, names: tuple[str, ...]) -> str:
     return next(data for path, data in result.files.items() if path.endswith(".htaccess")).decode()
 
 
-def test_a_file_alone_keeps_what_depends_on_the_order(tmp_path: Path) -> None:
+@pytest.mark.parametrize("options", [SAFE, UpgradeOptions()])
+def test_a_file_alone_keeps_what_depends_on_the_order(tmp_path: Path, options: UpgradeOptions) -> None:
     user_first = in_server(tmp_path / "a", USER_FIRST)
     group_first = in_server(tmp_path / "b", GROUP_FIRST)
     assert "helga" in user_first and "helga" not in group_first  # 2.2 decides by the order
-    result = upgrade(fragments(tmp_path / "c", {".htaccess": BOTH}, SAFE), rules_of("access"))
+    result = upgrade(fragments(tmp_path / "c", {".htaccess": BOTH}, options), rules_of("access"))
     assert not result.files
     (finding,) = (one for one in result.findings if one.needs_review)
     assert ORDER in finding.message
@@ -67,6 +68,18 @@ def test_a_server_beside_the_file_has_the_order(
     assert ("helga" in text) is keeps
 
 
+def test_a_server_whose_modules_were_not_read_keeps_it_too(tmp_path: Path) -> None:
+    conf = (
+        "Include mods-enabled/*.load\nAddCharset utf-8 .u\nDocumentRoot ROOT/htdocs\n"
+        "<Directory ROOT/htdocs>\nAllowOverride All\n</Directory>\n"
+    )
+    tree = config_tree(tmp_path, {"conf/httpd.conf": conf, "htdocs/.htaccess": BOTH})
+    assert tree.modules_unread is not None
+    result = upgrade(tree, rules_of("access"))
+    assert not any(path.endswith(".htaccess") for path in result.files)
+    assert any(ORDER in one.message and "LoadModule" in one.advice for one in result.findings)
+
+
 def test_one_family_of_words_has_one_order(tmp_path: Path) -> None:
     text = f"{USER}Require user a\nRequire valid-user\nOrder allow,deny\nAllow from all\n"
     assert upgrade(fragments(tmp_path, {".htaccess": text}, SAFE), rules_of("access")).files
@@ -81,3 +94,30 @@ def test_orders(tmp_path: Path) -> None:
     assert other_orders(USER_FIRST, lines) == [GROUP_FIRST]
     assert other_orders(USER_FIRST, [lines[0][:1]]) == []
     assert set(NAMES) == set(USER_FIRST)
+
+
+def test_the_sections_around_it_get_their_text(tmp_path: Path) -> None:
+    text = (
+        "<Directory /srv/a>\nOrder allow,deny\nDeny from all\n</Directory>\n"
+        f"<Directory /srv/b>\n{USER}AuthGroupFile g\nAuthzGroupFileAuthoritative Off\nRequire user a\n"
+        'Require group b\n</Directory>\n<FilesMatch "\\.bak$">\nOrder allow,deny\nDeny from all\n'
+        "Satisfy All\n</FilesMatch>\n"
+    )
+    result = upgrade(fragments(tmp_path, {"a.conf": text}, SAFE), rules_of("access"))
+    (left,) = (one for one in result.findings if one.needs_review)
+    # AuthzGroupFileAuthoritative stays, which 2.4 refuses
+    assert (left.place.line, left.risk) == (5, Risk.BREAKS)
+    (new,) = (data.decode() for data in result.files.values())
+    assert "Order" not in new and new.count("Require all denied") == 2
+    assert "Require user a\nRequire group b\n" in new
+
+
+def test_an_outer_list_stays_in_force(tmp_path: Path) -> None:
+    # 2.2 asks for both: with Require ip outside, the inner Require of 2.4 would admit every address
+    text = (
+        "<Directory /srv>\nOrder deny,allow\nDeny from all\nAllow from 10\n</Directory>\n"
+        f"<Directory /srv/b>\n{USER}AuthGroupFile g\nRequire user a\nRequire group b\n</Directory>\n"
+    )
+    result = upgrade(fragments(tmp_path, {"a.conf": text}, SAFE), rules_of("access"))
+    new = next((data.decode() for data in result.files.values()), text)
+    assert "Deny from all" in new and "Require ip" not in new

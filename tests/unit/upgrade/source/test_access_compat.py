@@ -55,6 +55,12 @@ def test_a_file_alone(tmp_path: Path) -> None:
     assert access_compat_sentence(tree).endswith(sentence)
 
 
+def test_the_first_line_of_the_file_is_named(tmp_path: Path) -> None:
+    # apache2 without the module: .htaccess: Invalid command 'Satisfy'
+    tree = fragments(tmp_path, {".htaccess": "Require valid-user\nSatisfy any\nOrder deny,allow\n"})
+    assert access_compat_sentence(tree).endswith(f"reads {tmp_path}/.htaccess:2 (Satisfy)")
+
+
 @pytest.mark.parametrize(
     ("main", "start", "end"),
     [

@@ -34,6 +34,15 @@ def probes(root: Path, conf: str) -> list[Probe]:
     return list(ProbeSource((lines, lines), 3000).probes())
 
 
+@pytest.mark.parametrize("section", ['Files ~ "^\\.ht"', 'FilesMatch "^\\.ht"', 'Files ".ht*"'])
+def test_the_usual_files_that_a_section_protects_are_asked_first(tmp_path: Path, section: str) -> None:
+    conf = f"{GUARDED}<{section}>\nRequire all denied\n</{section.split()[0]}>\n"
+    found = [probe.target for probe in probes(tmp_path, conf)]
+    assert {"/private/.htaccess", "/private/.htpasswd"} <= set(found)
+    others = [target for target in found if target.startswith("/private/.ht")]
+    assert others[0] == "/private/.htaccess"
+
+
 @pytest.mark.parametrize(
     ("conf", "target"),
     [

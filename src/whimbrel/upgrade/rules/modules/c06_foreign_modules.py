@@ -14,6 +14,7 @@ from whimbrel.catalogue.handlers import modules_of
 from whimbrel.catalogue.other_releases import FOR_WINDOWS, OTHER_RELEASES
 from whimbrel.catalogue.third_party import product_of
 from whimbrel.upgrade.edits.diff import display_path
+from whimbrel.upgrade.files.mpm_branches import is_of_other_mpm
 from whimbrel.upgrade.files.shared_objects import ModuleFile, examine
 from whimbrel.upgrade.model import Finding, Risk, Safety
 from whimbrel.upgrade.rule import Rule
@@ -44,7 +45,8 @@ def check(tree: ConfigTree) -> Iterator[Finding]:
 
     A server on Windows has the modules of httpd for Windows.
 
-    A module of PHP gives way to the one for 2.4 in the same directory.
+    A line for another MPM than that of 2.4 is not read. A module of PHP gives way to the one for 2.4 in the
+    same directory.
     """
     known = {row.identifier for version in ("2.2", "2.4") for row in catalogue(version).modules}
     for line in tree.named("loadmodule"):
@@ -52,6 +54,8 @@ def check(tree: ConfigTree) -> Iterator[Finding]:
         if len(words) != 2 or words[0] in known or is_known(words[0]) or words[0] in OLDER:
             continue
         if OTHER_RELEASES.get(words[0]) == FOR_WINDOWS and is_windows(tree):
+            continue
+        if is_of_other_mpm(tree, line):
             continue
         path = tree.module_file(words[1])
         module_file = examine(path) if os.path.isfile(to_bytes(path)) else None

@@ -154,3 +154,27 @@ def test_the_module_of_php_8_is_one_of_24_alone(tmp_path: Path) -> None:
     library.write_bytes(elf(20051115, b"AP22"))
     (finding,) = [one for one in upgrade(tree).findings if one.rule == "C06"]
     assert finding.is_proven
+
+
+def test_a_line_for_another_mpm_is_not_read(tmp_path: Path) -> None:
+    # Red Hat's php.conf: httpd is built for prefork and httpd.worker for worker; upgrade loads prefork
+    text = (
+        "LoadModule dir_module modules/mod_dir.so\n"
+        "<IfModule prefork.c>\nLoadModule php5_module modules/libphp5.so\n</IfModule>\n"
+        "<IfModule worker.c>\nLoadModule php5_module modules/libphp5-zts.so\n</IfModule>\n"
+        "<IfModule !worker.c>\nLoadModule frontpage_module modules/mod_frontpage.so\n</IfModule>\n"
+    )
+    found = upgrade(config_tree(tmp_path, {"conf/httpd.conf": text}))
+    assert [finding.place.line for finding in found.findings if finding.rule == "C06"] == [3, 9]
+    assert b"modules/mod_mpm_prefork.so" in next(iter(found.files.values()))
+
+
+@pytest.mark.parametrize("mpm", ["worker", "event"])
+def test_a_line_for_the_mpm_of_the_text_is_read(tmp_path: Path, mpm: str) -> None:
+    text = (
+        "LoadModule dir_module modules/mod_dir.so\n"
+        f"<IfModule {mpm}.c>\nLoadModule php5_module modules/libphp5-zts.so\n</IfModule>\n"
+    )
+    found = upgrade(config_tree(tmp_path, {"conf/httpd.conf": text}))
+    assert [finding.place.line for finding in found.findings if finding.rule == "C06"] == [3]
+    assert f"modules/mod_mpm_{mpm}.so".encode() in next(iter(found.files.values()))

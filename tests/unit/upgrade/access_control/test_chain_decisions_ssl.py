@@ -6,9 +6,12 @@ from pathlib import Path
 
 import pytest
 from tests.unit.upgrade.access_texts import MODULES, USER, marks, text_after
-from tests.unit.upgrade.config_trees import config_tree
+from tests.unit.upgrade.config_trees import config_tree, fragments
 
 from whimbrel.upgrade.access_control.analysis import analyze_access
+from whimbrel.upgrade.check.fixpoint import upgrade
+from whimbrel.upgrade.model import UpgradeOptions
+from whimbrel.upgrade.rules import rules_of
 
 LISTS = "Order deny,allow\nDeny from all\nAllow from 10.20\nSatisfy Any\n"
 SSL = "LoadModule ssl_module modules/mod_ssl.so\n"
@@ -52,3 +55,13 @@ def test_an_option_of_the_server_is_part_of_the_decision(
 def test_an_option_alone_is_left_as_it_is(tmp_path: Path) -> None:
     text = section("SSLOptions +StrictRequire\n", "Require valid-user\n")
     assert text_after(tmp_path, text).replace(str(tmp_path), "ROOT") == text
+
+
+@pytest.mark.parametrize("no_outer_password", [False, True])
+def test_a_file_alone_keeps_satisfy_beside_a_condition(tmp_path: Path, *, no_outer_password: bool) -> None:
+    text = f"{USER}SSLRequireSSL\nRequire valid-user\nSatisfy any\n"
+    options = UpgradeOptions(no_outer_password=no_outer_password)
+    result = upgrade(fragments(tmp_path, {".htaccess": text}, options), rules_of("access"))
+    assert not result.files
+    (finding,) = (one for one in result.findings if one.needs_review)
+    assert "SSLRequireSSL" in finding.message and "all granted" not in finding.advice
