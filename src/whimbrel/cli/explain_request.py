@@ -112,6 +112,11 @@ class RequestChoice:
     error_line: str = ""
     log_format: str = ""
 
+    @property
+    def is_logged(self) -> bool:
+        """Return True if a line of a log has the request."""
+        return bool(self.access_line or self.error_line)
+
 
 @dataclass(frozen=True, slots=True)
 class OutputChoice:
@@ -154,8 +159,7 @@ def explain_request(
         (options, choice.dialect), (other_options, other_dialect), is_compared=is_compared
     )
     new = load_side(options, choice.dialect)
-    is_logged = bool(request.access_line or request.error_line)
-    if choice.is_default and is_logged and not is_compared and is_of_22(new):
+    if choice.is_default and request.is_logged and not is_compared and is_of_22(new):
         new = load_side(options, V22.name)  # a log has the answers of the server that wrote it
     other = load_side(other_options, other_dialect) if is_compared else new
     is_of_24 = new.dialect.name != V22.name and has_lines_of_24(new)
