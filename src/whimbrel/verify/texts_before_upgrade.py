@@ -19,7 +19,7 @@ from whimbrel.upgrade.apply.transaction import saved
 
 UNDO: Final = ": nothing was undone"
 """End of the message about a backup that is not the one of the journal: it speaks of `upgrade --undo`."""
-ADVICE: Final = (
+HINT: Final = (
     "the journal of this path is that of another upgrade, or the backup was changed, so what 2.2 had is not "
     "proved; nothing was compared and nothing is changed. Name the text of 2.2: whimbrel verify OLD NEW, or "
     "whimbrel replay --old OLD --new NEW"
@@ -40,7 +40,7 @@ def texts_before_upgrade(directory: str) -> dict[str, bytes]:
         reason, found, _ = str(problem).partition(UNDO)
         if not found:
             raise
-        raise WriteError(f"{reason}: {ADVICE}") from None
+        raise WriteError(f"{reason}: {HINT}") from None
     return {**restored_texts(directory, texts), **texts}
 
 
