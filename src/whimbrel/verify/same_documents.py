@@ -71,7 +71,7 @@ def as_copies(old: LoadOptions, new: LoadOptions, dialect: Dialect | str) -> Com
         return ComparedOptions(
             _with_part(own, part),
             _with_part(copy, part),
-            f"documents: both sides read {_named(roots)} in {found}, where one of them has {original or '/'}",
+            f"documents: both sides read {_named(roots)} in {found}, the copy that has them",
         )
     if not any(map(_is_filled, roots)):
         return ComparedOptions(own, copy)

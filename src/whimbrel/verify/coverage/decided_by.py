@@ -40,7 +40,7 @@ _VALUES: Final = (
     r"|limitrequest\w+|limitxmlrequestbody|limitinternalrecursion|maxranges|maxrange\w+"
     r"|listen|acceptpathinfo|allowencodedslashes|mergeslashes|usecanonical\w+|hostnamelookups"
     r"|servertokens|serversignature|serveradmin|traceenable|httpprotocoloptions|protocols\w*|fileetag"
-    r"|dav\w*|errordocument|allowmethods"
+    r"|dav\w*|errordocument|allowmethods|user|group"
     r"|remoteip\w+|requestheader|proxyrequests|proxy(set|via|preservehost|timeout|domain|maxforwards)"
     r"|proxy(pass|remote|remotematch|block|errorbackend|status|badheader|receivebuffersize|iobuffersize)"
     r"|noproxy|allowconnect|balancermember|proxypassreverse(cookie\w+)?|proxyerroroverride|proxyaddheaders"
@@ -66,7 +66,6 @@ _REQUESTS: Final = (
 _NOTHING: Final = (
     r"errorlog|loglevel|pidfile|scoreboardfile|lockfile|acceptmutex|mutex|coredumpdirectory|rewritelog\w*"
     r"|scriptlog\w*|forensiclog|bufferedlogs|serverroot|defaultruntimedir|startservers|m(in|ax)spare\w+"
-    r"|user|group"
     r"|maxclients|maxrequestworkers|serverlimit|thread\w+|max(requests|connections)perchild|maxmemfree|listenbacklog"
     r"|enablemmap|enablesendfile|extendedstatus|namevirtualhost|rewritelock|sslmutex|sslrandomseed"
     r"|sendbuffersize|receivebuffersize|acceptfilter|asyncrequestworkerfactor|enableexceptionhook"

@@ -391,10 +391,3 @@ def _plans_of(sides: list[Side]) -> list[str]:
         for one in gc.get_objects()
         if type(one) is ProbePlan and any(one.cache.configuration is root for root in roots)
     ]
-
-
-@pytest.mark.parametrize("line", ["User {}", "Group {}"])
-def test_the_account_of_the_processes_is_in_no_answer(root: Path, line: str) -> None:
-    """Which files it may read is not compared: those of this machine have the modes of a copy."""
-    result = compared(root, line.format("bin"), line.format("daemon"))
-    assert result.verdict is Verdict.SAME, result.groups
