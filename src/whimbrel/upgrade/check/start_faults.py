@@ -54,7 +54,9 @@ def start_fault(result: UpgradeResult, options: LoadOptions | None) -> StartFaul
         damage = (one for one in findings if one.rule == READ_ERROR and one.place == end)
         why = next((one.message for one in damage), "it is damaged")
         return StartFault(end, why.partition(": ")[0], is_damage=True)
-    missing = next((one for one in findings if _is_missing_include(result.tree, one, options)), None)
+    unread = [one for one in findings if _is_missing_file(one, options)]
+    includes = _includes(result.tree) if unread else frozenset()
+    missing = next((one for one in unread if (one.place.path, one.place.line) in includes), None)
     if missing is not None:
         return StartFault(missing.place, _shown(missing.message, options))
     refused = {
@@ -74,23 +76,20 @@ def _is_of_server(tree: ConfigTree, finding: Finding) -> bool:
     return file is not None and file.role is Role.MAIN and finding.place.path not in tree.lone_paths
 
 
-def _is_missing_include(tree: ConfigTree, finding: Finding, options: LoadOptions) -> bool:
-    """Return True for the Include of a file that the tree of the server lacks; a file elsewhere may be on the
-    server's machine alone.
+def _is_missing_file(finding: Finding, options: LoadOptions) -> bool:
+    """Return True if the finding is about a file that the tree of the server lacks; a file elsewhere may be
+    on the server's machine alone.
     """
     path = finding.message.partition(" cannot be read: ")[0]
     if finding.rule != READ_ERROR or not path.startswith(f"{options.server_root.rstrip('/')}/"):
         return False
-    if "${" in path or os.path.lexists(to_bytes(path)):
-        return False
-    place = finding.place
-    return any(
-        line.place.path == place.path
-        and line.place.line == place.line
-        and line.name == "include"
-        and line.in_22
-        for line in tree.all_statements()
-    )
+    return "${" not in path and not os.path.lexists(to_bytes(path))
+
+
+def _includes(tree: ConfigTree) -> frozenset[tuple[str, int]]:
+    """Return the paths and line numbers of the Include lines that 2.2 reads."""
+    lines = (line for line in tree.all_statements() if line.name == "include" and line.in_22)
+    return frozenset((line.file.path, line.node.number) for line in lines)
 
 
 def _shown(message: str, options: LoadOptions) -> str:
