@@ -7,6 +7,17 @@ from typing import Final
 
 from whimbrel.verify.config_lines import SideLines, lines_of
 
+_SETTERS: Final = {
+    "setenvif": 2,
+    "setenvifnocase": 2,
+    "setenvifexpr": 1,
+    "browsermatch": 1,
+    "browsermatchnocase": 1,
+    "setenv": 0,
+    "passenv": 0,
+}
+"""Directives that set variables, and the position of the first one."""
+
 
 def settable_variables(sides: Iterable[SideLines]) -> frozenset[str]:
     """Return the variables of the environment that lines set, in lower case."""
@@ -22,15 +33,3 @@ def settable_variables(sides: Iterable[SideLines]) -> frozenset[str]:
                     word.partition("=")[0].lstrip("!").lower() for word in words[_SETTERS.get(line.name, 0) :]
                 )
     return frozenset(found)
-
-
-_SETTERS: Final = {
-    "setenvif": 2,
-    "setenvifnocase": 2,
-    "setenvifexpr": 1,
-    "browsermatch": 1,
-    "browsermatchnocase": 1,
-    "setenv": 0,
-    "passenv": 0,
-}
-"""Directives that set variables, and the position of the first one."""

@@ -32,9 +32,8 @@ def uncopied_item(lines: SideLines) -> Iterator[UnknownItem]:
     items = [item for _path, item in uncopied_directories(lines)]
     if items:
         more = and_more(len(items) - 1)
-        yield replace(
-            items[0], subject=items[0].subject.replace(" is outside of", f"{more} is outside of", 1)
-        )
+        subject = items[0].subject.replace(_NOT_IN_COPY, more + _NOT_IN_COPY, 1)
+        yield replace(items[0], subject=subject)
 
 
 def uncopied_directories(lines: SideLines) -> Iterator[tuple[str, UnknownItem]]:

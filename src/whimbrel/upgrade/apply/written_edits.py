@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from whimbrel.base.latin1 import to_text
 from whimbrel.base.real_paths import real_path
 from whimbrel.upgrade.source.line_map import LineMap
+from whimbrel.upgrade.source.section_ranges import stripped_lines
 
 if TYPE_CHECKING:
     from whimbrel.upgrade.check.fixpoint import UpgradeResult
@@ -88,8 +89,8 @@ def _parts(finding: Finding, path: str) -> Iterator[_Part]:
 
 def _written_lines(result: UpgradeResult, path: str, data: bytes) -> Iterator[tuple[WrittenLine, int]]:
     """Yield the lines of the new text that edits wrote or changed, each with the old line in its place."""
-    old = [line.strip() for line in result.tree.files[path].document.bytes.split(b"\n")]
-    lines = [line.strip() for line in data.split(b"\n")]
+    old = stripped_lines(result.tree.files[path].document.bytes)
+    lines = stripped_lines(data)
     line_map = result.line_maps.get(path, LineMap())
     counts = Counter(lines)
     seen: Counter[bytes] = Counter()

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator
 
 from whimbrel.base.latin1 import to_text
 from whimbrel.base.real_paths import real_path
@@ -11,6 +11,7 @@ from whimbrel.upgrade.apply.journal import Journal, WriteError
 from whimbrel.upgrade.apply.state_directory import NoStateDirectory, StateDirectory
 from whimbrel.upgrade.apply.transaction import is_upgraded
 from whimbrel.upgrade.apply.written_edits import WrittenEdit, WrittenLine
+from whimbrel.upgrade.source.section_ranges import stripped_lines
 
 
 def is_written_by_upgrade(path: str) -> bool:
@@ -19,21 +20,13 @@ def is_written_by_upgrade(path: str) -> bool:
     The journal is that of the directory of the file, or of one above it, which the upgrade was named.
     """
     real = real_path(path)
-    directory = os.path.dirname(real)
-    while directory != os.path.dirname(directory):
-        if _is_of(directory, real):
+    for directory in _above(real):
+        journal = _journal_of(directory)
+        if journal is not None and any(
+            entry.target == real and is_upgraded(entry, journal) for entry in journal.entries
+        ):
             return True
-        directory = os.path.dirname(directory)
     return False
-
-
-def _is_of(directory: str, path: str) -> bool:
-    """Return True if the journal of the tree *directory* shows that; False without one of this user."""
-    try:
-        journal = Journal.load(StateDirectory(directory))
-    except (NoStateDirectory, WriteError):
-        return False
-    return any(entry.target == path and is_upgraded(entry, journal) for entry in journal.entries)
 
 
 def edits_at(path: str, data: bytes, number: int, directories: Iterable[str] = ()) -> list[WrittenEdit]:
@@ -43,12 +36,13 @@ def edits_at(path: str, data: bytes, number: int, directories: Iterable[str] = (
     was written only if all of them were. The journals are those of *directories*, and of the directories
     above the file.
     """
-    lines = [line.strip() for line in data.split(b"\n")]
+    lines = stripped_lines(data)
     line = lines[number - 1]
     sought = WrittenLine(to_text(line), lines[: number - 1].count(line), lines.count(line))
     real = real_path(path)
     for directory in dict.fromkeys((*directories, *_above(real))):
-        own = [edit for edit in _edits_of(directory) if edit.path == real]
+        journal = _journal_of(directory)
+        own = [edit for edit in journal.written if edit.path == real] if journal is not None else []
         alike = [one for edit in own for one in edit.new if one.text == sought.text]
         is_any = bool(alike) and len({one.which for one in alike}) == alike[0].total
         found = [
@@ -62,15 +56,16 @@ def edits_at(path: str, data: bytes, number: int, directories: Iterable[str] = (
     return []
 
 
-def _edits_of(directory: str) -> Sequence[WrittenEdit]:
-    """Return the edits in the journal of the tree *directory*; none without one of this user."""
+def _journal_of(directory: str) -> Journal | None:
+    """Return the journal of the tree *directory*; None without one of this user."""
     try:
-        return Journal.load(StateDirectory(directory)).written
+        return Journal.load(StateDirectory(directory))
     except (NoStateDirectory, WriteError):
-        return ()
+        return None
 
 
 def _above(path: str) -> Iterator[str]:
+    """Yield the directories above *path*, the nearest first, without the root."""
     directory = os.path.dirname(path)
     while directory != os.path.dirname(directory):
         yield directory
