@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+from bisect import bisect_left
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, NamedTuple
 
 from whimbrel.base.latin1 import to_text
@@ -64,15 +65,43 @@ def written_edits(result: UpgradeResult, texts: Mapping[str, bytes]) -> Iterator
         if path not in result.files:
             continue
         parts = [part for finding in result.findings if finding.edits for part in _parts(finding, path)]
+        writers = LineWriters((number, finding.new) for finding, number, _ in parts)
         new: dict[int, list[WrittenLine]] = {}
         for line, before in _written_lines(result, path, data):
-            able = [at for at, (finding, _, _) in enumerate(parts) if line.text in finding.new]
-            if able:
-                nearest = min(able, key=lambda at: abs(parts[at][1] - before))
+            nearest = writers.nearest(line.text, before)
+            if nearest is not None:
                 new.setdefault(nearest, []).append(line)
         for at, lines in new.items():
             finding, _, old = parts[at]
             yield WrittenEdit(finding.rule, real_path(path), finding.message, old, tuple(lines))
+
+
+class LineWriters:
+    """Findings by the lines that they may have written.
+
+    *findings*: the number of the old line of each, and the texts that it wrote.
+    """
+
+    def __init__(self, findings: Iterable[tuple[int, Iterable[str]]]) -> None:
+        self._by_text: dict[str, list[tuple[int, int]]] = {}
+        for at, (number, texts) in enumerate(findings):
+            for text in dict.fromkeys(texts):
+                self._by_text.setdefault(text, []).append((number, at))
+        for found in self._by_text.values():
+            found.sort()
+
+    def nearest(self, text: str, number: int) -> int | None:
+        """Return the position of the finding that wrote *text* and is nearest to the old line *number*, the
+        first of equal ones; None if none wrote it.
+        """
+        able = self._by_text.get(text)
+        if able is None:
+            return None
+        behind = bisect_left(able, (number, -1))
+        candidates = able[behind : behind + 1]
+        if behind:
+            candidates.append(able[bisect_left(able, (able[behind - 1][0], -1))])
+        return min(candidates, key=lambda one: (abs(one[0] - number), one[1]))[1]
 
 
 _Part = tuple["Finding", int, tuple[tuple[int, str], ...]]
