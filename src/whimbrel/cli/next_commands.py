@@ -18,7 +18,7 @@ from whimbrel.base.latin1 import from_system, to_bytes
 from whimbrel.base.layouts import DEBIAN, SUSE
 from whimbrel.base.lazy_dataclasses import replace
 from whimbrel.base.lazy_re import compile
-from whimbrel.cli.options import given_names, given_words
+from whimbrel.cli.options import given_names, given_words, words_of
 from whimbrel.cli.verify_differences import open_difference
 from whimbrel.config.detected_build import lacks_module, main_text, server_root_of
 from whimbrel.config.servers import FoundServer, server_of
@@ -99,10 +99,9 @@ def after_upgrade(
     compare. *without*: the words of files that were named beside their server, which has all.
     """
     lines: list[str] = []
-    build = context.params.get("target_build")
-    target = build.value if build is not None else ""
-    is_named = target in (DEBIAN, SUSE) and "builtin" not in given_names(context)
-    builtin = ["--builtin", target] if is_named else []
+    target = words_of(context, "target_build")
+    is_named = target in ([DEBIAN], [SUSE]) and "builtin" not in given_names(context)
+    builtin = ["--builtin", *target] if is_named else []
     if options is not None and out is None and is_of_24 and _is_in_place(options):
         words = [*builtin, *given_words(context, READ)]
         lines.append(configtest(options.server_root, options.file, words))
@@ -193,7 +192,7 @@ def after_verify(
         sentence, request = open_difference(result)
         if request:
             inspection = command_line("explain", *request, *sides)
-        elif context.params["shape"].value == "html":  # its page would name itself
+        elif words_of(context, "shape") == ["html"]:  # its page would name itself
             inspection = command_line("verify", *repeated)
         else:
             inspection = f"{command_line('verify', *repeated, '--format', 'html')} > differences.html"
