@@ -223,6 +223,15 @@ def test_what_comments_decide_without_a_difference_is_named_in_the_verdict() -> 
     assert access_sentence(result).startswith("access: nobody gains and nobody loses (")
 
 
+def test_open_findings_about_access_are_named_where_no_request_shows_it() -> None:
+    """2.4 refuses Digest without qop (apache2: 401); no request of the comparison has such a header."""
+    result = VerifyResult(dialects=("2.2", "2.4"), chains=1, probes=1)
+    result.open_access = ("C46 at a.conf:9 (loses access: m)",)
+    sentence = access_sentence(result)
+    assert "nobody" not in sentence
+    assert sentence.endswith(", but to decide: C46 at a.conf:9 (loses access: m)")
+
+
 def test_the_page_counts_what_comments_decide_apart() -> None:
     """It is no change to review; a side without lines is not shown as one that has "nothing"."""
     result = compared((7,), (200, 404))
