@@ -211,8 +211,9 @@ def open_findings(options: LoadOptions) -> OpenFindings:
 
 
 def _open_access(entries: Iterable[ReportEntry]) -> list[str]:
-    """Return the effects on access of the findings that a person must look at. What upgrade wrote is compared,
-    as are the lines of access control.
+    """Return the effects on access of the findings that a person must look at.
+
+    What upgrade wrote is compared, as are the lines of access control.
     """
     from whimbrel.verify.verification import effects_on_access  # a check does not need the engine
 

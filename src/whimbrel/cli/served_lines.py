@@ -112,7 +112,7 @@ class ServedLines:
         """
         is_file = bool(self.places.image) or self.is_local or node.name.lower() == "errorlog"
         if self.is_local and not self.places.image:
-            self.note(f"--loopback: all logs are below {self.places.directory}/written, until the server ends")
+            self.note(f"--loopback: all logs are below {self.places.directory}/written, until it ends")
 
         def change(at: int, word: str) -> str:
             if at or word.startswith(f"|{self.places.directory}"):

@@ -115,7 +115,8 @@ def dotted_name(
     """
     of_url = probe.target.partition("?")[0].rpartition("/")[2]
     # the file of an error is that of its ErrorDocument
-    name = (answers[0].file.rpartition("/")[2] if answers[0].status < HTTPStatus.BAD_REQUEST else "") or of_url
+    of_file = "" if answers[0].status >= HTTPStatus.BAD_REQUEST else answers[0].file.rpartition("/")[2]
+    name = of_file or of_url
     if not (name.startswith(".") and name.strip(".")):
         return ""
     names = {line.text.partition(" ")[0].lower() for line in lines}

@@ -81,7 +81,7 @@ def test_a_name_that_begins_with_a_dot_has_another_extension_in_22(root: Path) -
 
 
 def test_a_handler_of_a_name_that_begins_with_a_dot(root: Path) -> None:
-    """apache2: GET /.pl is 404, GET /x.pl 403 (no ExecCGI); 2.2 gives both to the handler, which answers 403."""
+    """apache2: GET /.pl is 404, GET /x.pl 403 (no ExecCGI); 2.2 gives both to the handler: 403."""
     lines = "Options None\nAddHandler cgi-script .pl\nErrorDocument 403 /index.html\n"
     old = side(root, "old", OLD % lines, "2.2", "cgi")
     new = side(root, "new", NEW % lines, "2.4", "cgi")
