@@ -55,6 +55,14 @@ def test_the_facts_are_in_the_page() -> None:
         assert text in page.text, text
 
 
+def test_the_sentence_names_requests_that_were_not_run() -> None:
+    """Their answers are those of a program: "0 of 200 get another answer" would be said of them too."""
+    counted = summary()
+    counted.tally.not_compared = 44
+    sentence = page_of(counted).sentence
+    assert sentence.startswith("4 of 1,010 requests get another answer (0.40 %); 44 were not run; 1 fact")
+
+
 def test_access_and_verdict() -> None:
     page = page_of(summary())
     assert (page.badge.text, page.badge.risk) == ("Answers change", "closes")

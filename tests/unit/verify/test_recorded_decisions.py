@@ -242,6 +242,8 @@ def test_the_page_counts_what_comments_decide_apart() -> None:
     assert counts["decided by comments"] == 1 and counts["changes answers"] == 0
     assert [len(one.sides) for group in page.groups for one in group.items] == [1]
     assert page.sentence.count("decided in the text") == 0
+    result.to_decide = "to decide: 1 finding at 1 place"
+    assert verify_page(result).badge.text == "Not decided, beside differences that comments decide"
 
 
 @pytest.mark.parametrize(
