@@ -85,14 +85,14 @@ def _admitted(
 ) -> Counterexample | None:
     """Return a client that the section alone refuses and the whole chain admits."""
     decisions = analysis.decisions
-    alone = [unit for unit in chain.sections if unit in units]
+    named = [unit for unit in chain.sections if unit in units]
     own = decisions.cache.decision(
-        V22.name, [decisions.layer_of(unit, decisions.lines[unit]) for unit in alone]
+        V22.name, [decisions.layer_of(unit, decisions.lines[unit]) for unit in named]
     )
-    whole = decisions.read_by_22(chain)
-    if own is None or whole is None:
+    joint = decisions.read_by_22(chain)
+    if own is None or joint is None:
         return None
-    found = decisions.cache.difference(own, whole)  # one that the second alone admits is preferred
+    found = decisions.cache.difference(own, joint)  # one that the second alone admits is preferred
     return found if found is not None and found.after is AccessVerdict.GRANTED else None
 
 
