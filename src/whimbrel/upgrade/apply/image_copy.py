@@ -185,8 +185,8 @@ def _facts(name: str, image: str, secrets: Sequence[str], writer: _ImageWriter) 
     )
     if writer.keys:
         yield (
-            f"copied with a mode for the owner alone: {count_noun(len(writer.keys), 'document')} with a private "
-            f"key, such as {writer.keys[0]}"
+            f"copied with a mode for the owner alone: {count_noun(len(writer.keys), 'document')} "
+            f"with a private key, such as {writer.keys[0]}"
         )
     for place in writer.missing:
         yield (
