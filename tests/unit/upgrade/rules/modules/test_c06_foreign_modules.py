@@ -94,7 +94,7 @@ def test_an_answer_is_short_and_the_advice_has_the_rest(tmp_path: Path) -> None:
         if one.rule == "C06"
     ]
     assert max(map(len, php.answers)) < 160 < len(php.advice)
-    assert "the advice of `whimbrel check` has what goes with that" in php.answers[1]
+    assert "its removal alone makes 2.4 send the source of its files" in php.answers[1]
     (other,) = [one for one in findings(tmp_path / "other", "frontpage") if one.rule == "C06"]
     assert other.answers[1] == f"no: {other.advice}"
 
