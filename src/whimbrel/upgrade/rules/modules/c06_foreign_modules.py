@@ -115,8 +115,7 @@ def _finding(
     advice = f"{build}, {removal}{what}"
     short = advice
     if removal != REMOVED:
-        alone = "its removal alone makes 2.4 send the source of its files"
-        short = f"{build}, or replace the line: {alone} (the advice of `whimbrel check` has the other lines)"
+        short = f"{build}; without the line 2.4 sends source, unless more changes: see `whimbrel check`"
     elif what:
         short = f"{build}, or remove the line; the advice of `whimbrel check` has what goes with that"
     is_open = module_file is None or not module_file.api
