@@ -117,8 +117,8 @@ class LoadModuleLines:
         configure does so without --enable-mpms-shared.
         """
         is_packaged = self.is_debian or has_shared_mpm(self.tree)
-        is_here = any(self._has_module(self._directory(), identifier) for identifier in MPMS)
-        return self.tree.options.target_build is None and not is_packaged and not is_here
+        has_file = any(self._has_module(self._directory(), identifier) for identifier in MPMS)
+        return self.tree.options.target_build is None and not is_packaged and not has_file
 
     def _directory(self) -> str:
         if self.template is not None:

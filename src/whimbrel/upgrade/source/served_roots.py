@@ -111,8 +111,8 @@ def _above(path: str, mark: str, line: Statement) -> Iterator[ServedRoot]:
     fixed = fixed_part(path, mark)
     if fixed.strip("/"):
         start = path[len(fixed) :].partition(mark)[0].lstrip("/")
-        is_whole = fixed == path or not start
-        yield ServedRoot(fixed, line, starts=() if is_whole else (start,))
+        is_unbounded = fixed == path or not start
+        yield ServedRoot(fixed, line, starts=() if is_unbounded else (start,))
 
 
 def fixed_part(path: str, mark: str) -> str:
