@@ -23,7 +23,15 @@ from whimbrel.report.knowledge import as_json
 from whimbrel.report.readiness import readiness_of_replay
 from whimbrel.upgrade.knowledge.scope import KnowledgeScope, UnknownItem, UnknownKind
 from whimbrel.upgrade.model import AccessDifference, Finding, Risk
-from whimbrel.verify.recorded_decisions import by_place, decided_by_comments, decided_items, decisions
+from whimbrel.verify.named_requests import comments_of, decided_requests
+from whimbrel.verify.recorded_decisions import (
+    by_place,
+    by_rule,
+    decided_by_comments,
+    decided_items,
+    decisions,
+)
+from whimbrel.verify.verification import rule_of_reason
 
 STATUS: Final = re.compile(rf"status (\d{{3}}|{PROGRAM}) -> (\d{{3}}(?!\d)|{PROGRAM})")
 NO_HOST: Final = "-"
@@ -72,9 +80,13 @@ class Summary:
         found = list(recorded)
         places = by_place(found)
         decided = {}
-        for key in self.tally.changes if places else ():
+        for key in self.tally.changes if found else ():
             # a cause with more lines is cut: what the others do is not decided by the comments at these
-            if not key.rule and len(key.new) < MAX_CAUSE_LINES:
+            if comments_of_change(key, self.tally.changes[key]):
+                decided[key] = decided_requests(self.tally.changes[key].asked, found)
+            elif is_of_defaults(key):
+                decided[key] = by_rule(rule_of_reason(key.reason), found)
+            elif not key.rule and len(key.new) < MAX_CAUSE_LINES:
                 risk = risk_of(key)
                 wanted = [risk] if risk in (Risk.OPENS, Risk.CLOSES) else []
                 lines = [(line.file, line.line) for line in key.new]
@@ -292,6 +304,17 @@ def risk_of(key: ChangeKey) -> Risk:
         return Risk.CHANGES
     before, after = (200 if word == PROGRAM else int(word) for word in found.groups())
     return AccessDifference("", "", before, after).risk
+
+
+def comments_of_change(key: ChangeKey, change: Change) -> list[str]:
+    """Return the comments that decide about a change without lines; [] for none."""
+    is_open = bool(key.new or key.rule) or is_of_defaults(key) or risk_of(key) is Risk.OPENS
+    return [] if is_open else comments_of(change.asked)
+
+
+def is_of_defaults(key: ChangeKey) -> bool:
+    """Return True for a change that lies in the versions, as a rule says, and that no line decides."""
+    return not (key.new or key.is_of_access) and bool(rule_of_reason(key.reason))
 
 
 def top(names: Counter[str]) -> list[dict[str, Any]]:

@@ -7,8 +7,9 @@ from collections.abc import Iterator
 from typing import Final
 
 from whimbrel.base.counts import count_noun, word_for
+from whimbrel.base.dialect import V22, V24
 from whimbrel.replay.causes import MAX_LINES
-from whimbrel.replay.summary import NO_HOST, STATUS, Summary, risk_of, top
+from whimbrel.replay.summary import NO_HOST, STATUS, Summary, comments_of_change, risk_of, top
 from whimbrel.replay.tally import CausingLine, Change, ChangeKey, StatusReason, Tally
 from whimbrel.report.knowledge import text_lines
 from whimbrel.report.questions import question_lines
@@ -46,9 +47,11 @@ def _lines(summary: Summary) -> Iterator[str]:
     yield f"{count_noun(tally.lines, 'line')} of {', '.join(summary.logs)}: {requests}"
     yield from _skipped(summary)
     yield from text_lines(summary.scope)
+    is_between = summary.dialects == (V22.name, V24.name)
     for key, change in summary.changes:
         yield ""
-        yield from _change(key, change, summary.roots, summary.decided.get(key, ()))
+        decided = summary.decided.get(key, ())
+        yield from _change(key, change, summary.roots, decided, is_recordable=is_between)
     yield ""
     yield from _log(summary)
 
@@ -134,7 +137,12 @@ def _skipped(summary: Summary) -> Iterator[str]:
 
 
 def _change(
-    key: ChangeKey, change: Change, roots: tuple[str, ...], decided: tuple[str, ...] = ()
+    key: ChangeKey,
+    change: Change,
+    roots: tuple[str, ...],
+    decided: tuple[str, ...] = (),
+    *,
+    is_recordable: bool = False,
 ) -> Iterator[str]:
     yield f"{count_noun(change.requests, 'request')}: {key.what}"
     for side, lines in (("old", key.old), ("new", key.new)):
@@ -148,6 +156,9 @@ def _change(
         yield "    no line differs: a default of the dialect"
     if decided:
         yield f"    decided in the text: {', '.join(decided)}"
+    elif is_recordable and (comments := comments_of_change(key, change)):
+        yield "    this records in the main file that the answers of 2.4 are wanted:"
+        yield from (f"        {comment}" for comment in comments)
     for what, names in (
         ("clients", change.clients),
         ("users", change.users),

@@ -28,7 +28,7 @@ def known_change(difference: Difference, answers: tuple[Answer, Answer], cause: 
 
 
 def is_of_small_body(difference: Difference, answers: tuple[Answer, Answer]) -> bool:
-    """Return True if 2.2 alone compresses a small body, or announces that in Vary, and nothing else differs."""
+    """Return True if 2.2 alone compresses a small body, or announces it in Vary, and nothing else differs."""
     old, new = answers
     if old.dialect != V22.name or new.dialect == V22.name:
         return False

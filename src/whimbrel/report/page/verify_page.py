@@ -194,6 +194,9 @@ def _item(group: DifferenceGroup, names: tuple[str, str], anchors: Anchors) -> S
     notes += [OF_VERSIONS] if group.is_of_versions else []
     notes += [page_text(group.reason)] if group.reason else []
     notes += [page_text(f"decided in the text: {', '.join(group.decided)}")] if group.decided else []
+    if group.comments() and not group.decided:
+        notes += [page_text("to record in the main file that the answers of 2.4 are wanted:")]
+        notes += list(map(page_text, group.comments()))
     causes = (old, group.joint_cause.old), (new, group.joint_cause.new)
     # of a line that one version refuses, the other one may have it as well: that side is not "nothing"
     sides = tuple(CodeSide(page_text(name), _lines(lines)) for name, lines in causes if lines)

@@ -152,6 +152,10 @@ def _print_group(console: Console, number: int, group: DifferenceGroup, names: t
         console.print(f"    {group.reason}")
     if group.decided:
         console.print(printable_line(f"    decided in the text: {', '.join(group.decided)}"))
+    elif group.comments():
+        console.print("    this records in the main file that the answers of 2.4 are wanted:")
+        for comment in group.comments():
+            console.print(printable_line(f"        {comment}"))
     if group.is_of_versions:
         console.print("    the versions differ in what these lines do")
 
