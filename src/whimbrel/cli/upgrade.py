@@ -354,7 +354,7 @@ def upgrade(
             following[:0] = _about_named(result, only) or _about_one_file(context, result, what, shape)
         if is_left and out is not None and not first_stop(result):
             following.append(f"To go live: {writing}")
-        uncompared = result.unverified or _uncompared(what, wanted, is_verified=verify)
+        uncompared = result.unverified or _uncompared(result, what, wanted, is_verified=verify)
         output = _Output(
             shape, color, is_written, words, uncompared, following, not no_pager, copy, writing, backups, only
         )
@@ -452,13 +452,17 @@ def _refused_external(external: list[str], directory: str, writing: str) -> str:
     )
 
 
-def _uncompared(what: Sources, wanted: Selection, *, is_verified: bool) -> str:
+def _uncompared(result: UpgradeResult, what: Sources, wanted: Selection, *, is_verified: bool) -> str:
     """Return why the answers of both versions were not compared, "" where they were."""
+    from whimbrel.report.readiness import NOTHING_COMPARED
+
     if what.options is None:
         return "a part of a configuration answers no request by itself"
     if wanted.only or wanted.without:
         return "not all rules were applied"
-    return "" if is_verified else "the answers of both versions were not compared (--no-verify)"
+    if is_verified:
+        return "" if result.files else NOTHING_COMPARED
+    return "the answers of both versions were not compared (--no-verify)"
 
 
 def _refuse_inside(out: Path | None, read: Iterable[Path]) -> None:

@@ -36,6 +36,8 @@ from whimbrel.verify.verification import rule_of_reason
 STATUS: Final = re.compile(rf"status (\d{{3}}|{PROGRAM}) -> (\d{{3}}(?!\d)|{PROGRAM})")
 NO_HOST: Final = "-"
 """The host of a logged line that names none."""
+ADMITTED: Final = 200
+"""The status that a program or back end stands for."""
 TOP: Final = 5  # clients, users, hosts and paths that are listed of a change
 
 
@@ -156,6 +158,18 @@ class Summary:
         return found - sum(self.tally.changes[key].requests for key in decided)
 
     @property
+    def access_changes(self) -> int:
+        """The number of requests that gain or lose access, as `verify` counts them, without decided ones."""
+        of_access = (Risk.OPENS, Risk.CLOSES)
+        found = sum(
+            number
+            for (_, old, new), number in self.tally.statuses.items()
+            if AccessDifference("", "", old or ADMITTED, new or ADMITTED).risk in of_access
+        )
+        decided = (key for key in self.decided if STATUS.search(key.what) and risk_of(key) in of_access)
+        return found - sum(self.tally.changes[key].requests for key in decided)
+
+    @property
     def statuses(self) -> list[tuple[tuple[int, int], int]]:
         """Numbers of requests by (logged status, new status) where these differ, the most frequent first."""
         found: Counter[tuple[int, int]] = Counter()
@@ -200,15 +214,18 @@ class Summary:
         """What was read of both sides and of the logs, and what is unknown."""
         tally = self.tally
         items = list[UnknownItem]()
-        for number, kind, text, consequence in (
-            (tally.missing, UnknownKind.MISSING, "the files are not here", "both sides answered 404"),
-            (self.not_run, UnknownKind.PROGRAM_NOT_RUN, "a program or back end answers", "it was not run"),
+        # that the same program answers both sides is known, and that another one does is a change
+        is_unknown = self.is_against_log
+        program = "a program or back end answers"
+        for number, kind, text, consequence, matters in (
+            (tally.missing, UnknownKind.MISSING, "the files are not here", "both sides answered 404", True),
+            (self.not_run, UnknownKind.PROGRAM_NOT_RUN, program, "it was not run", is_unknown),
         ):
             if number:
                 subject = f"{number:,} of {count_noun(tally.requests, 'request')}: {text}"
                 if kind is UnknownKind.PROGRAM_NOT_RUN and self.not_run_example:
                     subject += f", such as for {self.not_run_example}"
-                items.append(UnknownItem(kind, None, subject, consequence))
+                items.append(UnknownItem(kind, None, subject, consequence, matters=matters))
         for lines, number in sorted(tally.hostless.items()):
             subject = (
                 f"{number:,} of {count_noun(tally.requests, 'request')}: the lines name no host, "
@@ -302,7 +319,7 @@ def risk_of(key: ChangeKey) -> Risk:
     found = STATUS.search(key.what)
     if found is None:
         return Risk.CHANGES
-    before, after = (200 if word == PROGRAM else int(word) for word in found.groups())
+    before, after = (ADMITTED if word == PROGRAM else int(word) for word in found.groups())
     return AccessDifference("", "", before, after).risk
 
 

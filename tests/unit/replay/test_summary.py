@@ -238,9 +238,7 @@ def test_a_comment_that_names_the_rule_decides_about_a_change() -> None:
         assert summary.has_changes_to_review is not is_decided
         text = text_of(summary)
         assert ("    decided in the text: R01 at /n:7\n" in text) is is_decided, text
-        yes = (
-            "ready for 2.4: yes: none of 2 requests changes but for what is decided in the text (R01 at /n:7)"
-        )
+        yes = "ready for 2.4: yes for these logs: none of 2 requests changes but for what is decided in the text (R01 at /n:7)"
         assert text.startswith(yes) is is_decided, text
         assert summary.as_dict()["changes"][0]["decided"] == (["R01 at /n:7"] if is_decided else [])
 

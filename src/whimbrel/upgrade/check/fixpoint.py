@@ -289,6 +289,7 @@ class _Fixpoint:
                     f"ignore[{finding.rule}]: {finding.accepted}",
                     NOT_SHOWN,
                     finding.shown_by or SHOWN_BY,
+                    matters=False,  # the comment is the decision, and the verdict names it
                 )
         self.exempted[rules[0].number] = exempted
         self.recorded[rules[0].number] = recorded
