@@ -199,6 +199,12 @@ class Summary:
         return sum(number for (logged, _old, new), number in self.tally.statuses.items() if logged == new)
 
     @property
+    def with_status(self) -> int:
+        """The number of requests whose line has a status."""
+        none = sum(number for (logged, _old, _new), number in self.tally.statuses.items() if not logged)
+        return self.tally.requests - none
+
+    @property
     def not_run(self) -> int:
         """The number of requests that a program or back end answers under the new configuration."""
         return sum(number for (_, _, new), number in self.tally.statuses.items() if new == NOT_RUN)

@@ -61,7 +61,7 @@ def answer(summary: Summary) -> list[str]:
     tally = summary.tally
     requests = count_noun(tally.requests, "request")
     if summary.is_against_log:
-        share = _percent(summary.not_as_logged, tally.requests)
+        share = _percent(summary.not_as_logged, summary.with_status)
         gets = word_for(summary.not_as_logged, "gets", "get")
         return [f"{summary.not_as_logged:,} of {requests} {gets} another status than was logged ({share})"]
     if not tally.requests:
@@ -83,8 +83,16 @@ def answer(summary: Summary) -> list[str]:
 
 
 def logged_as_before(summary: Summary) -> str:
-    """Return the number of requests that have the status that was logged, as a sentence without its dot."""
+    """Return the number of requests that have the status that was logged, as a sentence without its dot, and
+    of how many others the log has no status.
+    """
     count = summary.as_logged
+    others = summary.tally.requests - summary.with_status
+    if others and summary.with_status:
+        lines = f"the lines of {others:,} others log none"
+        return f"{count:,} of {summary.with_status:,} requests with a logged status have it, {lines}"
+    if others:
+        return f"no line logs a status: {count_noun(others, 'request')} cannot be compared with one"
     return f"{count_noun(count, 'request')} {word_for(count, 'has', 'have')} the status that was logged"
 
 
@@ -192,11 +200,12 @@ def names_of(names: Counter[str]) -> str:
 
 
 def _log(summary: Summary) -> Iterator[str]:
-    share = _percent(summary.as_logged, summary.tally.requests)
+    is_known = summary.with_status or not summary.tally.requests
+    share = f" ({_percent(summary.as_logged, summary.with_status)})" if is_known else ""
     not_run = (
         f"; {summary.not_run:,} {word_for(summary.not_run, 'was', 'were')} not run" if summary.not_run else ""
     )
-    yield f"{logged_as_before(summary)} ({share}){not_run}"
+    yield f"{logged_as_before(summary)}{share}{not_run}"
     for (logged, now), number in summary.statuses:
         example = summary.tally.status_examples.get((logged, now), "")
         requests = count_noun(number, "request")

@@ -10,7 +10,7 @@ from whimbrel.base.counts import count_noun
 from whimbrel.base.errors import SourceLocation
 from whimbrel.base.lazy_dataclasses import dataclass, field
 from whimbrel.base.lazy_re import compile
-from whimbrel.upgrade.apply.left_decisions import LEFT
+from whimbrel.upgrade.apply.left_decisions import LEFT, OF_OLD
 from whimbrel.upgrade.knowledge.scope import KnowledgeScope
 from whimbrel.upgrade.knowledge.start_stops import StartStops
 from whimbrel.upgrade.model import AccessDifference, Finding, Risk
@@ -414,7 +414,7 @@ def comments_sentence(findings: Iterable[Finding]) -> str:
 
 
 def _fact(message: str) -> str:
-    return message.removeprefix(LEFT).partition("; ")[0]
+    return message.removeprefix(LEFT).removeprefix(OF_OLD).partition("; ")[0]
 
 
 def is_of_access(group: DifferenceGroup) -> bool:
