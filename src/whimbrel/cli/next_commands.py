@@ -306,7 +306,7 @@ def after_replay(
     if has_backups or (old is not None and summary.dialects == (V22.name, V24.name)):
         sides = ["--backups", str(new)] if has_backups else [str(old), str(new)]
         return (
-            f"{FIRST}compare what no logged request asks: {command_line('verify', *words, *sides)}\n"
+            f"What no logged request asks is compared by: {command_line('verify', *words, *sides)}\n"
             f"{_next(onward)}"
         )
     return _next(onward)

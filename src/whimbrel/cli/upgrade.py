@@ -37,7 +37,7 @@ from whimbrel.cli.fleet import (
 from whimbrel.cli.fleet import NOTE as FLEET_NOTE
 from whimbrel.cli.help import HelpCommand, epilog
 from whimbrel.cli.interrupts import uninterrupted
-from whimbrel.cli.next_commands import after_fleet, after_upgrade, command_line
+from whimbrel.cli.next_commands import FIRST, after_fleet, after_upgrade, command_line
 from whimbrel.cli.options import (
     CARRIED,
     EXIT_OK,
@@ -389,6 +389,10 @@ def _of_part(result: UpgradeResult, what: Sources, directory: str, writing: str)
     """
     around = server_of_part(what)
     lines = about_part(what, around) if result.files or result.has_open_findings else []
+    stop = first_stop(result)
+    if lines and not (result.files or around) and stop is not None:
+        # the line above says what is to correct first
+        lines = [lines[0].replace(FIRST, "Or, ", 1), f"Next: {command_line('explain', stop.rule)}"]
     if result.files:
         lines.append(f"{FOR_THE_PART if around else 'Next'}: {writing}")
         lines += after_writing(result, directory)

@@ -425,11 +425,11 @@ def test_what_follows_a_replay() -> None:
     cosmetic = {ChangeKey("vary", rule="C30"): Change(requests=1, words=("http://a/x",))}
     tally = Tally(requests=1, changes=cosmetic)
     quiet = Summary("o", "n", (), tally, dialects=("2.2", "2.4"))
-    first = "First: compare what no logged request asks: whimbrel verify 'old dir' new\n"
+    first = "What no logged request asks is compared by: whimbrel verify 'old dir' new\n"
     assert after_replay(quiet, old, new, "a test") == f"{first}Next: a test\n"
     of_backups = after_replay(quiet, None, new, "a test", has_backups=True)
     assert of_backups.startswith(
-        "First: compare what no logged request asks: whimbrel verify --backups new\n"
+        "What no logged request asks is compared by: whimbrel verify --backups new\n"
     )
     changed = Tally(changes={ChangeKey("status 200 -> 403"): Change(requests=1, words=("/x",))})
     of_upgrade = Summary("o", "n", (), changed, dialects=("2.2", "2.4"))

@@ -527,3 +527,14 @@ def test_lines_are_those_of_the_text_at_the_path(site: Path) -> None:
     assert before[0] >= {old["C06"]} and before[0] <= {old["C06"], new["C06"]} and before[1] == {old["User"]}
     assert after == ({new["C06"]}, {new["User"]})
     assert numbers(["verify", "--backups", str(site)]) == ({new["C06"]}, {new["User"]})
+
+
+def test_a_file_that_is_left_as_it_is_has_one_first_step(tmp_path: Path) -> None:
+    """Which sections stand around a lone file with `Satisfy all` is not known: nothing is written."""
+    part = tmp_path / ".htaccess"
+    part.write_bytes(b"Satisfy all\n")
+    done = warm_command.run([*WORDS[: WORDS.index("upgrade") + 1], str(part)], cwd=tmp_path)
+    *_, first, other, following = done.stderr.decode().splitlines()
+    assert done.returncode == 3 and first.startswith("First: correct C17 .htaccess:1: ")
+    assert other.startswith("Or, name its server, if it is here, for what it needs: ")
+    assert following == "Next: whimbrel explain C17"

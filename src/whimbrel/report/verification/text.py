@@ -47,7 +47,9 @@ _VERDICTS: Final = {
 
 SCREEN: Final = 24
 """Lines of a text that a person sees at once."""
-_RECORD: Final = f"# whimbrel: ignore[{DIFFERENCE}] above each of their lines records that"
+_RECORD: Final = (
+    f"# whimbrel: ignore[{DIFFERENCE}] above each of their lines records that, if nobody gains access by it"
+)
 _REMEDIES: Final = {
     UNREACHED: "whimbrel explain URL --diff CONF compares a URL that you know",
     TIME_ENDED: "--limit asks more requests",
