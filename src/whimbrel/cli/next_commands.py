@@ -459,15 +459,18 @@ def _named_by(root: str, file: str) -> list[str]:
 
 
 def _sides(options: LoadOptions, out: Path) -> tuple[str, str]:
-    """Return the old and the new server as `verify` takes them: roots, or main files with other names."""
+    """Return the old and the new server as `verify` takes them: roots, or main files with other names; both
+    as absolute paths.
+    """
+    place_of_copy = os.path.abspath(out)
     if options.image:
         place = _path_of(options.server_root, options.file)
-        return place, str(out) + place.removeprefix(options.image)
+        return place, place_of_copy + place.removeprefix(options.image)
     if _is_found(options.server_root, options.file):
-        return options.server_root, str(out)
+        return options.server_root, place_of_copy
     old = os.path.join(options.server_root, options.file)
     below = os.path.relpath(old, options.server_root)
-    return old, os.path.join(str(out), below if not below.startswith("..") else old.lstrip("/"))
+    return old, os.path.join(place_of_copy, below if not below.startswith("..") else old.lstrip("/"))
 
 
 def _is_in_place(options: LoadOptions, files: Iterable[str] = ()) -> bool:
