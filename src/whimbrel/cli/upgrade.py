@@ -428,8 +428,8 @@ def _about_one_file(
     paths = [path for path in result.files if path != main and path not in result.tree.lone_paths]
     if not paths:
         return []
-    asked = {one.place.path for one in result.findings if one.needs_review or one.decision}
-    paths.sort(key=lambda path: path not in asked)  # a file with a question says most
+    open_paths = {one.place.path for one in result.findings if one.needs_review or one.decision}
+    paths.sort(key=lambda path: path not in open_paths)  # a file with a question says most
     words = given_words(context, CARRIED | HOW)
     path = os.path.relpath(to_bytes(paths[0]), os.getcwdb())
     name = min(paths[0], to_text(path), key=len)
