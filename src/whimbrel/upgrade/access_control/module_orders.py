@@ -2,7 +2,8 @@
 
 2.2 asks them in the order of their LoadModule lines, and the first authoritative one that knows a Require
 line of the request decides (mod_authz_user, -groupfile, -dbm and -owner: `ap_hook_auth_checker` with
-APR_HOOK_MIDDLE). The access checkers of mod_authz_host and mod_ssl have that order too. A file without its server does not tell the order.
+APR_HOOK_MIDDLE). The access checkers of mod_authz_host and mod_ssl have that order too. A file without its
+server does not tell the order.
 """
 
 from __future__ import annotations
