@@ -71,7 +71,8 @@ def as_copies(old: LoadOptions, new: LoadOptions, dialect: Dialect | str) -> Com
         return ComparedOptions(
             _with_part(own, part),
             _with_part(copy, part),
-            f"documents: both sides read {_named(filled)} in {found}, the copy that has them{_but(roots, filled)}",
+            f"documents: both sides read {_named(filled)} in {found}, the copy that has them"
+            f"{_but(roots, filled)}",
         )
     filled = [root for root in roots if IN_PLACE.names_in(root)]
     if not filled:

@@ -96,9 +96,8 @@ def test_only_what_the_copy_has_is_named_as_read(tmp_path: Path, machine: Path) 
     bare = f"{machine}/var/bare"
     for server in (part, alone):
         conf = next(Path(server).rglob("*.conf"))
-        conf.write_text(
-            f"{conf.read_text()}<VirtualHost *:80>\nServerName c.example\nDocumentRoot {bare}\n</VirtualHost>\n"
-        )
+        host = f"<VirtualHost *:80>\nServerName c.example\nDocumentRoot {bare}\n</VirtualHost>\n"
+        conf.write_text(conf.read_text() + host)
     found = CliRunner().invoke(verify_command.app, [part, alone, "--old-dialect", "2.4"])
     assert found.stdout.splitlines()[0] == (
         f"documents: both sides read {machine}/var/www in {tmp_path}/work, the copy that has them"
