@@ -32,9 +32,9 @@ def is_written_by_upgrade(path: str) -> bool:
 def edits_at(path: str, data: bytes, number: int, directories: Iterable[str] = ()) -> list[WrittenEdit]:
     """Return the edits that wrote line *number* of the file at *path*, whose present text is *data*.
 
-    Where the file has fewer lines with the text of this line than the upgrade left, it is one that was written
-    only if all of them were. Where it has more, which of them somebody added is not known: none is named. The journals are those of *directories*, and of the directories
-    above the file.
+    Where the file has fewer lines with the text of this line than the upgrade left, it is one that was
+    written only if all of them were. Where it has more, it is not known which were added: none is named. The
+    journals are those of *directories*, and of the directories above the file.
     """
     lines = stripped_lines(data)
     line = lines[number - 1]
