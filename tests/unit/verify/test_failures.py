@@ -71,3 +71,27 @@ def test_the_first_example_is_what_visitors_lose(tmp_path: Path) -> None:
 def test_nothing_is_named_where_nothing_fails(tmp_path: Path) -> None:
     found = compare(tmp_path, "")
     assert " 500: " not in found.stdout
+
+
+def test_a_host_whose_root_is_not_found_does_not_fail_as_a_whole(tmp_path: Path) -> None:
+    """Without mod_auth_basic, apache2 2.4.71 answers 500 in both locations, and 404 to ``/nope``."""
+    for name in ("a", "b", "c"):
+        (tmp_path / "www" / name).mkdir(parents=True)
+        (tmp_path / "www" / name / "index.html").write_text("x")
+    shared = OLD_LOADS + "LoadModule authz_user_module m/mod_authz_user.so\n"
+    text = f"Listen 8080\nServerName a.example\nUser daemon\nGroup daemon\nDocumentRoot {tmp_path}/www\n"
+    text += "".join(
+        f"<Location /{name}>\nAuthType Basic\nAuthName x\nAuthUserFile u\nRequire valid-user\n</Location>\n"
+        for name in ("a", "b")
+    )
+    loads = {
+        "old": f"{shared}LoadModule auth_basic_module m/mod_auth_basic.so\nLoadModule authn_file_module m/mod_authn_file.so\n",
+        "new": f"{NEW_LOADS}LoadModule authz_user_module m/mod_authz_user.so\n"
+        "LoadModule authn_core_module m/mod_authn_core.so\nLoadModule authn_file_module m/mod_authn_file.so\n",
+    }
+    for name, lines in loads.items():
+        (tmp_path / f"{name}.conf").write_text(f"ServerRoot {tmp_path}\n{lines}{text}")
+    found = CliRunner().invoke(verify_command.app, [str(tmp_path / f"{name}.conf") for name in loads])
+    first = next(line for line in found.stdout.splitlines() if " 500: " in line)
+    place = "http://a.example:8080"
+    assert first.startswith(f"all of {place}/a/ and all of {place}/b/ answer 500: AuthType Basic"), first
