@@ -78,16 +78,16 @@ def test_a_host_whose_root_is_not_found_does_not_fail_as_a_whole(tmp_path: Path)
     for name in ("a", "b", "c"):
         (tmp_path / "www" / name).mkdir(parents=True)
         (tmp_path / "www" / name / "index.html").write_text("x")
-    shared = OLD_LOADS + "LoadModule authz_user_module m/mod_authz_user.so\n"
     text = f"Listen 8080\nServerName a.example\nUser daemon\nGroup daemon\nDocumentRoot {tmp_path}/www\n"
     text += "".join(
         f"<Location /{name}>\nAuthType Basic\nAuthName x\nAuthUserFile u\nRequire valid-user\n</Location>\n"
         for name in ("a", "b")
     )
+    file = "LoadModule authn_file_module m/mod_authn_file.so\n"
+    user = "LoadModule authz_user_module m/mod_authz_user.so\n"
     loads = {
-        "old": f"{shared}LoadModule auth_basic_module m/mod_auth_basic.so\nLoadModule authn_file_module m/mod_authn_file.so\n",
-        "new": f"{NEW_LOADS}LoadModule authz_user_module m/mod_authz_user.so\n"
-        "LoadModule authn_core_module m/mod_authn_core.so\nLoadModule authn_file_module m/mod_authn_file.so\n",
+        "old": f"{OLD_LOADS}{file}{user}LoadModule auth_basic_module m/mod_auth_basic.so\n",
+        "new": f"{NEW_LOADS}{file}{user}LoadModule authn_core_module m/mod_authn_core.so\n",
     }
     for name, lines in loads.items():
         (tmp_path / f"{name}.conf").write_text(f"ServerRoot {tmp_path}\n{lines}{text}")
