@@ -26,6 +26,7 @@ MAX_ORIGINS: Final = 3
 MAX_SENTENCES: Final = 3
 _ALL: Final = "all of "
 _FILES: Final = " with files in "
+_REQUESTS: Final = " requests to "
 _METHODS: Final = ("GET", "HEAD")
 _NOT_ALLOWED: Final = " not allowed here"
 
@@ -86,7 +87,9 @@ class Failures:
         rows.sort(key=lambda row: -max(count for _, count in row[1]))
         for message, extents, lines in rows[:MAX_SENTENCES]:
             verb = "answers" if len(extents) == 1 else "answer"
-            yield f"{_extents_text([text for text, _ in extents])} {verb} 500: {_reason(message, lines)}"
+            # numbers of requests come last: they are about one origin
+            texts = sorted((text for text, _ in extents), key=lambda text: _REQUESTS in text)
+            yield f"{_extents_text(texts)} {verb} 500: {_reason(message, lines)}"
         if len(rows) > MAX_SENTENCES:
             more = len(rows) - MAX_SENTENCES
             yield f"{count_noun(more, 'more line')} {word_for(more, 'makes', 'make')} documents answer 500"
@@ -132,7 +135,7 @@ def _extents_of(
         for name, one in inner.items():
             yield from _extents_of(origin, one, message, working, missing, f"{path}/{name}")
     elif is_mixed or path in missing:
-        yield f"{count:,} of {place.others + sum(place.failed.values()):,} requests to {top}", count
+        yield f"{count:,} of {place.others + sum(place.failed.values()):,}{_REQUESTS}{top}", count
     else:
         yield f"{_ALL}{top}" + (f" but {_joined(exceptions)}" if exceptions else ""), count
 

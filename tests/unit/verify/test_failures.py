@@ -12,6 +12,12 @@ import pytest
 from typer.testing import CliRunner, Result
 
 from whimbrel.cli import verify as verify_command
+from whimbrel.verify.answer import Answer
+from whimbrel.verify.causes import Cause
+from whimbrel.verify.difference import Difference
+from whimbrel.verify.failures import Failures
+from whimbrel.verify.probe import Probe
+from whimbrel.verify.verification import DifferenceGroup, Example
 
 MODULES = ("alias", "authz_host", "dir", "log_config")
 OLD_LOADS = "".join(f"LoadModule {name}_module m/mod_{name}.so\n" for name in MODULES)
@@ -95,3 +101,21 @@ def test_a_host_whose_root_is_not_found_does_not_fail_as_a_whole(tmp_path: Path)
     first = next(line for line in found.stdout.splitlines() if " 500: " in line)
     place = "http://a.example:8080"
     assert first.startswith(f"all of {place}/a/ and all of {place}/b/ answer 500: AuthType Basic"), first
+
+
+def test_a_number_of_requests_is_about_the_origin_behind_it() -> None:
+    """A part of the first host fails, and all that was asked of the second one."""
+    answers = {
+        "a.example": (("/", 500), ("/x/1", 500), ("/x/2", 200), ("/y", 200)),
+        "b.example": (("/", 500),),
+    }
+    failures = Failures()
+    for host, rows in answers.items():
+        for target, status in rows:
+            new = Answer(status, log=("AH1: broken",) if status == 500 else ())
+            failures.note(Probe(target, host=host), (Answer(200), new))
+    example = Example(Probe("/"), Difference(()), Answer(200), Answer(500, log=("AH1: broken",)))
+    group = DifferenceGroup("response", Cause((), ()), examples=[example])
+    assert list(failures.sentences([group])) == [
+        "http://b.example/ and 2 of 4 requests to http://a.example/ answer 500: broken"
+    ]
