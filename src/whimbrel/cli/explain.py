@@ -151,8 +151,8 @@ def explain(
             described = RequestDescription(
                 from_system(words),
                 from_system(host),
-                source,
-                address,
+                _address("--from", source),
+                _address("--to", address),
                 from_system(user),
                 method,
                 tuple(map(_field, header or [])),
@@ -224,6 +224,17 @@ def _explain_words(words: str, as_json: bool) -> bool:
     elif explanations:
         _print_explanations(explanations)
     return bool(explanations)
+
+
+def _address(option: str, text: str) -> str:
+    """Return the value of *option*, an IP address or ""; raises UsageError for other text: Require ip and
+    Allow from would refuse it, as if there were such a client.
+    """
+    from whimbrel.base.net import numeric_address
+
+    if text and numeric_address(text)[1] < 0:
+        raise UsageError(f"{option} {text}: not an IP address")
+    return text
 
 
 def _field(text: str) -> tuple[str, str]:

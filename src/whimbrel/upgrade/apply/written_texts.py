@@ -32,9 +32,9 @@ def is_written_by_upgrade(path: str) -> bool:
 def edits_at(path: str, data: bytes, number: int, directories: Iterable[str] = ()) -> list[WrittenEdit]:
     """Return the edits that wrote line *number* of the file at *path*, whose present text is *data*.
 
-    Where the file has more or fewer lines with the text of this line than the upgrade left, it is one that
-    was written only if all of them were. The journals are those of *directories*, and of the directories
-    above the file.
+    Where the file has fewer lines with the text of this line than the upgrade left, it is one that was
+    written only if all of them were. Where it has more, it is not known which were added: none is named. The
+    journals are those of *directories*, and of the directories above the file.
     """
     lines = stripped_lines(data)
     line = lines[number - 1]
@@ -49,7 +49,7 @@ def edits_at(path: str, data: bytes, number: int, directories: Iterable[str] = (
             edit
             for edit in own
             if sought in edit.new
-            or (is_any and sought.total != alike[0].total and any(one in alike for one in edit.new))
+            or (is_any and sought.total < alike[0].total and any(one in alike for one in edit.new))
         ]
         if found:
             return found
