@@ -11,6 +11,7 @@ import json
 import os
 import re
 import sys
+from collections.abc import Iterator
 from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
@@ -72,8 +73,8 @@ EPILOG: Final = epilog(
         3: "explained, but something that may matter to the request is not known",
     },
     ("whimbrel explain http://www.example.com/shop/ -d /etc/httpd", "whimbrel explain C17"),
-    "WHAT is a URL, a line of a file (conf/httpd.conf:108), a whole line of a log in quotes, or for example "
-    "C17, AH01797, AddOutputFilterByType, mod_authn_alias or 403.",
+    "WHAT is a URL, a file (conf/httpd.conf) or a line of it (conf/httpd.conf:108), a whole line of a log "
+    "in quotes, or for example C17, AH01797, AddOutputFilterByType, mod_authn_alias or 403.",
 )
 _LINE_OF_FILE: Final = re.compile(r"([^:]++):([0-9]{1,9})")
 """A line as findings name it, ``conf/httpd.conf:108``."""
@@ -137,6 +138,9 @@ def explain(
     if place is not None and _is_file(place[1], has_server=bool(paths or root or file)):
         _explain_line(place[1], int(place[2]), named, as_json=as_json, may_page=not no_pager)
         return
+    if words and not (access_line or error_line or listing or backups) and _names_file(words, named):
+        _explain_file(words, named, as_json=as_json, may_page=not no_pager)
+        return
     if is_request:
         from whimbrel.cli.explain_request import (
             ConfigurationChoice,
@@ -193,6 +197,9 @@ def _words_and_paths(words: list[str]) -> tuple[str, tuple[Path, ...]]:
             is_named = _URL.fullmatch(what) is not None or _LINE_OF_FILE.fullmatch(what) is not None
             if is_named and os.path.exists(path):
                 return what, (Path(path),)
+        for what, path in (words, reversed(words)):
+            if os.path.exists(path) and _names_file(what, ConfigArguments([Path(path)])):
+                return what, (Path(path),)
     return " ".join(words), ()
 
 
@@ -201,6 +208,33 @@ def _is_file(path: str, *, has_server: bool) -> bool:
     if os.path.isfile(path):
         return True
     return has_server and not path.startswith("/") and not _HOST_AND_PATH.fullmatch(path)
+
+
+def _names_file(path: str, named: ConfigArguments) -> bool:
+    """Return True if *path* names a file, of the working directory or of the server *named*."""
+    if "/" not in path and "." not in path:  # a directive or a module may have the name of a file
+        is_named = bool(named.root or named.file or named.paths)
+        return is_named and any(os.path.isfile(os.path.join(top, path)) for top in _tops(named))
+    return os.path.isfile(path) or any(os.path.isfile(os.path.join(top, path)) for top in _tops(named))
+
+
+def _tops(named: ConfigArguments) -> Iterator[str]:
+    """Yield the directories from which a path may be named: those of what is read."""
+    for one in (*named.paths, *([named.root] if named.root else [])):
+        yield os.fspath(one) if Path(one).is_dir() else os.path.dirname(os.fspath(one))
+    if named.file:
+        yield os.path.dirname(os.path.join(os.fspath(named.root or ""), os.fspath(named.file)))
+
+
+def _explain_file(path: str, named: ConfigArguments, *, as_json: bool, may_page: bool) -> None:
+    """Print what changes in a file."""
+    from whimbrel.cli.explain_file import explain_file
+
+    try:
+        explain_file(from_system(path), named, as_json=as_json, may_page=may_page)
+    except (UsageError, OSError) as problem:
+        typer.echo(encoded(printable_line(str(problem))), err=True)
+        raise typer.Exit(2) from None
 
 
 def _explain_line(path: str, number: int, named: ConfigArguments, *, as_json: bool, may_page: bool) -> None:

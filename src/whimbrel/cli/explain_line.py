@@ -54,7 +54,7 @@ def explain_line(
     from whimbrel.upgrade.check.check import Selection
     from whimbrel.upgrade.model import UpgradeOptions
 
-    parts, place, argument = _found(path, named)
+    parts, place, argument = place_of(path, named)
     lines = _lines_of(place)
     line = next((one for one in lines if one.first <= number <= one.last), None)
     if line is None:
@@ -81,7 +81,7 @@ def explain_line(
                 }
                 for edit in written
             ],
-            "findings": [_as_dict(entry) for entry in entries],
+            "findings": [as_dict(entry) for entry in entries],
             "next": following,
         }
         write_text(json.dumps(document, indent=1) + "\n", may_page=may_page)
@@ -117,7 +117,7 @@ def sections_around(lines: Sequence[JoinedLine], line: JoinedLine) -> list[Joine
     return [section for _, section in opened]
 
 
-def _found(path: str, named: ConfigArguments) -> tuple[tuple[Sources, str], str, str]:
+def place_of(path: str, named: ConfigArguments) -> tuple[tuple[Sources, str], str, str]:
     """Return what is read with its directory, the file, and the argument that names what is read.
 
     A relative path is one of the working directory, or of the server. Raises UsageError.
@@ -220,7 +220,7 @@ def _findings_around(report: Report, place: str, around: Sequence[JoinedLine]) -
                 yield f"about the section around it: {where}: {entry.rule} {name}".rstrip()
 
 
-def _as_dict(entry: ReportEntry) -> dict[str, object]:
+def as_dict(entry: ReportEntry) -> dict[str, object]:
     """Return a finding for JSON, with the keys of `check --format json`."""
     return {
         "rule": entry.rule,

@@ -17,7 +17,7 @@ import typer
 
 from whimbrel.base.builds import AUTO
 from whimbrel.base.counts import count_noun, word_for
-from whimbrel.base.latin1 import from_system, to_bytes, to_system, to_text
+from whimbrel.base.latin1 import from_system, to_bytes, to_system
 from whimbrel.base.lazy_dataclasses import replace
 from whimbrel.base.terminal_text import shown, terminal_bytes
 from whimbrel.cli.fleet import (
@@ -38,6 +38,7 @@ from whimbrel.cli.fleet import NOTE as FLEET_NOTE
 from whimbrel.cli.help import HelpCommand, epilog
 from whimbrel.cli.interrupts import uninterrupted
 from whimbrel.cli.next_commands import after_fleet, after_upgrade, command_line
+from whimbrel.cli.one_file import about_one_file
 from whimbrel.cli.options import (
     CARRIED,
     EXIT_OK,
@@ -80,8 +81,6 @@ if TYPE_CHECKING:
     from whimbrel.upgrade.source.config_tree import ConfigTree
     from whimbrel.upgrade.source.reading import Sources
 
-_MANY_FILES: Final = 4
-"""Changed files from which on the command for the diff of one of them is named."""
 EPILOG: Final = epilog(
     {
         0: "nothing to do, or done",
@@ -351,7 +350,9 @@ def upgrade(
         only = frozenset(beside.values())
         if not is_written:
             following += _of_part(result, what, top, writing)
-            following[:0] = _about_named(result, only) or _about_one_file(context, result, what, shape)
+            following[:0] = _about_named(result, only)
+        if out is None and not only and shape is OutputFormat.text:
+            following[:0] = about_one_file(context, result, what, top, HOW)
         if is_left and out is not None and not first_stop(result):
             following.append(f"To go live: {writing}")
         uncompared = result.unverified or _uncompared(what, wanted, is_verified=verify)
@@ -412,22 +413,6 @@ def _about_named(result: UpgradeResult, only: frozenset[str]) -> list[str]:
     if not only or not others:
         return []
     return [f"the diff is of what was named; --write changes {count_noun(others, 'other file')} too"]
-
-
-def _about_one_file(
-    context: typer.Context, result: UpgradeResult, what: Sources, shape: OutputFormat
-) -> list[str]:
-    """Return the command for the diff of one file of a server of which several change."""
-    if shape is not OutputFormat.text or what.options is None or len(result.files) < _MANY_FILES:
-        return []
-    main = os.path.join(what.options.server_root, what.options.file)
-    paths = [path for path in result.files if path != main and path not in result.tree.lone_paths]
-    if not paths:
-        return []
-    words = given_words(context, CARRIED | HOW)
-    path = os.path.relpath(to_bytes(paths[0]), os.getcwdb())
-    name = min(paths[0], to_text(path), key=len)
-    return [f"The diff of one file alone: {command_line('upgrade', *words, name)}"]
 
 
 def _copied(result: UpgradeResult, what: Sources, directory: str, out: Path) -> ServerCopy:

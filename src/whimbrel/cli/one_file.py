@@ -1,0 +1,60 @@
+"""Line of `whimbrel upgrade` with the command that shows what changes in one file of a server."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Set
+from typing import TYPE_CHECKING, Final
+
+from whimbrel.base.latin1 import to_bytes, to_text
+from whimbrel.cli.next_commands import command_line
+from whimbrel.cli.options import CARRIED, given_words
+
+if TYPE_CHECKING:
+    import typer
+
+    from whimbrel.upgrade.check.fixpoint import UpgradeResult
+    from whimbrel.upgrade.source.reading import Sources
+
+MANY_FILES: Final = 4
+"""Changed files from which on the command is named."""
+EXPLAINED: Final = frozenset(("conf", "root", "file", "before", "after", "defines", "envvars", "builtin"))
+"""The parameters that `explain` has too."""
+_NO_MATTER: Final = frozenset(("is_open", "verify"))
+"""Parameters that change nothing of the new text."""
+
+
+def about_one_file(
+    context: typer.Context, result: UpgradeResult, what: Sources, directory: str, how: Set[str]
+) -> list[str]:
+    """Return the command for the changes of one file of a server of which several change, with their reasons;
+    with options that `explain` does not have, the command for the diff of the file.
+
+    *how*: the parameters that say how the text is written.
+    """
+    from whimbrel.upgrade.edits.diff import display_path
+
+    if what.options is None or len(result.files) < MANY_FILES:
+        return []
+    main = os.path.join(what.options.server_root, what.options.file)
+    paths = [path for path in result.files if path != main and path not in result.tree.lone_paths]
+    if not paths:
+        return []
+    path = next((one for one in paths if _has_access_rule(result, one)), paths[0])
+    if (
+        given_words(context, (CARRIED | how) - EXPLAINED - _NO_MATTER)
+        or len(context.params["conf"] or ()) > 1
+    ):
+        words = given_words(context, CARRIED | how)
+        relative = os.path.relpath(to_bytes(path), os.getcwdb())
+        name = min(path, to_text(relative), key=len)
+        return [f"The diff of one file alone: {command_line('upgrade', *words, name)}"]
+    named = command_line("explain", display_path(path, directory), *given_words(context, EXPLAINED))
+    return [f"What changes in one file, and why: {named}"]
+
+
+def _has_access_rule(result: UpgradeResult, path: str) -> bool:
+    """Return True if an edit of a rule about access control changes the file."""
+    from whimbrel.upgrade.model import ACCESS_RULES
+
+    return any(one.place.path == path and one.edits and one.rule in ACCESS_RULES for one in result.findings)
