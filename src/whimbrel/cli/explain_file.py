@@ -19,7 +19,7 @@ from whimbrel.base.lazy_dataclasses import replace
 from whimbrel.base.real_paths import real_path
 from whimbrel.base.terminal_text import shown, terminal_width, wrapped
 from whimbrel.cli.explain_backups import before_upgrade, has_backups
-from whimbrel.cli.explain_line import place_of
+from whimbrel.cli.explain_line import choices, place_of
 from whimbrel.cli.next_commands import command_line
 from whimbrel.cli.options import ColorMode, ConfigArguments, is_colored
 from whimbrel.cli.terminal import write_text
@@ -223,6 +223,8 @@ def _text(
         yield f"without a change: {count}"
         yield ""
         yield from framed(groups(left), style)
+    open_entries = [*left, *(entry for place in places for entry in place.reasons)]
+    yield from choices(list({id(entry): entry for entry in open_entries}.values()))
 
 
 def _place_lines(name: str, place: ChangedPlace, style: FrameStyle, *, is_upgraded: bool) -> Iterator[str]:

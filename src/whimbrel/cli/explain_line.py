@@ -16,7 +16,7 @@ from whimbrel.base.counts import count_noun
 from whimbrel.base.file_reading import read_regular
 from whimbrel.base.latin1 import from_system, to_bytes, to_system
 from whimbrel.base.real_paths import real_path
-from whimbrel.base.terminal_text import shown, terminal_width
+from whimbrel.base.terminal_text import shown, terminal_width, wrapped_alike
 from whimbrel.cli.next_commands import command_line
 from whimbrel.cli.options import ColorMode, ConfigArguments, is_colored, sources
 from whimbrel.cli.parts_of_servers import server_around
@@ -91,6 +91,7 @@ def explain_line(
         texts.append(f"no Include of {shown(argument)} reads this file")
     texts += _of_upgrade(written, place, report.directory)
     texts += _findings(report, entries, is_written=bool(written))
+    texts += choices(entries)
     if not entries and line.text[:1] not in ("", "#"):
         texts += _findings_around(report, place, around)
     texts.append(f"Next: {shown(following)}")
@@ -208,6 +209,15 @@ def _findings(report: Report, entries: list[ReportEntry], *, is_written: bool = 
         return
     style = FrameStyle(terminal_width(), is_colored(ColorMode.auto), report.names)
     yield from framed(groups(entries), style)
+
+
+def choices(entries: Sequence[ReportEntry]) -> list[str]:
+    """Return what each answer to the questions of *entries* leads to, with the place of a comment."""
+    from whimbrel.report.decisions import open_question_texts
+    from whimbrel.report.questions import question_lines
+
+    lines = question_lines(open_question_texts(entries), "to decide:")
+    return [piece for line in lines for piece in wrapped_alike(shown(line), terminal_width())]
 
 
 def _findings_around(report: Report, place: str, around: Sequence[JoinedLine]) -> Iterator[str]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Set
+from collections.abc import Callable, Set
 from typing import TYPE_CHECKING, Final
 
 from whimbrel.base.latin1 import to_bytes, to_text
@@ -51,6 +51,16 @@ def about_one_file(
         return [f"The diff of one file alone: {command_line('upgrade', *words, name)}"]
     named = command_line("explain", display_path(path, directory), *given_words(context, EXPLAINED))
     return [f"What changes in one file, and why: {named}"]
+
+
+def explaining(context: typer.Context) -> Callable[[str], str] | None:
+    """Return the function that makes the command that explains a place of what the command line names; None
+    where it names several files.
+    """
+    if len(context.params.get("conf") or ()) > 1:
+        return None
+    words = given_words(context, EXPLAINED)
+    return lambda place: command_line("explain", place, *words)
 
 
 def _has_access_rule(result: UpgradeResult, path: str) -> bool:

@@ -19,7 +19,6 @@ from whimbrel.base.builds import AUTO
 from whimbrel.base.counts import count_noun, word_for
 from whimbrel.base.latin1 import from_system, to_bytes, to_system
 from whimbrel.base.lazy_dataclasses import replace
-from whimbrel.base.terminal_text import shown, terminal_bytes
 from whimbrel.cli.fleet import (
     MEGABYTES,
     SECONDS,
@@ -38,7 +37,7 @@ from whimbrel.cli.fleet import NOTE as FLEET_NOTE
 from whimbrel.cli.help import HelpCommand, epilog
 from whimbrel.cli.interrupts import uninterrupted
 from whimbrel.cli.next_commands import after_fleet, after_upgrade, command_line
-from whimbrel.cli.one_file import about_one_file
+from whimbrel.cli.one_file import about_one_file, explaining
 from whimbrel.cli.options import (
     CARRIED,
     EXIT_OK,
@@ -71,7 +70,7 @@ from whimbrel.cli.upgrade_stops import after_writing, before_writing, first_stop
 from whimbrel.utilities.usage_error import UsageError
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Callable, Iterable
 
     from whimbrel.cli.progress import ProgressBar
     from whimbrel.upgrade.apply.server_copy import ServerCopy
@@ -356,8 +355,21 @@ def upgrade(
         if is_left and out is not None and not first_stop(result):
             following.append(f"To go live: {writing}")
         uncompared = result.unverified or _uncompared(what, wanted, is_verified=verify)
+        shows = explaining(context) if what.options is not None else None
+        may_page = not no_pager
         output = _Output(
-            shape, color, is_written, words, uncompared, following, not no_pager, copy, writing, backups, only
+            shape,
+            color,
+            is_written,
+            words,
+            uncompared,
+            following,
+            may_page,
+            copy,
+            writing,
+            backups,
+            only,
+            shows,
         )
         raise typer.Exit(_print_result(result, top, output))
     except (UsageError, RuleError, UnknownRule, WriteError) as problem:
@@ -559,6 +571,7 @@ class _Output(NamedTuple):
         backups: the paths of those that were written.
         writing: the command that writes the result in place.
         only: the files whose diff is printed; empty for all.
+        explaining: makes the command that explains a place; None for what is no server.
     """
 
     shape: OutputFormat
@@ -572,6 +585,7 @@ class _Output(NamedTuple):
     writing: str
     backups: list[str]
     only: frozenset[str]
+    explaining: Callable[[str], str] | None
 
 
 def _print_result(result: UpgradeResult, directory: str, output: _Output) -> int:
@@ -608,6 +622,7 @@ def _print_result(result: UpgradeResult, directory: str, output: _Output) -> int
         following=output.following,
         copy=output.copy,
         backups=output.backups,
+        explaining=output.explaining,
     )
     if is_text and not is_written:
         # a pipe, such as to patch(1), gets the diff alone
@@ -617,8 +632,16 @@ def _print_result(result: UpgradeResult, directory: str, output: _Output) -> int
             result, directory, colored=colored, may_page=output.may_page, above=above, only=output.only
         )
         if above:
-            ready = shown(upgrade_output.ready_line(result, directory, output.uncompared))
-            summary = terminal_bytes("".join(f"{line}\n" for line in (ready, *output.following)))
+            summary = upgrade_output.last_text(
+                result,
+                directory,
+                stream,
+                output.color,
+                verified=output.verified,
+                uncompared=output.uncompared,
+                following=output.following,
+                explaining=output.explaining,
+            )
     upgrade_output.write_to(stream, summary)
     return upgrade_output.exit_status(result, is_written=is_written)
 
