@@ -140,7 +140,7 @@ def decisions_in_short(
     shown_first = (one.place for one in open_entries if one.line and one.rule not in _NOT_OF_CHECK)
     first = next((place for place in shown_first), "")
     if first and explaining is not None:
-        yield f"  the choices of one: {explaining(first)}"
+        yield f"  the choices of the first: {explaining(first)}"
 
 
 def access_line(entries: Sequence[ReportEntry], exempted: Sequence[ReportEntry] = (), stop: str = "") -> str:

@@ -364,14 +364,14 @@ def test_equal_findings_and_decisions_stand_once(site: Path) -> None:
         in err
     )
     assert (
-        "      yes: # whimbrel: ignore[R01] above the line records it; no, they are in use: add Unsafe" in err
+        "      yes: # whimbrel: ignore[R01] above each of these lines records it\n"
+        "      no, they are in use: add Unsafe" in err
     )
     assert (
         "  C43 proxy-peer-checks  conf/httpd.conf:6  May the certificates of back ends stay unverified" in err
     )
     assert (
-        "no: # whimbrel: ignore[C43] above the line keeps the text as it is; they have to be valid then\n"
-        in err
+        "no: # whimbrel: ignore[C43] above conf/httpd.conf:6 keeps the text as it is; they have to be " in err
     )
     assert f"\ninput: whole server: {site}/conf/httpd.conf\n" in err
     assert "conf/httpd.conf:3  R01 unsafe-urls  changes answers · needs review  in 3 places\n" in err

@@ -1,0 +1,28 @@
+"""Places of a text for a terminal: paths below the directory of the new configuration, as `check` of it has
+them. The directory is named once, and what lies outside of it keeps its path.
+"""
+
+from __future__ import annotations
+
+from typing import Final
+
+from whimbrel.base.terminal_text import shown
+from whimbrel.report.entries import relative_places
+from whimbrel.report.readiness import READY
+
+_COMMAND: Final = "whimbrel "
+
+
+def with_relative_places(text: str, directory: str) -> str:
+    """Return *text*, lines for a terminal, with ``FILE:LINE`` below *directory*, and a line that names it
+    behind the sentence about going live, or in front; commands stay as they are. A text without such a place
+    is the same.
+    """
+    lines = text.splitlines(keepends=True)
+    changed = [line if _COMMAND in line else relative_places(line, directory) for line in lines]
+    places = sum(new != old for new, old in zip(changed, lines, strict=True))
+    if not directory or not places:
+        return text
+    at = next((at for at, line in enumerate(changed, 1) if line.startswith(READY)), 0)
+    changed.insert(at, f"files: below {shown(directory)}\n")
+    return "".join(changed)
