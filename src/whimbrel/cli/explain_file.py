@@ -19,7 +19,7 @@ from whimbrel.base.lazy_dataclasses import replace
 from whimbrel.base.real_paths import real_path
 from whimbrel.base.terminal_text import shown, terminal_width, wrapped
 from whimbrel.cli.explain_backups import before_upgrade, has_backups
-from whimbrel.cli.explain_line import choices, place_of
+from whimbrel.cli.explain_line import choices, path_of, place_of
 from whimbrel.cli.next_commands import command_line
 from whimbrel.cli.options import ColorMode, ConfigArguments, is_colored
 from whimbrel.cli.terminal import write_text
@@ -96,15 +96,17 @@ def explain_file(path: str, named: ConfigArguments, *, as_json: bool = False, ma
     about = [(one, entry_of(one, directory, texts)) for one in result.findings]
     changed = [(lines, entry) for one, entry in about if one.edits for lines in _changed_lines(one, read)]
     places = list(_places(old, new, changed))
-    used = {id(entry) for one in places for entry in one.reasons}
-    left = [
-        entry for one, entry in about if one.place.path == read and id(entry) not in used and not one.edits
-    ]
+    left = [entry for one, entry in about if one.place.path == read and not one.edits]
+    open_entries = [*left, *(entry for one in places for entry in one.reasons)]
+    if is_upgraded:  # what is open is what the present text leaves open
+        left = _present(found, directory, place)
+        open_entries = left
     name = display_path(read, directory)
     if as_json:
         write_text(_as_json(name, places, left, is_upgraded=is_upgraded), may_page=may_page)
         return
-    lines = _text(name, places, left, is_upgraded=is_upgraded)
+    lines = [*_text(name, places, left, is_upgraded=is_upgraded)]
+    lines += choices(list({id(entry): entry for entry in open_entries}.values()))
     following = command_line("upgrade", argument)
     if is_upgraded:
         following = command_line("verify", "--backups", argument)
@@ -127,6 +129,16 @@ def _upgrade(found: Sources, directory: str, *, is_upgraded: bool) -> UpgradeRes
             found, UpgradeOptions(), Selection(), bar.on_file, bar.on_step, is_verified=False
         )
     return result
+
+
+def _present(found: Sources, directory: str, place: str) -> list[ReportEntry]:
+    """Return the findings of `check` in the file *place*, as it is."""
+    from whimbrel.cli.check import run_check
+    from whimbrel.upgrade.check.check import Selection
+    from whimbrel.upgrade.model import UpgradeOptions
+
+    report = run_check([(found, directory)], Selection(), 1, UpgradeOptions())
+    return [one for one in report.entries if real_path(path_of(report, one.path)) == real_path(place)]
 
 
 def _changed_lines(finding: Finding, path: str) -> Iterator[range]:
@@ -163,7 +175,8 @@ def _places(old: bytes, new: bytes, changed: list[tuple[range, ReportEntry]]) ->
         else:
             groups.append(_Group(at, at, own))
     for group in groups:
-        begin, end = steps[group.first][1], steps[group.last][2]
+        begin = steps[group.first][1]
+        end = steps[group.last][2]
         inner = steps[group.first : group.last + 1]
         lines = [ChangedLine(" ", begin, before[begin - 1])] if begin else []
         lines += [line for step in inner for line in _step_lines(step, before, after)]
@@ -175,8 +188,8 @@ def _reasons_of(
     step: _Step, lines: list[ChangedLine], changed: list[tuple[range, ReportEntry]]
 ) -> dict[int, ReportEntry]:
     """Return the findings whose edits change one of *lines*, those of *step*, by identity."""
-    near = range(step[1], step[2] + 2)  # numbers from 1; what is added stands before or behind a line
-    met = (entry for numbers, entry in changed if numbers.start < near.stop and near.start < numbers.stop)
+    around = range(step[1], step[2] + 2)  # numbers from 1; what is added stands before or behind a line
+    met = (one for numbers, one in changed if numbers.start < around.stop and around.start < numbers.stop)
     return {id(entry): entry for entry in met if any(_is_of(entry, one) for one in lines)}
 
 
@@ -212,19 +225,17 @@ def _text(
         verb = "are changed" if is_upgraded else "change"
     yield from wrapped(f"{shown(name)}: {count_noun(len(places), 'place')} {verb}", style.width)
     if places:
-        here = "the text that is here" if is_upgraded else "the text that upgrade writes"
-        yield from wrapped(f"- and its number: the text of 2.2; + and its number: {here}", style.width)
+        new_text = "the text that is here" if is_upgraded else "the text that upgrade writes"
+        yield from wrapped(f"- and its number: the text of 2.2; + and its number: {new_text}", style.width)
     yield ""
     for place in places:
         yield from _place_lines(name, place, style, is_upgraded=is_upgraded)
         yield ""
     if left:
         count = count_noun(len(left), "finding")
-        yield f"without a change: {count}"
+        yield f"{'left to look at' if is_upgraded else 'without a change'}: {count}"
         yield ""
         yield from framed(groups(left), style)
-    open_entries = [*left, *(entry for place in places for entry in place.reasons)]
-    yield from choices(list({id(entry): entry for entry in open_entries}.values()))
 
 
 def _place_lines(name: str, place: ChangedPlace, style: FrameStyle, *, is_upgraded: bool) -> Iterator[str]:
@@ -257,8 +268,6 @@ def _reason_texts(place: ChangedPlace, style: FrameStyle) -> Iterator[str]:
         yield f"{rule}: {shown(entry.message)}"
         if entry.rule in ACCESS_RULES:
             yield shown(entry.advice)
-        if entry.decision:
-            yield f"to decide: {shown(entry.decision)}"
 
 
 def _as_json(name: str, places: list[ChangedPlace], left: list[ReportEntry], *, is_upgraded: bool) -> str:

@@ -60,7 +60,7 @@ def explain_line(
     if line is None:
         raise UsageError(f"{path}: the file has {count_noun(lines[-1].last if lines else 0, 'line')}")
     report = run_check([parts], Selection(), 1, UpgradeOptions())
-    if all(real_path(_path_of(report, file)) != real_path(place) for file in report.files):
+    if all(real_path(path_of(report, file)) != real_path(place) for file in report.files):
         raise UsageError(f"{path}: {argument} does not read this file")
     around = sections_around(lines, line)
     entries = [entry for entry in report.entries if _is_at(entry, report, place, line)]
@@ -87,7 +87,7 @@ def explain_line(
         write_text(json.dumps(document, indent=1) + "\n", may_page=may_page)
         return
     texts = list(_head(display_path(place, report.directory), line, around))
-    if any(real_path(_path_of(report, file)) == real_path(place) for file in report.lone):
+    if any(real_path(path_of(report, file)) == real_path(place) for file in report.lone):
         texts.append(f"no Include of {shown(argument)} reads this file")
     texts += _of_upgrade(written, place, report.directory)
     texts += _findings(report, entries, is_written=bool(written))
@@ -146,13 +146,13 @@ def _directory_of_main(found: Sources) -> list[str]:
     return [os.path.dirname(os.path.join(found.options.server_root, found.options.file))]
 
 
-def _path_of(report: Report, path: str) -> str:
+def path_of(report: Report, path: str) -> str:
     return os.path.join(report.directory or os.getcwd(), path)
 
 
 def _is_at(entry: ReportEntry, report: Report, place: str, line: JoinedLine) -> bool:
     """Return True if *entry* is about *line*: it stands there, or its edit removes the line."""
-    if entry.is_old or real_path(_path_of(report, entry.path)) != real_path(place):
+    if entry.is_old or real_path(path_of(report, entry.path)) != real_path(place):
         return False
     numbers = (entry.line, *(number for number, _ in entry.old))
     return any(line.first <= number <= line.last for number in numbers)

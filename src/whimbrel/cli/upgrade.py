@@ -349,27 +349,23 @@ def upgrade(
         only = frozenset(beside.values())
         if not is_written:
             following += _of_part(result, what, top, writing)
-            following[:0] = _about_named(result, only)
-        if out is None and not only and shape is OutputFormat.text:
-            following[:0] = about_one_file(context, result, what, top, HOW)
+        if out is None:
+            following[:0] = _about_named(result, only) or about_one_file(context, result, what, top, HOW)
         if is_left and out is not None and not first_stop(result):
             following.append(f"To go live: {writing}")
-        uncompared = result.unverified or _uncompared(what, wanted, is_verified=verify)
-        shows = explaining(context) if what.options is not None else None
-        may_page = not no_pager
         output = _Output(
             shape,
             color,
             is_written,
             words,
-            uncompared,
+            result.unverified or _uncompared(what, wanted, is_verified=verify),
             following,
-            may_page,
+            not no_pager,
             copy,
             writing,
             backups,
             only,
-            shows,
+            explaining(context) if what.options is not None else None,
         )
         raise typer.Exit(_print_result(result, top, output))
     except (UsageError, RuleError, UnknownRule, WriteError) as problem:

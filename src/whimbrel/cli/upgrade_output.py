@@ -111,11 +111,11 @@ def summary_text(
     lines += _wrapped(_counts(result, directory, is_written, copy, written), style)
     lines += _wrapped(_idle_copies(result, directory, copy) if copy else (), style)
     lines += _wrapped(filter(None, [places_of(backups, directory)]), style)
-    again = filter(None, answer[::-1])
+    last = answer[::-1]
     if frames:
         shows = explaining if copy is None else None
-        again = filter(None, [ready, *decisions_in_short(entries, shows), start, *access])
-    lines += _wrapped(again, style)
+        last = [ready, *decisions_in_short(entries, shows), start, *access]
+    lines += _wrapped(filter(None, last), style)
     lines += following  # whole: a command that is broken between words cannot be copied
     return terminal_bytes("".join(f"{line}\n" for line in lines))
 

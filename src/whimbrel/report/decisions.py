@@ -12,6 +12,7 @@ from typing import Final, NamedTuple
 
 from whimbrel.base.counts import and_more, count_noun, word_for
 from whimbrel.base.terminal_text import cut
+from whimbrel.report.entries import relative_places
 from whimbrel.report.model import Report, ReportEntry
 from whimbrel.report.questions import Question, QuestionText, question_lines, question_texts, questions
 from whimbrel.upgrade.edits.diff import display_path
@@ -235,8 +236,8 @@ def last_lines(report: Report, explaining: Callable[[str], str] | None = None) -
     lines = answer_lines(report)
     if not lines:
         return []
-    asked = len(list(question_lines(open_question_texts(report.counted))))
-    return [lines[0], *decisions_in_short(report.counted, explaining), *lines[1 + asked :]]
+    count = len(list(question_lines(open_question_texts(report.counted))))
+    return [lines[0], *decisions_in_short(report.counted, explaining), *lines[1 + count :]]
 
 
 def unread(entries: Iterable[ReportEntry]) -> list[ReportEntry]:
@@ -275,7 +276,7 @@ def access_of_comparison(
         _example_of([one for one in differences if one.risk is risk], word, directory)
         for risk, word in ((Risk.OPENS, "gains"), (Risk.CLOSES, "loses"))
     ]
-    return f"{counts}, such as {'; '.join(filter(None, examples))}{others}"
+    return relative_places(f"{counts}, such as {'; '.join(filter(None, examples))}{others}", directory)
 
 
 def _example_of(differences: Sequence[AccessDifference], word: str, directory: str) -> str:

@@ -19,7 +19,10 @@ def with_relative_places(text: str, directory: str) -> str:
     is the same.
     """
     lines = text.splitlines(keepends=True)
-    changed = [line if _COMMAND in line else relative_places(line, directory) for line in lines]
+    changed = []
+    for line in lines:
+        before, command, behind = line.partition(_COMMAND)
+        changed.append(f"{relative_places(before, directory)}{command}{behind}")
     places = sum(new != old for new, old in zip(changed, lines, strict=True))
     if not directory or not places:
         return text

@@ -260,7 +260,7 @@ def test_a_comment_that_keeps_a_change_out_says_so(site: Path) -> None:
         f"      no: # whimbrel: ignore[C11] above {place[1]} keeps the text as it is: every cache "
     )
     assert f"Do ETags need the inode, as in 2.2, which reveals it?\n{answers}" in text
-    assert ANSWERS[0] in text
+    assert ANSWERS[0].replace("conf:14", "conf:13") in text  # a line above it is gone
 
 
 def test_a_text_that_22_refuses_too_says_which_line_stops_which_version(site: Path) -> None:
