@@ -193,14 +193,24 @@ def _words_and_paths(words: list[str]) -> tuple[str, tuple[Path, ...]]:
     of a file, as check, upgrade and verify take it.
     """
     if len(words) == 2:
+        for what, path in (words, reversed(words)):  # the path of a server may look like a URL
+            if _is_file_of_server(what, path):
+                return what, (Path(path),)
         for what, path in (words, reversed(words)):
             is_named = _URL.fullmatch(what) is not None or _LINE_OF_FILE.fullmatch(what) is not None
             if is_named and os.path.exists(path):
                 return what, (Path(path),)
-        for what, path in (words, reversed(words)):
-            if os.path.exists(path) and _names_file(what, ConfigArguments([Path(path)])):
-                return what, (Path(path),)
     return " ".join(words), ()
+
+
+def _is_file_of_server(what: str, path: str) -> bool:
+    """Return True if *path* is a main file here, or a directory below which the file *what* is."""
+    if path == "/" or not _names_file(what, ConfigArguments([Path(path)])):
+        return False
+    if os.path.isfile(path):
+        return True
+    top = f"{os.path.realpath(path)}/"
+    return os.path.isfile(os.path.join(path, what)) or os.path.realpath(what).startswith(top)
 
 
 def _is_file(path: str, *, has_server: bool) -> bool:
@@ -300,6 +310,12 @@ def _fail_unknown(words: str) -> None:
     from whimbrel.upgrade.documents.explain import suggestions
 
     words = without_user(words)
+    name, _, server = words.partition(" ")
+    if server and os.path.exists(server) and ("/" in name or name.endswith(".conf")):
+        typer.echo(
+            encoded(f"{from_system(name)!r}: no such file here, nor in {from_system(server)}"), err=True
+        )
+        raise typer.Exit(2)
     line = _LINE_OF_FILE.fullmatch(words)
     if line is not None and ("/" in line[1] or line[1].endswith(".conf")):
         hint = f"name the server that reads it: {command_line('explain', words, 'SERVER')}"

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from collections import Counter
 from collections.abc import Callable, Set
 from typing import TYPE_CHECKING, Final
 
@@ -40,7 +41,8 @@ def about_one_file(
     paths = [path for path in result.files if path != main and path not in result.tree.lone_paths]
     if not paths:
         return []
-    path = next((one for one in paths if _has_access_rule(result, one)), paths[0])
+    access, edits = _edit_counts(result)
+    path = max(paths, key=lambda one: (access[one], edits[one]))
     if (
         given_words(context, (CARRIED | how) - EXPLAINED - _NO_MATTER)
         or len(context.params["conf"] or ()) > 1
@@ -63,8 +65,10 @@ def explaining(context: typer.Context) -> Callable[[str], str] | None:
     return lambda place: command_line("explain", place, *words)
 
 
-def _has_access_rule(result: UpgradeResult, path: str) -> bool:
-    """Return True if an edit of a rule about access control changes the file."""
+def _edit_counts(result: UpgradeResult) -> tuple[Counter[str], Counter[str]]:
+    """Return how many findings of rules about access control change each file, and how many of all rules."""
     from whimbrel.upgrade.model import ACCESS_RULES
 
-    return any(one.place.path == path and one.edits and one.rule in ACCESS_RULES for one in result.findings)
+    edits = [one for one in result.findings if one.edits]
+    access = Counter(one.place.path for one in edits if one.rule in ACCESS_RULES)
+    return access, Counter(one.place.path for one in edits)

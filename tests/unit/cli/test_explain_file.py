@@ -107,6 +107,44 @@ def test_a_file_without_changes_and_one_that_no_include_reads(server: Path) -> N
     assert refused.exit_code == 2 and "does not read this file" in refused.stderr
 
 
+@pytest.mark.parametrize("words", [("conf/hosts.conf", "{}"), ("{}", "conf/hosts.conf")])
+def test_the_path_of_the_server_is_no_url(
+    server: Path, words: tuple[str, str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(server)
+    found = run(*(word.format(server) for word in words))
+    assert found.stdout.startswith("conf/hosts.conf: 2 places change\n")
+
+
+def test_a_url_beside_a_main_file_stays_a_url(server: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(server)
+    assert "answered with the text that `whimbrel upgrade` writes" in run("/", "conf/httpd.conf").stdout
+
+
+def test_a_file_that_is_not_there(server: Path) -> None:
+    missing = run("conf/none.conf", str(server))
+    assert missing.exit_code == 2
+    assert missing.stderr == f"'conf/none.conf': no such file here, nor in {server}\n"
+
+
+def test_questions_come_with_their_answers_until_they_are_recorded(server: Path) -> None:
+    """R01: the comment that an answer names above its line ends the question, before and after an upgrade."""
+    hosts = server / "conf/hosts.conf"
+    rule = "    RewriteRule ^/w/(.*)$ /wiki/$1 [R=301,L]\n"
+    hosts.write_text(HOSTS.replace("    RewriteLogLevel 1\n", rule))
+    answer = "yes: # whimbrel: ignore[R01] above conf/hosts.conf:8 records it"
+    before = run("conf/hosts.conf", str(server)).stdout
+    assert f"      {answer}\n" in before
+    written(server)
+    after = run("conf/hosts.conf", str(server)).stdout
+    assert "      yes: # whimbrel: ignore[R01] above conf/hosts.conf:6 records it\n" in after
+    lines = hosts.read_text().splitlines(keepends=True)
+    assert lines[5] == rule
+    hosts.write_text("".join([*lines[:5], "# whimbrel: ignore[R01]\n", *lines[5:]]))
+    decided = run("conf/hosts.conf", str(server)).stdout
+    assert "R01" not in decided.replace("ignore[R01]", "")
+
+
 def test_json_has_the_lines_and_the_rules(server: Path) -> None:
     found = json.loads(run("--json", "conf/hosts.conf", str(server)).stdout)
     first = found["places"][0]
