@@ -27,8 +27,9 @@ def test_places_lose_the_directory_and_commands_keep_it() -> None:
     )
 
 
-def test_a_text_without_the_verdict_begins_with_the_directory() -> None:
-    assert with_relative_places("/a/b:1: x\n", "/a") == "files: below /a\nb:1: x\n"
+def test_the_verdict_stays_the_first_line() -> None:
+    text = "same\n  /a/b:1: x\n1\n2\nready for 2.4: yes\n"
+    assert with_relative_places(text, "/a") == "same\nfiles: below /a\n  b:1: x\n1\n2\nready for 2.4: yes\n"
 
 
 def test_a_text_without_places_is_the_same() -> None:
