@@ -17,8 +17,8 @@ _TOP: Final = 4
 
 def with_relative_places(text: str, directory: str) -> str:
     """Return *text*, lines for a terminal, with ``FILE:LINE`` below *directory*, and a line that names it
-    behind the sentence about going live or the first line; commands stay as they are. A text without such a place
-    is the same.
+    behind the sentence about going live or the first line; commands stay as they are. A text without such a
+    place is the same.
     """
     lines = text.splitlines(keepends=True)
     changed = []
