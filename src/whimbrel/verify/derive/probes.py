@@ -226,6 +226,7 @@ class ProbeSource:
             targets.setdefault(_clean(candidate.target))
         for target in chain(targets, map(_clean, islice(self._guarded_names(sources), share // 2))):
             yield first.probe(target)
+        self.is_cut = self.is_cut or any(one.is_cut for one, _, _ in sources)
         for route in routes:
             yield from map(route.probe, ("/", *route.targets))
         for candidate in exact:
