@@ -572,6 +572,7 @@ def _for_all(
             holder,
             equivalent.lines(repeat.control),
             "" if section.kind in FILES else directory_of(holder).rstrip("/"),
+            without=_sections_at(equivalent, repeat.without),
         )
 
 
@@ -588,6 +589,7 @@ def _equivalent_plan(first: SectionPlan, equivalent: EquivalentHost) -> SectionP
             equivalent.sections.get(repeat.holder, repeat.holder),
             equivalent.lines(repeat.control),
             repeat.prefix,
+            without=_sections_at(equivalent, repeat.without),
         )
         for repeat in first.replacement.repeats
     )
@@ -604,6 +606,12 @@ def _equivalent_plan(first: SectionPlan, equivalent: EquivalentHost) -> SectionP
         _equivalent_chains(equivalent, first.failing),
         _equivalent_chains(equivalent, first.possible),
     )
+
+
+def _sections_at(
+    equivalent: EquivalentHost, sections: tuple[AccessSection, ...]
+) -> tuple[AccessSection, ...]:
+    return tuple(equivalent.sections.get(section, section) for section in sections)
 
 
 def _equivalent_chains(

@@ -66,8 +66,13 @@ def _of_repetitions(
     where = _listed(named)
     tag = f"<{statement.node.name} {statement.args.strip()}>"
     requires = f"{holders[0]} requires" if len(holders) == 1 else "the sections there require"
+    left_out = dict.fromkeys(other for one in repeats for other in one.without)
+    names = [
+        f"`<{one.statement.node.name} {one.statement.args.strip()}>`" for one in left_out if one.statement
+    ]
+    besides = f" but for the names of {_listed(names)}" if names else ""
     return (
-        f"upgrade repeats `{tag}` {where}, with what {requires}: 2.2 admits the same clients "
+        f"upgrade repeats `{tag}` {where}{besides}, with what {requires}: 2.2 admits the same clients "
         "there, and of several sections 2.4 takes the Require lines of the last alone"
     )
 

@@ -14,7 +14,7 @@ from whimbrel.verify.derive.equal_hosts import EqualHosts
 from whimbrel.verify.derive.facts import Facts
 from whimbrel.verify.derive.hosts import UNKNOWN, Entrance, entrances
 from whimbrel.verify.derive.shared_scopes import SharedScopes, with_parents
-from whimbrel.verify.derive.targets import NEUTRAL, TargetCandidate, Targets
+from whimbrel.verify.derive.targets import NEUTRAL, TargetCandidate, Targets, name_patterns
 from whimbrel.verify.named_files import changed_keys
 from whimbrel.verify.probe import Probe
 from whimbrel.verify.tls_ports import default_server
@@ -286,8 +286,10 @@ class ProbeSource:
     def _guarded_names(sources: Sources) -> Iterator[str]:
         """Yield names of <Files> sections about access in the directories of other sections about access:
         sections that no existing file brings together decide about one that may come."""
+        scopes = [[*own, *shared] for _targets, own, shared in sources]
+        patterns = [one for side in scopes for one in name_patterns(side)]
         yield from _alternating(
-            [targets.of_guarded_names([*own, *shared]) for targets, own, shared in sources]
+            [source[0].of_guarded_names(side, patterns) for source, side in zip(sources, scopes, strict=True)]
         )
 
     @staticmethod

@@ -106,18 +106,16 @@ class Targets:
             for facts in distinct(found):
                 yield facts, bases
 
-    def of_guarded_names(self, scopes: Iterable[LineScope]) -> Iterator[str]:
+    def of_guarded_names(self, scopes: Iterable[LineScope], patterns: Iterable[NamePattern]) -> Iterator[str]:
         """Yield names of <Files> sections about access below each directory with lines about access.
 
-        They are names that one section matches, and a name for each set of sections that match one together.
+        They are names that one section matches, and one for each set of *patterns* that a name can match.
         """
         names: dict[str, None] = {}
         bases: dict[str, None] = {}
-        patterns: list[NamePattern] = []
         for scope in scopes:
             if not any(is_access_directive(line.name) for line in scope.lines):
                 continue
-            patterns += _name_patterns(scope)
             if scope.kind in _FILES:
                 is_regex = scope.kind == "filesmatch" or scope.args.lstrip().startswith("~")
                 for word in ConfigLine("", scope.args, "", 0, scope).words()[-1:]:
@@ -475,6 +473,13 @@ def _matches(argument: str, name: str, *, is_regex: bool) -> bool:
     except RegexError:
         return False
     return regex.search(name) is not None
+
+
+def name_patterns(scopes: Iterable[LineScope]) -> Iterator[NamePattern]:
+    """Yield the patterns of sections about access that match names of files."""
+    for scope in scopes:
+        if any(is_access_directive(line.name) for line in scope.lines):
+            yield from _name_patterns(scope)
 
 
 def _name_patterns(scope: LineScope) -> Iterator[NamePattern]:
