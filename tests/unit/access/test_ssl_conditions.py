@@ -69,8 +69,27 @@ def test_22_joins_the_conditions_by_satisfy_alike(
 
 
 @pytest.mark.parametrize("version", ["2.2", "2.4"])
+@pytest.mark.parametrize(
+    ("lists", "is_first", "expected"),
+    [
+        (REFUSED_OF_ALL, False, (401, 200, 401)),
+        (REFUSED_OF_ALL, True, (403, 403, 403)),
+        ("Order allow,deny\nAllow from all\nSatisfy Any\n", False, (403, 403, 403)),
+    ],
+)
+def test_the_first_access_checker_that_refuses_is_the_last_that_runs(
+    version: str, lists: str, is_first: bool, expected: tuple[int, ...]
+) -> None:
+    # apache2 2.4.71 with LoadModule access_compat_module before and behind ssl_module; 2.2 has the same phase
+    # (access_checker, RUN_ALL) and the same order of both hooks (APR_HOOK_MIDDLE), in mod_authz_host.c
+    lines = f"{AREA}SSLRequireSSL\nSSLOptions +StrictRequire\nRequire valid-user\n{lists}"
+    modules = ("ssl", *MODULES[version]) if is_first else (*MODULES[version], "ssl")
+    assert statuses(decision_of(version, lines, world_=world(version, modules)), tls=False) == expected
+
+
+@pytest.mark.parametrize("version", ["2.2", "2.4"])
 def test_an_inner_section_resets_the_option(version: str) -> None:
-    outer = f"{AREA}SSLRequireSSL\nSSLOptions +StrictRequire\nRequire valid-user\n{REFUSED_OF_ALL}"
+    outer = f"{AREA}SSLRequireSSL\nSSLOptions +StrictRequire\nRequire valid-user\nSatisfy Any\n"
     for inner in ("SSLOptions -StrictRequire\n", "SSLOptions StdEnvVars\n"):
         assert answer(decision(version, outer, inner), user="anna") == 200
     assert answer(decision(version, outer, "SSLOptions +StdEnvVars\n"), user="anna") == 403

@@ -12,7 +12,7 @@ from itertools import permutations
 from typing import Final
 
 from whimbrel.access.layers import AccessLine
-from whimbrel.upgrade.access_control.effective import flatten_directives
+from whimbrel.upgrade.access_control.effective import EffectiveDirective, flatten_directives
 from whimbrel.upgrade.model import InputContext
 from whimbrel.upgrade.source.config_tree import ConfigTree
 
@@ -26,6 +26,14 @@ _FAMILIES: Final = {
 """Words of Require, and the modules that know them."""
 
 
+_CHECKERS: Final = frozenset(("authz_host", "ssl"))
+"""The modules of access checkers: SSLOptions +StrictRequire holds where mod_ssl is the first that refuses."""
+
+
+def _is_strict(line: EffectiveDirective) -> bool:
+    return line.name == "ssloptions" and "strictrequire" in line.args.lower()
+
+
 def is_order_known(tree: ConfigTree) -> bool:
     """Return True if the LoadModule lines of the server that reads the text were read, those of access if not
     all."""
@@ -36,6 +44,7 @@ def is_order_known(tree: ConfigTree) -> bool:
 
 def other_orders(modules: Sequence[str], texts: Iterable[Sequence[AccessLine]]) -> list[tuple[str, ...]]:
     """Return *modules* in all other orders of those that know a word of Require in *texts*."""
+    texts = list(texts)
     words = {
         line.args.split()[0].lower()
         for lines in texts
@@ -43,6 +52,8 @@ def other_orders(modules: Sequence[str], texts: Iterable[Sequence[AccessLine]]) 
         if line.name == "require" and line.args.split()
     }
     families = {name for word in words for name in _FAMILIES.get(word, ())}
+    if any(_is_strict(line) for lines in texts for line in flatten_directives(lines)):
+        families |= _CHECKERS
     places = [at for at, name in enumerate(modules) if name.removesuffix("_module") in families]
     found = []
     for order in permutations(places):
