@@ -37,6 +37,7 @@ def sample(every: int) -> list[Path]:
     return own + [path for path in files() if not path.is_relative_to(CONFIGURATIONS)][::every]
 
 
+@cache
 def roots() -> list[tuple[str, Path, str]]:
     """Name, server root and main file (below the root) of each tree."""
     return [root for trees in (CONFIGURATIONS / "trees", LARGER_SET / "trees") for root in _roots(trees)]

@@ -13,18 +13,11 @@ from whimbrel.access.decision import Undecided
 from whimbrel.access.order_allow_deny import is_refused, is_refused_by_compat
 from whimbrel.access.query import AccessQuery
 from whimbrel.access.space import Function
-from whimbrel.modules.aaa import mod_access_compat, mod_authz_host
-from whimbrel.modules.ssl import mod_ssl
 from whimbrel.modules.ssl.mod_ssl.settings import OPTIONAL, STRICT_REQUIRE, SslDirConfig, SslServerConfig
-from whimbrel.registry.phases import ACCESS_CHECKER
 
 _MODULE: Final = "ssl_module"
-_SSL_ACCESS: Final = next(
-    hook.make
-    for hook in mod_ssl.MODULE.hooks
-    if hook.phase is ACCESS_CHECKER and hook.make.__module__.endswith(".hooks")
-)
-"""The hook of mod_ssl that checks SSLRequireSSL and SSLRequire."""
+_HOSTS_22: Final = "authz_host_module"
+_HOSTS_24: Final = "access_compat_module"
 
 
 def is_refused_by_ssl(query: AccessQuery) -> Function:
@@ -50,24 +43,24 @@ def is_refused_by_ssl(query: AccessQuery) -> Function:
     return refused | (over_tls & fails)
 
 
-def is_noted_by_ssl(query: AccessQuery) -> Function:
-    """Return the condition under which mod_ssl notes that it refused the request, for +StrictRequire.
+def is_refused_strictly(query: AccessQuery) -> Function:
+    """Return the condition under which mod_ssl refuses the request again beside Satisfy Any: StrictRequire
+    applies, and mod_ssl's access checker has refused.
 
-    Of the access checkers the first that refuses is the last that runs: where Order, Allow and Deny refuse a
-    client before, mod_ssl notes nothing. Source: ap_run_access_checker, RUN_ALL; both hooks are MIDDLE.
+    The phase ends with the first access checker that refuses: where the module of Order, Allow and Deny is
+    loaded before mod_ssl and refuses, mod_ssl does not look.
     """
-    refused = is_refused_by_ssl(query)
-    for hook in query.settings.plans.hooks[ACCESS_CHECKER.index]:
-        if hook.make is _SSL_ACCESS:
-            break
-        if hook.make is mod_authz_host.make_access22 and query.is_22:
-            refused = refused & ~is_refused(query)
-        if hook.make is mod_access_compat.make_access and not query.is_22:
-            refused = refused & ~is_refused_by_compat(query)
+    refused = is_refused_by_ssl(query) & _is_strict(query)
+    if refused == query.space.false:
+        return refused
+    hosts = _HOSTS_22 if query.is_22 else _HOSTS_24
+    names = [module.name for module in query.settings.configuration.modules.modules]
+    if hosts in names and names.index(hosts) < names.index(_MODULE):
+        return refused & ~(is_refused(query) if query.is_22 else is_refused_by_compat(query))
     return refused
 
 
-def is_strict(query: AccessQuery) -> Function:
+def _is_strict(query: AccessQuery) -> Function:
     """Return the condition that SSLOptions +StrictRequire applies."""
     if query.plan.loaded(_MODULE) and STRICT_REQUIRE in query.dir_config(SslDirConfig).options.options:
         return query.space.true

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Callable, Collection, Sequence
+from collections.abc import Callable, Collection, Iterable, Sequence
 from typing import TYPE_CHECKING, Final, NamedTuple
 
 from whimbrel.api.conversion import finding_of, path_of, text_of, unknown_of
@@ -19,10 +19,10 @@ from whimbrel.catalogue import catalogue
 from whimbrel.config.execute import root_relative
 from whimbrel.report.decisions import has_stop, is_to_decide, open_question_texts, to_decide
 from whimbrel.report.entries import as_report, entry_of
-from whimbrel.report.model import Report
+from whimbrel.report.model import Report, ReportEntry
 from whimbrel.report.questions import QuestionText
 from whimbrel.report.start_failures import reason_of
-from whimbrel.upgrade.apply.left_decisions import FoundDecision, findings_left
+from whimbrel.upgrade.apply.left_decisions import LEFT, FoundDecision, findings_left
 from whimbrel.upgrade.apply.transaction import decisions_left
 from whimbrel.upgrade.apply.unread_journal import unread_journal
 from whimbrel.upgrade.check.check import (
@@ -40,7 +40,16 @@ from whimbrel.upgrade.check.unverified import has_too_many_hosts, too_many_hosts
 from whimbrel.upgrade.edits.diff import display_path
 from whimbrel.upgrade.files.shared_objects import examine
 from whimbrel.upgrade.knowledge.scope import UnknownItem
-from whimbrel.upgrade.model import LOAD_ERROR, NEWEST, READ_ERROR, Finding, Risk, Style, UpgradeOptions
+from whimbrel.upgrade.model import (
+    ACCESS_RULES,
+    LOAD_ERROR,
+    NEWEST,
+    READ_ERROR,
+    Finding,
+    Risk,
+    Style,
+    UpgradeOptions,
+)
 from whimbrel.upgrade.rules import all_rules, rule_names
 from whimbrel.upgrade.source.config_tree import ConfigTree, ReportProgress, no_progress
 from whimbrel.upgrade.source.reading import Progress, Sources, read_config_tree
@@ -61,8 +70,8 @@ _RELEASE: Final = re.compile(r"2\.4(?:\.(\d{1,3}))?")
 
 class OpenFindings(NamedTuple):
     """What a person must decide about a new text: a sentence, "" for nothing, and the questions with their
-    answers; whether 2.4 stops until then; what no file shows; and the findings that a comment with their
-    rule exempts.
+    answers; whether 2.4 stops until then; what no file shows; the findings that a comment with their rule
+    exempts; and what the open ones say about access that no comparison of sections and requests shows.
     """
 
     to_decide: str
@@ -70,6 +79,7 @@ class OpenFindings(NamedTuple):
     has_stop: bool
     unknown: tuple[UnknownItem, ...]
     recorded: tuple[Finding, ...]
+    open_access: tuple[str, ...]
 
 
 def upgrade_options(style: str, target: str, *, also_22: bool, exact: bool) -> UpgradeOptions:
@@ -196,6 +206,21 @@ def open_findings(options: LoadOptions) -> OpenFindings:
         has_stop(entries),
         tuple(item for item in report.scope.deciding if item.consequence == NOT_SHOWN),
         tuple(report.recorded),
+        tuple(_open_access(entries)),
+    )
+
+
+def _open_access(entries: Iterable[ReportEntry]) -> list[str]:
+    """Return the effects on access of the findings that a person must look at.
+
+    What upgrade wrote is compared, as are the lines of access control.
+    """
+    from whimbrel.verify.verification import effects_on_access  # a check does not need the engine
+
+    return effects_on_access(
+        (entry.rule, entry.place, entry.risk, entry.message)
+        for entry in filter(is_to_decide, entries)
+        if entry.rule not in ACCESS_RULES and not entry.message.startswith(LEFT)
     )
 
 

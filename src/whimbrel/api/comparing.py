@@ -67,6 +67,7 @@ def _add_open_findings(result: VerifyResult, options: LoadOptions) -> None:
     result.to_decide = found.to_decide
     result.questions = found.questions
     result.has_stop = found.has_stop
+    result.open_access = found.open_access
     result.scope = result.scope.with_items(found.unknown)
     mark_decided(result, found.recorded)
 

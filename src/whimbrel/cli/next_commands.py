@@ -18,7 +18,7 @@ from whimbrel.base.latin1 import from_system, to_bytes
 from whimbrel.base.layouts import DEBIAN, SUSE
 from whimbrel.base.lazy_dataclasses import replace
 from whimbrel.base.lazy_re import compile
-from whimbrel.cli.options import given_names, given_words
+from whimbrel.cli.options import given_names, given_words, words_of
 from whimbrel.cli.verify_differences import open_difference
 from whimbrel.config.detected_build import lacks_module, main_text, server_root_of
 from whimbrel.config.servers import FoundServer, server_of
@@ -99,10 +99,9 @@ def after_upgrade(
     compare. *without*: the words of files that were named beside their server, which has all.
     """
     lines: list[str] = []
-    build = context.params.get("target_build")
-    target = build.value if build is not None else ""
-    is_named = target in (DEBIAN, SUSE) and "builtin" not in given_names(context)
-    builtin = ["--builtin", target] if is_named else []
+    target = words_of(context, "target_build")
+    is_named = target in ([DEBIAN], [SUSE]) and "builtin" not in given_names(context)
+    builtin = ["--builtin", *target] if is_named else []
     if options is not None and out is None and is_of_24 and _is_in_place(options):
         words = [*builtin, *given_words(context, READ)]
         lines.append(configtest(options.server_root, options.file, words))
@@ -193,7 +192,7 @@ def after_verify(
         sentence, request = open_difference(result)
         if request:
             inspection = command_line("explain", *request, *sides)
-        elif context.params["shape"].value == "html":  # its page would name itself
+        elif words_of(context, "shape") == ["html"]:  # its page would name itself
             inspection = command_line("verify", *repeated)
         else:
             inspection = f"{command_line('verify', *repeated, '--format', 'html')} > differences.html"
@@ -348,14 +347,15 @@ def after_configtest(arguments: Arguments, *, is_valid: bool) -> str:
     given = [*_named_by(server.root, server.file), *named]
     if not is_valid:
         envvars = ["--envvars", arguments.envvars] if arguments.envvars else []
-        if _loads_elsewhere(arguments, server):  # a check has nothing to say about files that are missing
+        served = _served_trial(arguments, server, [*envvars, *named])
+        if served:  # a check has nothing to say about files that are missing
             what = "put what is named above in its place, or serve without it; the text itself loads"
             tested = command_line("ctl", "configtest", *given, *envvars)
-            served = command_line("serve", *envvars, *named, _path_of(server.root, server.file))
             return f"{FIRST}{what}\nOnce it is there, towards httpd 2.4: {tested}\n{_next(served)}"
         return _next(command_line("check", *given, *envvars))
     if which("apachectl") is None:  # of httpd 2.4, which is not here
-        return _next(command_line("serve", *named, _path_of(server.root, server.file)))
+        trial = _served_trial(arguments, server, named)
+        return _next(trial or command_line("serve", *named, _path_of(server.root, server.file)))
     refused = _refused_by_httpd(arguments, server, given)
     if refused:
         return refused
@@ -369,13 +369,18 @@ def after_configtest(arguments: Arguments, *, is_valid: bool) -> str:
     return f"{NOT_TRIED}\n{_next(f'{_modules_link(server)}{line} -t && {line} -k graceful')}"
 
 
-def _loads_elsewhere(arguments: Arguments, server: FoundServer) -> bool:
-    """Return True if 2.4 loads the text where nothing is missing that its lines name."""
-
+def _served_trial(arguments: Arguments, server: FoundServer, words: list[str]) -> str:
+    """Return the command that serves *server* for this machine alone; "" where 2.4 refuses the text though
+    nothing is missing that its lines name.
+    """
     from whimbrel.upgrade.check.loading import load
+    from whimbrel.verify.tls_ports import ports_of
 
     options = _read_options(arguments, server)
-    return options is not None and load(options, V24)[1] is None
+    configuration = load(options, V24)[0] if options is not None else None
+    if options is None or configuration is None:
+        return ""
+    return serving(options, ports_of(configuration), words)
 
 
 def _read_options(arguments: Arguments, server: FoundServer) -> LoadOptions | None:

@@ -213,6 +213,17 @@ def given_names(context: typer.Context) -> frozenset[str]:
     return frozenset(name for name, found in sources.items() if found and found.name == "COMMANDLINE")
 
 
+def words_of(context: typer.Context, name: str) -> list[str]:
+    """Return the words of the parameter *name*: a choice is a word in the context, and a member of its
+    enumeration where it is the default.
+    """
+    value = context.params.get(name)
+    if value is None:
+        return []
+    several = value if isinstance(value, list | tuple) else [value]
+    return [str(getattr(one, "value", one)) for one in several]
+
+
 def given_words(context: typer.Context, names: Container[str], *, without: Container[str] = ()) -> list[str]:
     """Return the words of the command line that give the parameters *names*: options, then arguments, but for
     those in *without*.
@@ -225,7 +236,7 @@ def given_words(context: typer.Context, names: Container[str], *, without: Conta
         if name not in names or source is None or source.name != "COMMANDLINE":
             continue
         value = context.params[name]
-        values = [str(getattr(one, "value", one)) for one in (value if isinstance(value, list) else [value])]
+        values = words_of(context, name)
         if parameter.param_type_name == "argument":
             arguments += [one for one in values if one not in without]
         elif isinstance(value, bool):

@@ -77,7 +77,11 @@ TlsPort = Annotated[
     typer.Option(help="Serve HTTPS on 127.0.0.1:PORT with a new certificate for localhost.", metavar="PORT"),
 ]
 Loopback = Annotated[
-    bool, typer.Option("--loopback", help="Listen on 127.0.0.1 alone, whatever address the text has.")
+    bool,
+    typer.Option(
+        "--loopback",
+        help="Listen on 127.0.0.1 alone, whatever address the text has, and write no log of the site.",
+    ),
 ]
 Watch = Annotated[
     bool, typer.Option("--watch", help="Reload the server after each valid change of its files.")
@@ -120,9 +124,9 @@ def serve(
     """Serve any configuration of httpd 2.4 or 2.2 in the foreground. Ctrl-C ends it.
 
     Paths of a copy are read below the copy. Logs go to a temporary directory where their own cannot be
-    written. Missing users, certificates and document roots are replaced, with a line for each. The server
-    that `upgrade --out` writes reads the documents of the old one, with their old .htaccess files: the start
-    names these.
+    written, and with --loopback. Missing users, certificates and document roots are replaced, with a line for
+    each. The server that `upgrade --out` writes reads the documents of the old one, with their old .htaccess
+    files: the start names these.
     """
     if dialect not in (*COMPATIBLE, BOTH):
         raise typer.BadParameter("the dialect must be 2.2, 2.4, guide or both", param_hint="--dialect")

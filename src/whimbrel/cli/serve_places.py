@@ -109,13 +109,13 @@ class ServePlaces:
         inner = _ANCHOR.sub(lambda found: f"(?<=^{image})" if found[0] in ("^", r"\A") else found[0], rest)
         return f"{flags[0] if flags is not None else ''}^{image}[^\\0]*?(?:{inner})"
 
-    def written(self, path: str, *, is_directory: bool = False) -> str:
+    def written(self, path: str, *, is_directory: bool = False, is_temporary: bool = False) -> str:
         """Return the place of a file or directory that the server writes: *path* itself in place, if it can
-        be written, else a temporary one.
+        be written, else a temporary one. *is_temporary*: a temporary one in any case.
         """
         text = path.removeprefix(self.image)
         is_own = f"{text}/".startswith(f"{self.directory}/")
-        if is_own or (not self.image and _is_writable(path)):
+        if is_own or not (self.image or is_temporary or not _is_writable(path)):
             new = path
         else:
             new = f"{self.directory}/written{text}"

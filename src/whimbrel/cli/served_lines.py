@@ -107,20 +107,26 @@ class ServedLines:
 
     def change_log(self, node: Node, text: str) -> str:
         """Change the first word: a file, a program or syslog. The error log is always a file, from which the
-        reason of a failure is read.
+        reason of a failure is read. A server for this machine alone is a trial, whose requests do not belong
+        into the logs of the site.
         """
-        is_file = bool(self.places.image) or node.name.lower() == "errorlog"
+        is_file = bool(self.places.image) or self.is_local or node.name.lower() == "errorlog"
+        if self.is_local and not self.places.image:
+            self.note(f"--loopback: all logs are below {self.places.directory}/written, until it ends")
 
         def change(at: int, word: str) -> str:
             if at or word.startswith(f"|{self.places.directory}"):
                 return word
             is_syslog = word.lower().partition(":")[0] == "syslog"
             if not is_syslog and not word.startswith("|"):
+                if self.is_local:
+                    return self.places.written(self._absolute(word), is_temporary=True)
                 return self._written(word)
             if is_file or (word.startswith("|") and os.getuid() != 0):
                 self.note(f"the log {word} is a file here, no program or syslog is used")
                 name = "".join(letter if letter.isalnum() else "_" for letter in word)
-                return self.places.written(f"{self.places.image}/logs/{name[:80]}")
+                path = f"{self.places.image}/logs/{name[:80]}"
+                return self.places.written(path, is_temporary=self.is_local)
             return word
 
         return changed(text, change)

@@ -33,10 +33,15 @@ def open_difference(result: VerifyResult) -> OpenDifference:
 
 
 def _named(result: VerifyResult, group: DifferenceGroup) -> str:
-    """Return the number of *group* in the report and the line that it is about."""
+    """Return the number of *group* in the report and the line that it is about: of those that decide the
+    first one that the report shows.
+    """
+    from whimbrel.verify.answer import DECIDES  # most commands do without the engine
+
     number = next(n for n, one in enumerate(result.groups, 1) if one is group)
     cause = group.joint_cause
-    line = next(iter((*group.lines[1], *cause.new, *group.lines[0], *cause.old)), None)
+    deciding = [line for line in cause.new if line.role == DECIDES]
+    line = next(iter((*deciding, *group.lines[1], *cause.new, *group.lines[0], *cause.old)), None)
     return f"{number} ({line.path}:{line.line})" if line is not None else str(number)
 
 

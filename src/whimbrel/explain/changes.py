@@ -56,6 +56,8 @@ class _Comparison:
             {place.rstrip("/"): original.rstrip("/") for original, place in side.places} for side in sides
         ]
         self._places = [_pattern_of(originals) for originals in self._originals]
+        self._files = [{copy: original for original, copy in side.copies.items()} for side in sides]
+        self._copies = [_pattern_of(files) for files in self._files]
 
     def changes(
         self, old: tuple[ExplanationStep, ...], new: tuple[ExplanationStep, ...]
@@ -89,6 +91,9 @@ class _Comparison:
 
     def _text(self, number: int, text: str) -> str:
         """Return *text* of a side without the roots of this side, with the paths of its configuration."""
+        files = self._files[number]
+        if files:  # a copy may lie below a root
+            text = self._copies[number].sub(lambda found: files[found[0]], text)
         text = self._roots[number].sub(_ROOT, text)
         originals = self._originals[number]
         return self._places[number].sub(lambda found: originals[found[0]], text) if originals else text

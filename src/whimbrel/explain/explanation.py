@@ -74,7 +74,7 @@ def _explained(side: Side, probe: Probe) -> RequestExplanation:
     steps = tuple(step.with_files(copies) for step in explanation.steps) if copies else explanation.steps
     roots = side.loaded.root, side.options.server_root
     places = side.options.copied if side.options.is_copy else ()
-    return replace(explanation, steps=steps, roots=roots, places=places)
+    return replace(explanation, steps=steps, roots=roots, places=places, copies=copies)
 
 
 def _wants_digest(explained: Explained) -> bool:

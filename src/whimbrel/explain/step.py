@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterator, Mapping
 from typing import Any, Final
 
-from whimbrel.base.lazy_dataclasses import dataclass, replace
+from whimbrel.base.lazy_dataclasses import dataclass, field, replace
 from whimbrel.config.origins import Origin
 from whimbrel.engine.log.error_log_line import LEVELS
 
@@ -104,6 +104,7 @@ class RequestExplanation:
         circle: a sentence about redirects without end that the answer begins, "" without them.
         roots: the server root as the configuration has it, and as the files lie here.
         places: other directories of the text, and where a copy has them.
+        copies: files that were read in the place of others, by the paths of those.
     """
 
     request: str
@@ -115,6 +116,7 @@ class RequestExplanation:
     circle: str = ""
     roots: tuple[str, ...] = ()
     places: tuple[tuple[str, str], ...] = ()
+    copies: Mapping[str, str] = field(default_factory=dict)
 
     def all(self) -> Iterator[ExplanationStep]:
         """Iterate over all steps."""

@@ -104,9 +104,16 @@ def _sentence(summary: Summary) -> str:
     )
     text += f" ({100 * count / tally.requests:.2f} %)" if tally.requests else ""
     text += f", {number(cosmetic)} differ in what is cosmetic" if cosmetic else ""
+    not_run = _not_run(summary)
+    text += f"; {number(not_run)} {word_for(not_run, 'was', 'were')} not run" if not_run else ""
     unknown = len(summary.scope.deciding)
     facts = f"{count_noun(unknown, 'fact')} that may matter {word_for(unknown, 'is', 'are')} not known"
     return f"{text}; {facts}" if unknown else text
+
+
+def _not_run(summary: Summary) -> int:
+    """Return the requests whose answers are not known, as a program or back end gives them."""
+    return summary.not_run if summary.is_against_log else summary.tally.not_compared
 
 
 def _facts(summary: Summary) -> Iterator[str]:
@@ -143,7 +150,7 @@ def _cards(summary: Summary) -> tuple[Card, ...]:
             "",
         )
     )
-    not_run = summary.not_run if summary.is_against_log else summary.tally.not_compared
+    not_run = _not_run(summary)
     programs = (Card("requests, not run", not_run, UNDECIDED),) if not_run else ()
     return (*cards, unchanged, *programs, unknown_card(summary.scope, word="facts, not known"))
 

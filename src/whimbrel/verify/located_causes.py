@@ -142,7 +142,8 @@ class LocatedCauses:
         if rule:
             return rule, LocatedCause(cause, REASONS[rule], rule)
         has_other_dots = self.old.dialect.leading_dot_is_name != self.new.dialect.leading_dot_is_name
-        dotted = dotted_name(probe, difference, answers) if has_other_dots else ""
+        lines = (*cause.old, *cause.new)
+        dotted = dotted_name(probe, difference, answers, lines) if has_other_dots else ""
         if cause.old or cause.new:
             return ("response", cause, dotted), replace(found, reason=dotted or found.reason)
         is_of_access = self.decided_by_access(probe, answers)

@@ -6,6 +6,8 @@ none. A side that lacks the file of types (TypesConfig) has none for names that 
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+from http import HTTPStatus
 from typing import Final
 
 from whimbrel.base.dialect import V22
@@ -28,6 +30,12 @@ OF_DOT: Final = (
 )
 _OF_EXTENSIONS: Final = frozenset(("content-type", "content-encoding", "content-language", "vary", "handler"))
 """What extensions give a response."""
+_OF_NAMES: Final = frozenset(
+    f"{verb}{what}"
+    for verb in ("add", "remove")
+    for what in ("handler", "type", "encoding", "language", "charset", "inputfilter", "outputfilter")
+)
+"""Directives that look at the extensions of a name alone."""
 TypeReason = tuple[str, DecidingLine | None]
 NO_REASON: Final[TypeReason] = ("", None)
 _DIRECTORY: Final = "httpd/unix-directory"
@@ -99,13 +107,21 @@ class TypeReasons:
         return OF_LINE, DecidingLine(last.path, last.line, last.text, "directive")
 
 
-def dotted_name(probe: Probe, difference: Difference, answers: tuple[Answer, Answer]) -> str:
+def dotted_name(
+    probe: Probe, difference: Difference, answers: tuple[Answer, Answer], lines: Iterable[DecidingLine] = ()
+) -> str:
     """Return the reason why 2.2 and 2.4, which ignores the dots before a name (mod_mime), differ in what the
-    extensions of a file give; "" for another difference.
+    extensions of a file give; "" for another difference. *lines*: those that the difference rests on.
     """
-    name = answers[0].file.rpartition("/")[2] or probe.target.partition("?")[0].rpartition("/")[2]
-    is_dotted = name.startswith(".") and bool(name.strip("."))
-    return OF_DOT if is_dotted and _OF_EXTENSIONS.issuperset(difference.names) else ""
+    of_url = probe.target.partition("?")[0].rpartition("/")[2]
+    # the file of an error is that of its ErrorDocument
+    of_file = "" if answers[0].status >= HTTPStatus.BAD_REQUEST else answers[0].file.rpartition("/")[2]
+    name = of_file or of_url
+    if not (name.startswith(".") and name.strip(".")):
+        return ""
+    names = {line.text.partition(" ")[0].lower() for line in lines}
+    is_of_extension = bool(names) and _OF_NAMES.issuperset(names)  # such as the status of a handler
+    return OF_DOT if is_of_extension or _OF_EXTENSIONS.issuperset(difference.names) else ""
 
 
 def _sets_type(side: Side, probe: Probe) -> bool:

@@ -203,6 +203,7 @@ class VerifyResult:
         to_decide: what findings about the new text leave to a person: ``to decide: 1 finding at 1 place``;
             "" for nothing. `questions`: rule, place, question and answers of each. `has_stop`: 2.4 does
             not start, or answers 500, until then.
+        open_access: what findings of `to_decide` say about clients that no request stands for, with places.
         logs: the access logs of the server of the old side that are on this machine.
         ports: those of the Listen lines of the new side.
         documents: where both sides read the documents that their texts name, if each by its own rule would
@@ -231,6 +232,7 @@ class VerifyResult:
     to_decide: str = ""
     questions: tuple[tuple[str, str, str, str], ...] = ()
     has_stop: bool = False
+    open_access: tuple[str, ...] = ()
     unwritten: str = ""
     documents: str = ""
     failures: tuple[str, ...] = ()
@@ -356,21 +358,28 @@ def access_sentence(result: VerifyResult) -> str:
         f"{count_noun(result.probes, 'request')})"
     )
     decided = access_by_comments(result.by_comments)
-    if decided:
-        return f"access: no request here gains or loses it{known} {extent}, but comments decide: {decided}"
+    others = [f"to decide: {', '.join(result.open_access)}"] if result.open_access else []
+    others += [f"comments decide: {decided}"] if decided else []
+    if others:
+        return f"access: no request here gains or loses it{known} {extent}, but {'; '.join(others)}"
     return f"access: nobody gains and nobody loses{known} {extent}"
 
 
 def access_by_comments(findings: Iterable[Finding]) -> str:
     """Return what comments decide about access, with the places: refusals, then openings; "" for nothing."""
-    found = []
-    for word, risk in (("loses", Risk.CLOSES), ("gains", Risk.OPENS)):
-        found += [
-            f"{one.rule} at {one.place.path}:{one.place.line} ({word} access: {_fact(one)})"
-            for one in findings
-            if one.risk is risk
-        ]
-    return ", ".join(found)
+    named = ((one.rule, f"{one.place.path}:{one.place.line}", one.risk, one.message) for one in findings)
+    return ", ".join(effects_on_access(named))
+
+
+def effects_on_access(findings: Iterable[tuple[str, str, Risk, str]]) -> list[str]:
+    """Return what findings, as rule, place, risk and message, say about access: refusals, then openings."""
+    found = list(findings)
+    return [
+        f"{rule} at {place} ({word} access: {_fact(message)})"
+        for word, wanted in (("loses", Risk.CLOSES), ("gains", Risk.OPENS))
+        for rule, place, risk, message in found
+        if risk is wanted
+    ]
 
 
 def others_by_comments(findings: Iterable[Finding]) -> str:
@@ -389,8 +398,8 @@ def comments_sentence(findings: Iterable[Finding]) -> str:
     return f"decided by comments: {named}" if named else ""
 
 
-def _fact(finding: Finding) -> str:
-    return finding.message.removeprefix(LEFT).partition("; ")[0]
+def _fact(message: str) -> str:
+    return message.removeprefix(LEFT).partition("; ")[0]
 
 
 def is_of_access(group: DifferenceGroup) -> bool:

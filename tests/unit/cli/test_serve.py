@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import errno
+from pathlib import Path
 from unittest import mock
 
 import pytest
@@ -11,6 +12,7 @@ from whimbrel.base.errors import NotBound, SourceLocation
 from whimbrel.cli.serve import port_hint, ports_of
 from whimbrel.cli.serve_places import ServePlaces
 from whimbrel.cli.served_lines import ServedLines
+from whimbrel.config.servers import FoundServer
 from whimbrel.directives.node import Node
 from whimbrel.utilities.usage_error import UsageError
 
@@ -61,7 +63,7 @@ def test_what_the_server_writes(name: str, args: str, expected: str) -> None:
     places = mock.create_autospec(ServePlaces, instance=True)
     places.root, places.image, places.has_drives = "/srv", "/copy", False
     places.place.side_effect = lambda path: path
-    places.written.side_effect = lambda path, *, is_directory=False: f"/new{path}"
+    places.written.side_effect = lambda path, **_options: f"/new{path}"
     lines = ServedLines(places, {})
     assert lines.arguments(Node(name, args, SourceLocation("", 1))) == expected
 
@@ -84,3 +86,22 @@ def test_only_the_loopback_is_listened_on(name: str, args: str, expected: str) -
     places.root, places.image, places.has_drives = "/srv", "", False
     lines = ServedLines(places, {80: 8080}, is_local=True)
     assert lines.arguments(Node(name, args, SourceLocation("", 1))) == expected
+
+
+@pytest.mark.parametrize("word", ["logs/access_log", "|/usr/bin/rotatelogs /srv/logs/a 86400"])
+def test_a_trial_on_the_loopback_writes_no_log_of_the_site(tmp_path: Path, word: str) -> None:
+    """The logs of a site, which `replay` reads, are those of its clients."""
+    (tmp_path / "logs").mkdir()
+    (tmp_path / "conf").mkdir()
+    main = tmp_path / "conf/httpd.conf"
+    main.write_text(f"ServerRoot {tmp_path}\n")
+    places = ServePlaces(FoundServer(str(tmp_path), str(main)))
+    try:
+        node = Node("CustomLog", f'"{word}" common', SourceLocation("", 1))
+        trial = ServedLines(places, {}, is_local=True)
+        assert trial.arguments(node).startswith(places.directory)
+        assert any(places.directory in note for note in trial.notes)
+        site = ServedLines(places, {}).arguments(node)
+        assert word.startswith("|") or places.directory not in site
+    finally:
+        places.close()

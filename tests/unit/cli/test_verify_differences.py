@@ -7,6 +7,10 @@ from pathlib import Path
 from typer.testing import CliRunner
 
 from whimbrel.cli import verify
+from whimbrel.cli.verify_differences import open_difference
+from whimbrel.verify.answer import DECIDES, DecidingLine
+from whimbrel.verify.causes import Cause
+from whimbrel.verify.verification import DifferenceGroup, VerifyResult
 
 TEXT = """ServerRoot "{root}"
 Listen 127.0.0.1:8080
@@ -49,3 +53,11 @@ def test_a_comment_decides_about_a_line_that_no_request_shows(tmp_path: Path) ->
     assert "1 unknown fact decided in the text: DIFF at " in ready
     assert ready.endswith(f"conf/new.conf:{number}")
     assert compared(f"{COMMENT}{text}{LINE}")[0] == 3  # at another line
+
+
+def test_the_first_line_is_one_that_the_report_calls_deciding() -> None:
+    order = DecidingLine("/a/.htaccess", 7, "Order deny,allow")
+    satisfy = DecidingLine("/a/.htaccess", 6, "Satisfy any", DECIDES)
+    group = DifferenceGroup("access", Cause((), (satisfy, order)), lines=((), (order,)))
+    sentence = open_difference(VerifyResult(groups=[group])).sentence
+    assert sentence.startswith("look at difference 1 (/a/.htaccess:6)")

@@ -7,7 +7,7 @@ from pathlib import Path
 from tests.unit.explain.explained_site import CONF, explained, old_side, side_of
 
 from whimbrel.explain.changes import ChangedStep, changed_steps, innermost
-from whimbrel.explain.step import ExplanationStep
+from whimbrel.explain.step import ExplanationStep, RequestExplanation
 from whimbrel.explain.text import have_equal_answers
 
 
@@ -27,6 +27,18 @@ def test_another_server_root_is_no_difference(tmp_path: Path) -> None:
     before, after = (explained(side, "/private/x.html", host="a.example", user="ann") for side in sides)
     assert before.status == 200 and any(str(roots[0]) in step.what for step in before.all())
     assert list(changed_steps(before, after)) == []
+
+
+def test_a_file_read_in_the_place_of_another_is_that_file() -> None:
+    """`upgrade --out` writes a .htaccess file below its own root, for the one beside the documents."""
+    step = ExplanationStep(".htaccess", "/srv/a/.htaccess", "applies")
+    before = RequestExplanation("GET /", "2.2", 200, steps=(step,), roots=("/etc/httpd",))
+    copies = {"/srv/a/.htaccess": "/new/srv/a/.htaccess"}
+    copied = ExplanationStep(".htaccess", "/new/srv/a/.htaccess", "applies")
+    after = RequestExplanation("GET /", "2.4", 200, steps=(copied,), roots=("/new",), copies=copies)
+    assert list(changed_steps(before, after)) == []
+    other = RequestExplanation("GET /", "2.4", 200, steps=(copied,), roots=("/new",))
+    assert list(changed_steps(before, other)) == [ChangedStep(step, None), ChangedStep(None, copied)]
 
 
 def test_a_path_outside_the_roots_is_a_difference(tmp_path: Path) -> None:

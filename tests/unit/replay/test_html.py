@@ -15,7 +15,7 @@ from whimbrel.replay.html import html_of, page_of, risk_of
 from whimbrel.replay.log_files import pieces_of
 from whimbrel.replay.log_format import COMBINED, LineFormat
 from whimbrel.replay.summary import STATUS, Summary
-from whimbrel.replay.tally import HANDLER_CHANGED, MAX_HOURS, PROGRAM, CausingLine, ChangeKey, Tally
+from whimbrel.replay.tally import HANDLER_CHANGED, MAX_HOURS, NOT_RUN, PROGRAM, CausingLine, ChangeKey, Tally
 from whimbrel.replay.work import Replayer
 from whimbrel.upgrade.model import Risk
 from whimbrel.verify.answer import Answer
@@ -53,6 +53,14 @@ def test_the_facts_are_in_the_page() -> None:
         *("For whom: 2 clients, 1 path, with examples", "GET http://a/<i> from 10.0.0.1", "not replayed"),
     ):
         assert text in page.text, text
+
+
+def test_the_sentence_names_requests_that_were_not_run() -> None:
+    """Their answers are those of a program: "0 of 200 get another answer" would be said of them too."""
+    counted = summary()
+    counted.tally.statuses[200, NOT_RUN, NOT_RUN] = 44
+    sentence = page_of(counted).sentence
+    assert sentence.startswith("4 of 1,010 requests get another answer (0.40 %); 44 were not run; ")
 
 
 def test_access_and_verdict() -> None:

@@ -223,6 +223,15 @@ def test_what_comments_decide_without_a_difference_is_named_in_the_verdict() -> 
     assert access_sentence(result).startswith("access: nobody gains and nobody loses (")
 
 
+def test_open_findings_about_access_are_named_where_no_request_shows_it() -> None:
+    """2.4 refuses Digest without qop (apache2: 401); no request of the comparison has such a header."""
+    result = VerifyResult(dialects=("2.2", "2.4"), chains=1, probes=1)
+    result.open_access = ("C46 at a.conf:9 (loses access: m)",)
+    sentence = access_sentence(result)
+    assert "nobody" not in sentence
+    assert sentence.endswith(", but to decide: C46 at a.conf:9 (loses access: m)")
+
+
 def test_the_page_counts_what_comments_decide_apart() -> None:
     """It is no change to review; a side without lines is not shown as one that has "nothing"."""
     result = compared((7,), (200, 404))
@@ -233,6 +242,8 @@ def test_the_page_counts_what_comments_decide_apart() -> None:
     assert counts["decided by comments"] == 1 and counts["changes answers"] == 0
     assert [len(one.sides) for group in page.groups for one in group.items] == [1]
     assert page.sentence.count("decided in the text") == 0
+    result.to_decide = "to decide: 1 finding at 1 place"
+    assert verify_page(result).badge.text == "Not decided, beside differences that comments decide"
 
 
 @pytest.mark.parametrize(

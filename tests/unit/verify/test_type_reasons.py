@@ -78,3 +78,14 @@ def test_a_name_that_begins_with_a_dot_has_another_extension_in_22(root: Path) -
     dotted = [reason for probe, reason in reasons.items() if "/.html " in f"{probe} "]
     assert dotted == [OF_DOT], reasons
     assert all(reason != OF_DOT for probe, reason in reasons.items() if "/.html" not in probe)
+
+
+def test_a_handler_of_a_name_that_begins_with_a_dot(root: Path) -> None:
+    """apache2: GET /.pl is 404, GET /x.pl 403 (no ExecCGI); 2.2 gives both to the handler: 403."""
+    lines = "Options None\nAddHandler cgi-script .pl\nErrorDocument 403 /index.html\n"
+    old = side(root, "old", OLD % lines, "2.2", "cgi")
+    new = side(root, "new", NEW % lines, "2.4", "cgi")
+    found = verify(old, new, more=[Probe(name, host="localhost", port=8080) for name in ("/.pl", "/x.pl")])
+    named = {str(one.probe): group.reason for group in found.groups for one in group.examples}
+    assert [reason for probe, reason in named.items() if "/.pl " in probe] == [OF_DOT], named
+    assert all(reason != OF_DOT for probe, reason in named.items() if "/.pl " not in probe)

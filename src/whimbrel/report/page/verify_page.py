@@ -110,7 +110,8 @@ def _badge(verification: VerifyResult) -> Badge:
     if verdict is Verdict.SAME:
         return Badge(word, SAME)
     if verdict is Verdict.NOT_DECIDED:
-        return Badge(word, NOT_DECIDED)
+        has_known = any(group.decided for group in verification.groups)
+        return Badge(f"{word}, beside differences that comments decide" if has_known else word, NOT_DECIDED)
     if verdict is Verdict.DOES_NOT_LOAD:
         return Badge(word, KEYS[Risk.BREAKS])
     worst = min(map(risk_of, verification.groups), key=lambda risk: risk.rank)

@@ -41,6 +41,7 @@ from whimbrel.upgrade.access_control.equal_findings import shared_finding
 from whimbrel.upgrade.access_control.fragment_context import is_loose
 from whimbrel.upgrade.access_control.guards import is_guard
 from whimbrel.upgrade.access_control.native import ERROR_500
+from whimbrel.upgrade.access_control.opened_sections import already_open
 from whimbrel.upgrade.access_control.replacement import Lines, Replacement
 from whimbrel.upgrade.access_control.sections import AccessSection, Chain
 from whimbrel.upgrade.access_control.solver import SectionPlan
@@ -530,6 +531,7 @@ def _compat_note(
         return None
     other = beside(tree, analysis, section)
     nothing = f"do nothing in this section alone; {other}" if other else "do nothing"
+    opened = already_open(tree, analysis, section)
     return Finding(
         number,
         section.place,
@@ -537,7 +539,7 @@ def _compat_note(
         f"{_reason_for_compat(tree, analysis, section)}",
         f"{nothing}; AllowOverride AuthConfig would admit Require here" if section.in_htaccess else nothing,
         Risk.COSMETIC,
-        evidence=_obstacle_example(analysis, section),
+        evidence="\n".join(filter(None, (opened, _obstacle_example(analysis, section)))),
     )
 
 

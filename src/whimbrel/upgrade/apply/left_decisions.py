@@ -78,6 +78,8 @@ class LeftDecision(NamedTuple):
         require_texts(found.path, found.section, *found.about, *found.adjacent)
         if not all(isinstance(text, str) for text in (*found[:2], *found[3:7], *found.answers)):
             raise TypeError("a text of another type")
+        if not all(isinstance(flag, bool) for flag in (found.is_written, *found[12:])):
+            raise TypeError("a flag of another type")
         Risk(found.risk)
         return found
 
@@ -246,9 +248,12 @@ def _finding(one: LeftDecision, place: SourceLocation) -> Finding:
             comment += f" here; ignore[{DIFFERENCE}] above its lines in other files, if nobody gains"
         others = len(one.about) - 1
         lines = f" and {count_noun(others, 'more line')}" if others else ""
+        has_own = not (one.is_elsewhere and set(one.about) <= set(one.adjacent))
         by_hand = (
             f"no: correct `{cut(one.about[0], MAX_WRITTEN)}`{lines}" if one.about else "no: correct the line"
         )
+        if not has_own:  # the lines at this place are those of the text of 2.2
+            by_hand = "no: correct what it wrote in other files"
         answers = f"yes: {comment}", AS_BEFORE if AS_BEFORE in one.answers else f"{by_hand} by hand"
     return Finding(
         one.rule,

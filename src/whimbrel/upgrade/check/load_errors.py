@@ -30,11 +30,14 @@ from whimbrel.upgrade.check.loading import (
 )
 from whimbrel.upgrade.check.lone_files import ACCESS_COMPAT, lone_problems
 from whimbrel.upgrade.check.mpm_faults import missing_mpm, mpm_fault
+from whimbrel.upgrade.check.new_lines import NUMBER as NEW_LINES
 from whimbrel.upgrade.check.new_lines import add_new_lines
 from whimbrel.upgrade.check.server_with_all import MAIN
 from whimbrel.upgrade.check.start_faults import without_place
 from whimbrel.upgrade.knowledge.scope import UnknownItem, UnknownKind
 from whimbrel.upgrade.model import LOAD_ERROR, Finding, Risk, TargetBuild
+from whimbrel.upgrade.rules.modules.x24_successors import OF_FPM, PHP
+from whimbrel.upgrade.rules.modules.x24_successors import RULE as SUCCESSORS
 from whimbrel.upgrade.source.branches import MPMS
 from whimbrel.upgrade.source.built_in_modules import as_its_build
 from whimbrel.upgrade.source.config_tree import Role, Statement
@@ -49,6 +52,7 @@ _ADVICE: Final = {
     "require": _PROVIDERS,
     "loadmodule": "install the module for 2.4, or remove the line",
 }
+_OF_PHP: Final = "load a module of PHP for 2.4, or remove the line"
 _OF_ACCESS_COMPAT: Final = ("C17", "R10")
 """Rules whose findings say that lines need mod_access_compat."""
 
@@ -74,6 +78,24 @@ def add_load_errors(result: UpgradeResult, options: LoadOptions | None) -> None:
             result.findings = [*result.findings, finding]
     if options is None:
         add_new_lines(result)
+    _remove_contradicted(result)
+
+
+def _remove_contradicted(result: UpgradeResult) -> None:
+    """Remove what other findings say of 2.4 as a reader of lines that it refuses.
+
+    One refused line makes 2.4 answer 500 for the whole .htaccess file, so the file opens nothing. A successor
+    of a module that is not loaded is part of the advice about the line.
+    """
+    refused = [finding for finding in result.findings if finding.rule == LOAD_ERROR]
+    lines = {(finding.place.path, finding.place.line) for finding in refused}
+    files = {finding.place.path for finding in refused if finding.in_htaccess}
+    result.findings = [
+        finding
+        for finding in result.findings
+        if not (finding.rule == NEW_LINES and finding.risk is Risk.OPENS and finding.place.path in files)
+        and not (finding.rule == SUCCESSORS.number and (finding.place.path, finding.place.line) in lines)
+    ]
 
 
 def _may_be_loaded(result: UpgradeResult, problem: RefusedLine) -> bool:
@@ -188,6 +210,8 @@ def _finding(result: UpgradeResult, problem: RefusedLine) -> Finding:
 
 def _advice(problem: RefusedLine, statement: Statement | None) -> str:
     name = statement.name if statement is not None else ""
+    if problem.name.lower() in PHP:
+        return f"{_OF_PHP}; {OF_FPM.partition('; ')[2]}"
     if problem.name:
         close = _close_names(problem.name)
         if close and close[0].lower() != problem.name.lower():

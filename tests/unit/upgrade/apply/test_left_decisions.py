@@ -89,6 +89,17 @@ def test_a_question_stays_open_until_a_comment_records_it(root: Path, tmp_path: 
     assert (f"Next: whimbrel verify --backups -d {new}" in output) is not is_copy, output
 
 
+def test_a_line_that_upgrade_left_alone_is_not_to_be_corrected(tmp_path: Path) -> None:
+    """X02 asks at the DocumentRoot line and writes Options into the main file: that line has no fault."""
+    site = str(tmp_path / "site.conf")
+    line = "DocumentRoot /a"
+    values = "X02", site, 1, "m", "a", Risk.CHANGES.value, "May it?", (), (line,), (line,), True
+    for is_elsewhere, answer in ((True, "what it wrote in other files"), (False, f"`{line}`")):
+        left = LeftDecision(*values, is_elsewhere=is_elsewhere)
+        (found,) = findings_left([left], [site], lambda _path: f"{line}\n".encode())
+        assert found.finding.answers[1] == f"no: correct {answer} by hand"
+
+
 def test_another_line_is_a_decision(root: Path) -> None:
     run(upgrade.app, "-d", root, "--write")
     change(root / "conf/httpd.conf", "FileETag INode MTime Size\n", "")
@@ -174,6 +185,15 @@ def left(line: int, section: str, about: tuple[str, ...], risk: Risk = Risk.CLOS
     return LeftDecision(
         "C17", MAIN, line, "m", "a", risk.value, "May it?", (), about, (), is_written=True, section=section
     )
+
+
+@pytest.mark.parametrize("at", [10, 12, 13, 14])
+def test_a_flag_of_a_damaged_journal_is_refused(at: int) -> None:
+    row: list[object] = [list(one) if isinstance(one, tuple) else one for one in left(1, "", ("a",))]
+    assert LeftDecision.load(row) == left(1, "", ("a",))
+    row[at] = [[]]
+    with pytest.raises(TypeError, match="flag"):
+        LeftDecision.load(row)
 
 
 def found(text: str, one: LeftDecision) -> FoundDecision:

@@ -108,6 +108,25 @@ def test_htaccess_files_of_a_server(tmp_path: Path) -> None:
     assert "2.4 answers 500 in this directory" in found[0].message and "AddType" in found[1].advice
 
 
+def test_a_file_that_24_refuses_opens_nothing(tmp_path: Path) -> None:
+    # apache2 without PHP: 500, "Invalid command 'php_value'", for each request below the directory
+    files: dict[str, str | bytes] = {
+        MAIN: f"{START}DocumentRoot htdocs\n<Directory ROOT/htdocs>\nAllowOverride All\n</Directory>\n",
+        "htdocs/.htaccess": "php_value upload_max_filesize 20M\n",
+    }
+    found = [one for one in checked(tmp_path, files).findings if one.place.path.endswith(".htaccess")]
+    assert [(one.rule, one.risk) for one in found] == [(LOAD_ERROR, Risk.BREAKS)]
+    assert "PHP-FPM" in found[0].advice
+
+
+def test_a_new_line_beside_one_that_24_refuses_opens_nothing(tmp_path: Path) -> None:
+    # apache2: 500, "Invalid command 'AddTipe'"; 2.2 stops at the flag END, which only 2.4 has
+    new = "RewriteRule a b [L,END]\n"
+    for name, text, risks in (("a", new, {Risk.OPENS}), ("b", f"{new}AddTipe text/x x\n", {Risk.BREAKS})):
+        found = checked(tmp_path / name, {".htaccess": text}, alone=True).findings
+        assert {one.risk for one in found if one.rule in ("X22", LOAD_ERROR)} == risks
+
+
 @pytest.mark.parametrize("name", [".htaccess", "site.conf"])
 def test_files_alone(tmp_path: Path, name: str) -> None:
     good = "<IfModule mod_rewrite.c>\nRewriteEngine On\n</IfModule>\nAddType text/x .x\nphp_flag a on\n"

@@ -21,8 +21,7 @@ AddEncoding gzip .gz
 SetOutputFilter INFLATE
 LogLevel debug
 """
-CHOICE = random.Random(3)
-WORDS = b" ".join(CHOICE.choice((b"godwit", b"curlew", b"whimbrel", b"sand")) for _ in range(60_000))
+WORDS = b" ".join(random.Random(3).choices((b"godwit", b"curlew", b"whimbrel", b"sand"), k=60_000))
 
 
 def packed(data: bytes) -> bytes:
