@@ -32,6 +32,8 @@ MAX_NAMES: Final = 128
 """The names that one search returns."""
 _NAME_SHAPE: Final = r"\A(?!\.{1,2}\z)[!-.0-~]+\z"
 """A name of a file in visible characters."""
+_UNLIMITED: Final = float("inf")
+"""The time of an automaton, which lives as long as the object: its effort is bounded."""
 _BYTES: Final = classes.span(1, 255) & ~classes.NEWLINE
 
 
@@ -94,7 +96,9 @@ class JointNames:
             ]
             shape = parse_pattern(_NAME_SHAPE)
             alphabet = Alphabet([shape, *trees], _BYTES)
-            self._automata = [PatternAutomaton(tree, alphabet) for tree in (shape, *trees)]
+            self._automata = [
+                PatternAutomaton(tree, alphabet, seconds=_UNLIMITED) for tree in (shape, *trees)
+            ]
         except (UnknownSyntax, NoAutomaton, TooLarge):
             self._automata = []
             self.is_complete = False

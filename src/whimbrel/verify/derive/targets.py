@@ -106,10 +106,10 @@ class Targets:
             for facts in distinct(found):
                 yield facts, bases
 
-    def of_guarded_names(self, scopes: Iterable[LineScope], patterns: Iterable[NamePattern]) -> Iterator[str]:
+    def of_guarded_names(self, scopes: Iterable[LineScope], joint: JointNames) -> Iterator[str]:
         """Yield names of <Files> sections about access below each directory with lines about access.
 
-        They are names that one section matches, and one for each set of *patterns* that a name can match.
+        They are names that one section matches, and one for each set of patterns that a name can match.
         """
         names: dict[str, None] = {}
         bases: dict[str, None] = {}
@@ -126,7 +126,6 @@ class Targets:
                     names.update(dict.fromkeys((*named, *found)))
             elif scope.kind in _WITH_PATHS:
                 bases.update(dict.fromkeys(islice(self.bases(scope), _MAX_SAMPLES)))
-        joint = JointNames(patterns)
         for base in bases:
             url = base.rstrip("/") + "/"
             before = {_IN_URL: url, _IN_PATH: self.served.path_of(url)}
