@@ -9,7 +9,6 @@ from collections.abc import Iterable, Iterator
 from whimbrel.base.counts import and_more
 from whimbrel.base.file_reading import read_regular
 from whimbrel.base.latin1 import to_bytes
-from whimbrel.base.real_paths import real_path
 from whimbrel.upgrade.apply.backup_paths import present_backup
 from whimbrel.upgrade.apply.file_digests import without_comments
 from whimbrel.upgrade.apply.transaction import journal_fault
@@ -42,7 +41,7 @@ def _is_without_journal(pair: tuple[str, str], directory: str) -> bool:
     neither that of the tree *directory* nor one of a directory above the file.
     """
     path, backup = pair
-    if not backup or is_written_by_upgrade(path, [real_path(directory)]):
+    if not backup or is_written_by_upgrade(path, directory):
         return False
     try:
         present = read_regular(to_bytes(path))

@@ -14,14 +14,14 @@ from whimbrel.upgrade.apply.written_edits import WrittenEdit, WrittenLine
 from whimbrel.upgrade.source.section_ranges import stripped_lines
 
 
-def is_written_by_upgrade(path: str, directories: Iterable[str] = ()) -> bool:
+def is_written_by_upgrade(path: str, root: str) -> bool:
     """Return True if the file at *path* is what an upgrade made of it, also with later changes.
 
-    The journal is that of one of *directories*, such as the root of a server that reads documents elsewhere,
-    of the directory of the file, or of one above it, which the upgrade was named.
+    The journal is that of *root*, that of the server, which may read documents elsewhere, of the directory of
+    the file, or of one above it, which the upgrade was named. *root* is empty for files without a server.
     """
     real = real_path(path)
-    for directory in dict.fromkeys((*directories, *_above(real))):
+    for directory in dict.fromkeys((*([real_path(root)] if root else ()), *_above(real))):
         journal = _journal_of(directory)
         if journal is not None and any(
             entry.target == real and is_upgraded(entry, journal) for entry in journal.entries
