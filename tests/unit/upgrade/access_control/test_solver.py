@@ -240,3 +240,28 @@ def test_verify_asks_for_names_that_two_sections_match(tmp_path: Path, pattern: 
     groups = verify(*load_sides((old, new), ("2.2", "2.4"), ("2.2", "2.4"))).groups
     asked = [example.probe.target for one in groups if one.kind == "access" for example in one.examples]
     assert any(name.startswith("/private/.ht") for name in asked) is opens
+
+
+def test_repeated_sections_stay_in_the_order_in_which_they_are_merged(tmp_path: Path) -> None:
+    """Sections of names are merged in the order of the text (sections.html), repeated ones too.
+
+    apache2 2.4.71 with the repetitions the other way round answers 401 to 10.1 for .ht.bak, which 2.2 admits:
+    Satisfy Any of the second section holds there. Two rules report the two sections.
+    """
+    users = f"{USER}AuthGroupFile conf/groups\n"
+    conf = (
+        f"{MODULES}DocumentRoot ROOT/htdocs\n<Directory ROOT/htdocs>\nAllowOverride All\nOrder allow,deny\n"
+        f"Allow from all\n{users}Require group staff\n</Directory>\n"
+        '<Files ~ "^\\.ht">\nOrder deny,allow\nDeny from 10.3\n</Files>\n'
+        + PATTERN
+        % "Order allow,deny\nAllow from 10.1\nSatisfy Any\n"
+    )
+    files: dict[str, str | bytes] = {
+        "conf/httpd.conf": conf,
+        "htdocs/a/.htaccess": f"{users}Require user bob\n",
+        "htdocs/a/b/.htaccess": f"{users}Require user bob\n{DENIED}Satisfy Any\n",
+    }
+    result = upgrade(config_tree(tmp_path, files))
+    for name in ("a", "a/b"):
+        text = result.files[f"{tmp_path}/htdocs/{name}/.htaccess"].decode()
+        assert text.index("^\\.ht") < text.index("(bak|sql)")
