@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from typing import Final
 
 from whimbrel.access.decision import AccessVerdict
@@ -138,6 +138,19 @@ def opens(request: FailingChain) -> bool:
     """Return True if 2.4 admits the example client of the request, which 2.2 refuses."""
     example = request[1]
     return example is not None and example.after is AccessVerdict.GRANTED
+
+
+def losses(analysis: AccessAnalysis, requests: Iterable[FailingChain]) -> Iterator[FailingChain]:
+    """Yield those of *requests* whose new text also refuses a client that 2.2 admits, with that client."""
+    for chain, _example in requests:
+        before = analysis.decisions.before_22(chain)
+        after = analysis.decisions.decide_24(chain, analysis.variant_forms)
+        if before is None or after is None:
+            continue
+        for example in before.differences(after):
+            if example.before is AccessVerdict.GRANTED:
+                yield chain, example
+                break
 
 
 def open_requests(plan: SectionPlan) -> list[FailingChain]:

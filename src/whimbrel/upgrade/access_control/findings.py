@@ -15,6 +15,7 @@ from whimbrel.upgrade.access_control.admission import (
     UNCHANGED,
     admitted,
     beside,
+    losses,
     opens,
     pending_requests,
     reachable_requests,
@@ -328,6 +329,7 @@ def _failing_finding(
     before = "" if plan.failing else IF_EVER
     closing = [one for one in wrong if not opens(one)]
     opening = [one for one in wrong if opens(one)]
+    closing = closing or list(losses(analysis, opening))
     # of both directions one is shown
     wrong = [*opening[:1], *closing[:1], *opening[1:], *closing[1:]]
     evidence = "\n".join(
