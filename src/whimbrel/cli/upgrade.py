@@ -130,6 +130,7 @@ class BuildChoice(StrEnum):
     debian = "debian"
     shared = "shared"
     suse = "suse"
+    upstream = "upstream"
 
 
 class Assumption(StrEnum):
@@ -143,7 +144,8 @@ TargetBuildOption = Annotated[
     typer.Option(
         "--target-build",
         help="Write for this build of 2.4: Debian's or SUSE's, which refuse LoadModule lines of compiled-in "
-        "modules, or one with all modules as files. Default: detected. Example: --target-build debian",
+        "modules, one with all modules as files (shared), or with all but the MPM (upstream, as ./configure "
+        "builds it). Default: detected. Example: --target-build debian",
     ),
 ]
 Write = Annotated[
