@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import pytest
+from whimbrel.verify.named_requests import MAX_REQUESTS
 
 from whimbrel.base.errors import SourceLocation
 from whimbrel.base.lazy_dataclasses import replace
@@ -15,7 +16,6 @@ from whimbrel.upgrade.source.suppressions import OF_COMMENT, suppressions
 from whimbrel.verify.answer import DECIDES, Answer, DecidingLine
 from whimbrel.verify.causes import Cause
 from whimbrel.verify.difference import Difference, FieldDifference
-from whimbrel.verify.named_requests import MAX_REQUESTS
 from whimbrel.verify.probe import Probe
 from whimbrel.verify.recorded_decisions import _lines, has_recordable_decisions, mark_decided
 from whimbrel.verify.verification import (
@@ -91,6 +91,23 @@ def test_a_difference_is_decided_by_the_rule_that_reports_it(
     places = ", ".join({one.rule: f"{one.rule} at {one.place}" for one in recorded}.values())
     decided = f"ready for 2.4: yes: no answer differs, but for 1 difference decided in the text: {places}"
     assert (ready == decided) is is_decided, ready
+
+
+@pytest.mark.parametrize(
+    ("statuses", "message", "is_named"),
+    [((401, 403), OF_COMMENT, True), ((401, 403), "m", False), ((200, 403), OF_COMMENT, False)],
+    ids=["without-journal", "found", "loses-access"],
+)
+def test_a_comment_that_no_journal_explains_is_named_beside_what_it_leaves_open(
+    statuses: tuple[int, int], message: str, is_named: bool
+) -> None:
+    kind = "access" if statuses[0] == 200 else "response"
+    result = compared((7,), statuses, kind=kind)
+    mark_decided(result, [replace(finding("C17", 7, Risk.CLOSES), message=message)])
+    assert bool(result.groups[0].decided) is not is_named
+    assert [(item.place, item.subject.partition(":")[0]) for item in result.scope.items] == (
+        [(SourceLocation("/new.conf", 7), "ignore[C17]")] if is_named else []
+    )
 
 
 def test_one_cause_of_both_directions_needs_both() -> None:

@@ -80,6 +80,8 @@ class LeftDecision(NamedTuple):
         require_texts(found.path, found.section, *found.about, *found.adjacent)
         if not all(isinstance(text, str) for text in (*found[:2], *found[3:7], *found.answers)):
             raise TypeError("a text of another type")
+        if not all(isinstance(flag, bool) for flag in (found.is_written, *found[12:])):
+            raise TypeError("a flag of another type")
         Risk(found.risk)
         return found
 
