@@ -132,10 +132,10 @@ serve: .venv/run.stamp
 		$(BIN)/python -m pytest tests --ignore tests/unit --collect-only -q >/dev/null; wait
 	@touch $@
 
-# Workers wait for servers and clocks for a part of their time, so there are more of them than processors.  Each collects all tests,
-# which takes 12 s of its processor.  A file has one worker: its servers start once.
+# Workers wait for servers and clocks for a part of their time, so there are more of them than processors; the unit tests, which do
+# not wait, use what they leave.  A file has one worker: its servers start once.
 test: .venv/tests.stamp
-	$(BIN)/python -m tests.run_all tests -n $(WORKERS) --dist loadfile --no-loadscope-reorder -q --durations 25
+	$(BIN)/python -m tests.run_all --beside tests/unit tests -n $(WORKERS) --dist loadfile --no-loadscope-reorder -q --durations 25
 
 static: .venv/dev.stamp
 	$(BIN)/ruff check src tests bench tools

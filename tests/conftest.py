@@ -23,7 +23,6 @@ from tests.support.busy_threads import BusyThreads
 from tests.support.samples import SEED, seed_of_the_run
 from whimbrel.base.programs import permit_programs
 
-UNIT = Path(__file__).parent / "unit"
 FEW_OBJECTS = 50_000
 """Objects since the last collection that are left to the next one: most modules leave fewer."""
 TOGETHER = "tests/meta/"
@@ -67,11 +66,6 @@ def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> Any:
 
 def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
     terminalreporter.write_line(f"searches began at the seed {SEED}={seed_of_the_run()}")
-
-
-def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Put the many quick files last: no worker ends with a slow one while the others are idle."""
-    items.sort(key=lambda item: item.path.is_relative_to(UNIT))
 
 
 def pytest_collection_finish() -> None:

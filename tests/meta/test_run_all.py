@@ -58,3 +58,33 @@ def test_a_test_that_passes_alone_is_named(
     monkeypatch.chdir(tmp_path)
     assert run_all.main(["-q"]) == 0
     assert capfd.readouterr().out.endswith("a fault of the test:\n  test_a.py::test_it\n")
+
+
+def test_a_directory_runs_beside_the_others(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
+) -> None:
+    """What fails in either run is run once more; both reports are there, and each test ran in one of them."""
+    for name, text in (("unit", ONCE + PASSES), ("other", ONCE)):
+        (tmp_path / name).mkdir()
+        (tmp_path / name / f"test_{name}.py").write_text(
+            text.replace("test_it():\n    assert True", "test_b(): pass")
+        )
+    (tmp_path / "pytest.ini").write_text("[pytest]\naddopts = -p xdist\n")
+    monkeypatch.chdir(tmp_path)
+    assert run_all.main(["--beside", "unit", ".", "-q", "-n", "1"]) == 0
+    report = capfd.readouterr().out
+    first, beside = report.split("beside them, unit:")
+    assert "1 failed" in first and "1 failed, 1 passed" in beside and "2 passed" in beside
+    assert report.endswith("  other/test_other.py::test_it\n  unit/test_unit.py::test_it\n")
+
+
+@pytest.mark.parametrize(("unit", "other"), [(ALWAYS, PASSES), (PASSES, ALWAYS)])
+def test_a_failure_of_either_run_fails_both(
+    unit: str, other: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for name, text in (("unit", unit), ("other", other)):
+        (tmp_path / name).mkdir()
+        (tmp_path / name / f"test_{name}.py").write_text(text)
+    (tmp_path / "pytest.ini").write_text("[pytest]\naddopts = -p xdist\n")
+    monkeypatch.chdir(tmp_path)
+    assert run_all.main(["--beside", "unit", ".", "-q", "-n", "1"]) == 1

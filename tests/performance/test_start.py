@@ -12,6 +12,8 @@ import sys
 from functools import partial
 from pathlib import Path
 
+import pytest
+
 import whimbrel
 from tests.performance.counting import count_calls
 from whimbrel.base.dialect import V24
@@ -122,6 +124,21 @@ def test_a_check_imports_nothing_that_it_does_not_need(tmp_path: Path) -> None:
     assert not [name for name in names if name.startswith(SERVING)]
     own_modules = [name for name in names if name.startswith("whimbrel")]
     assert len(own_modules) <= MAX_MODULES
+
+
+@pytest.mark.parametrize("words", [("check",), ("check", "--format", "json")])
+def test_a_check_of_an_upgrade_does_without_a_server(tmp_path: Path, words: tuple[str, ...]) -> None:
+    """A server takes a third of the time of a short check; the text that 2.4 refuses is loaded by one."""
+    write_configuration(tmp_path, "DefaultType text/plain\n")
+    done = subprocess.run(
+        [sys.executable, "-X", "importtime", "-m", "whimbrel", *words, str(tmp_path)],
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    names = {line.rpartition("|")[2].strip() for line in done.stderr.splitlines()}
+    assert done.returncode == 1 and "whimbrel.upgrade.check.check" in names
+    assert not names & {"asyncio", "pydantic", "whimbrel.engine.engine", "whimbrel.verify.side"}
 
 
 def test_a_server_imports_nothing_that_its_configuration_cannot_ask_for(tmp_path: Path) -> None:

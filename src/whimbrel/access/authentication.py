@@ -9,7 +9,7 @@ from whimbrel.access.atoms import HasCredentials, KnownUser, PasswordValid
 from whimbrel.access.environment import ProviderAlias
 from whimbrel.access.outcomes import Outcomes, choose_outcomes, constant, first, if_else
 from whimbrel.access.query import AccessQuery
-from whimbrel.access.ssl_conditions import is_refused_by_ssl, is_strict
+from whimbrel.access.ssl_conditions import is_refused_strictly
 from whimbrel.modules.aaa import mod_auth_basic, mod_auth_digest, mod_authn_core, mod_authn_default
 from whimbrel.modules.aaa.mod_auth_basic import AuthBasicDirConfig
 from whimbrel.modules.aaa.mod_auth_digest.settings import AuthDigestDirConfig
@@ -38,7 +38,7 @@ def check_user(query: AccessQuery) -> Outcomes:
 
 def _strict(query: AccessQuery) -> Outcomes:
     """SSLOptions +StrictRequire: what mod_ssl's access checker refused stays refused beside Satisfy Any."""
-    return if_else(query.space, is_refused_by_ssl(query) & is_strict(query), 403, DECLINED)
+    return if_else(query.space, is_refused_strictly(query), 403, DECLINED)
 
 
 def has_user(query: AccessQuery) -> bool:

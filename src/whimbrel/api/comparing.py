@@ -12,7 +12,8 @@ from whimbrel.base.lazy_dataclasses import replace
 from whimbrel.config.options import LoadOptions
 from whimbrel.explain.shown_requests import note_shown_requests
 from whimbrel.report.verification.entries import risk_of
-from whimbrel.verify.loading import load_sides, with_copied_htaccess
+from whimbrel.verify.copied_htaccess import with_copied_htaccess
+from whimbrel.verify.loading import load_sides
 from whimbrel.verify.recorded_decisions import mark_decided
 from whimbrel.verify.same_documents import as_copies
 from whimbrel.verify.verification import DifferenceGroup, VerifyResult

@@ -35,6 +35,7 @@ from whimbrel.cli.fleet import (
 from whimbrel.cli.fleet import NOTE as FLEET_NOTE
 from whimbrel.cli.help import HelpCommand, epilog
 from whimbrel.cli.next_commands import NAMED, READ, command_line, loading_command, serving
+from whimbrel.cli.one_file import explaining
 from whimbrel.cli.options import (
     CARRIED,
     EXIT_FINDINGS,
@@ -258,7 +259,10 @@ def check(
     tested = loading_command(context, server) if server is not None else ""
     served = serving(server) if server is not None else ""
     around = server_of_part(parts[0][0]) if len(parts) == 1 and not given else ""
-    output = _TextOutput(color, summary, not no_pager, arguments, compared, tested, backups, served, around)
+    shows = explaining(context) if is_one_server else None
+    output = _TextOutput(
+        color, summary, not no_pager, arguments, compared, tested, backups, served, around, shows
+    )
     _print_report(report, shape, output)
     if not report.files:
         raise typer.Exit(EXIT_USAGE)
@@ -322,7 +326,11 @@ def _print_report(report: Report, shape: Format, output: _TextOutput) -> None:
 
         style = FrameStyle(terminal_width(), is_colored(output.color), report.names)
         text = render_text(
-            report, style, summary_first=output.summary_first, next_command=report.next_command
+            report,
+            style,
+            summary_first=output.summary_first,
+            next_command=report.next_command,
+            explaining=output.explaining,
         )
         write_text(text, may_page=output.may_page)
         return
@@ -360,6 +368,7 @@ class _TextOutput(NamedTuple):
         backups: the command that compares it with what an upgrade replaced; "" for what is no server.
         served: the command that serves it; "" for what is no server.
         around: the command that upgrades a file with the server around it; "" for none.
+        explaining: makes the command that explains a place; None for what is no server.
     """
 
     color: ColorMode
@@ -371,6 +380,7 @@ class _TextOutput(NamedTuple):
     backups: str
     served: str
     around: str
+    explaining: Callable[[str], str] | None
 
     def next_command(self, report: Report) -> str:
         """Return the command that follows this report, "" for none."""

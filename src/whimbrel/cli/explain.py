@@ -11,6 +11,7 @@ import json
 import os
 import re
 import sys
+from collections.abc import Iterator
 from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
@@ -72,8 +73,8 @@ EPILOG: Final = epilog(
         3: "explained, but something that may matter to the request is not known",
     },
     ("whimbrel explain http://www.example.com/shop/ -d /etc/httpd", "whimbrel explain C17"),
-    "WHAT is a URL, a line of a file (conf/httpd.conf:108), a whole line of a log in quotes, or for example "
-    "C17, AH01797, AddOutputFilterByType, mod_authn_alias or 403.",
+    "WHAT is a URL, a file (conf/httpd.conf) or a line of it (conf/httpd.conf:108), a whole line of a log "
+    "in quotes, or for example C17, AH01797, AddOutputFilterByType, mod_authn_alias or 403.",
 )
 _LINE_OF_FILE: Final = re.compile(r"([^:]++):([0-9]{1,9})")
 """A line as findings name it, ``conf/httpd.conf:108``."""
@@ -137,6 +138,9 @@ def explain(
     if place is not None and _is_file(place[1], has_server=bool(paths or root or file)):
         _explain_line(place[1], int(place[2]), named, as_json=as_json, may_page=not no_pager)
         return
+    if words and not (access_line or error_line or listing or backups) and _names_file(words, named):
+        _explain_file(words, named, as_json=as_json, may_page=not no_pager)
+        return
     if is_request:
         from whimbrel.cli.explain_request import (
             ConfigurationChoice,
@@ -151,8 +155,8 @@ def explain(
             described = RequestDescription(
                 from_system(words),
                 from_system(host),
-                source,
-                address,
+                _address("--from", source),
+                _address("--to", address),
                 from_system(user),
                 method,
                 tuple(map(_field, header or [])),
@@ -189,6 +193,9 @@ def _words_and_paths(words: list[str]) -> tuple[str, tuple[Path, ...]]:
     of a file, as check, upgrade and verify take it.
     """
     if len(words) == 2:
+        for what, path in (words, reversed(words)):  # the path of a server may look like a URL
+            if _is_file_of_server(what, path):
+                return what, (Path(path),)
         for what, path in (words, reversed(words)):
             is_named = _URL.fullmatch(what) is not None or _LINE_OF_FILE.fullmatch(what) is not None
             if is_named and os.path.exists(path):
@@ -196,11 +203,48 @@ def _words_and_paths(words: list[str]) -> tuple[str, tuple[Path, ...]]:
     return " ".join(words), ()
 
 
+def _is_file_of_server(what: str, path: str) -> bool:
+    """Return True if *path* is a main file here, or a directory below which the file *what* is."""
+    if path == "/" or not _names_file(what, ConfigArguments([Path(path)])):
+        return False
+    if os.path.isfile(path):
+        return True
+    top = f"{os.path.realpath(path)}/"
+    return os.path.isfile(os.path.join(path, what)) or os.path.realpath(what).startswith(top)
+
+
 def _is_file(path: str, *, has_server: bool) -> bool:
     """Return True if *path* is a file here, or no host name, so that it may be a file of a named server."""
     if os.path.isfile(path):
         return True
     return has_server and not path.startswith("/") and not _HOST_AND_PATH.fullmatch(path)
+
+
+def _names_file(path: str, named: ConfigArguments) -> bool:
+    """Return True if *path* names a file, of the working directory or of the server *named*."""
+    if "/" not in path and "." not in path:  # a directive or a module may have the name of a file
+        is_named = bool(named.root or named.file or named.paths)
+        return is_named and any(os.path.isfile(os.path.join(top, path)) for top in _tops(named))
+    return os.path.isfile(path) or any(os.path.isfile(os.path.join(top, path)) for top in _tops(named))
+
+
+def _tops(named: ConfigArguments) -> Iterator[str]:
+    """Yield the directories from which a path may be named: those of what is read."""
+    for one in (*named.paths, *([named.root] if named.root else [])):
+        yield os.fspath(one) if Path(one).is_dir() else os.path.dirname(os.fspath(one))
+    if named.file:
+        yield os.path.dirname(os.path.join(os.fspath(named.root or ""), os.fspath(named.file)))
+
+
+def _explain_file(path: str, named: ConfigArguments, *, as_json: bool, may_page: bool) -> None:
+    """Print what changes in a file."""
+    from whimbrel.cli.explain_file import explain_file
+
+    try:
+        explain_file(from_system(path), named, as_json=as_json, may_page=may_page)
+    except (UsageError, OSError) as problem:
+        typer.echo(encoded(printable_line(str(problem))), err=True)
+        raise typer.Exit(2) from None
 
 
 def _explain_line(path: str, number: int, named: ConfigArguments, *, as_json: bool, may_page: bool) -> None:
@@ -224,6 +268,17 @@ def _explain_words(words: str, as_json: bool) -> bool:
     elif explanations:
         _print_explanations(explanations)
     return bool(explanations)
+
+
+def _address(option: str, text: str) -> str:
+    """Return the value of *option*, an IP address or ""; raises UsageError for other text: Require ip and
+    Allow from would refuse it, as if there were such a client.
+    """
+    from whimbrel.base.net import numeric_address
+
+    if text and numeric_address(text)[1] < 0:
+        raise UsageError(f"{option} {text}: not an IP address")
+    return text
 
 
 def _field(text: str) -> tuple[str, str]:
@@ -266,6 +321,12 @@ def _fail_unknown(words: str) -> None:
     from whimbrel.upgrade.documents.explain import suggestions
 
     words = without_user(words)
+    name, _, server = words.partition(" ")
+    if server and os.path.exists(server) and ("/" in name or name.endswith(".conf")):
+        typer.echo(
+            encoded(f"{from_system(name)!r}: no such file here, nor in {from_system(server)}"), err=True
+        )
+        raise typer.Exit(2)
     line = _LINE_OF_FILE.fullmatch(words)
     if line is not None and ("/" in line[1] or line[1].endswith(".conf")):
         hint = f"name the server that reads it: {command_line('explain', words, 'SERVER')}"

@@ -16,7 +16,7 @@ from whimbrel.base.counts import count_noun
 from whimbrel.base.file_reading import read_regular
 from whimbrel.base.latin1 import from_system, to_bytes, to_system
 from whimbrel.base.real_paths import real_path
-from whimbrel.base.terminal_text import shown, terminal_width
+from whimbrel.base.terminal_text import shown, terminal_width, wrapped_alike
 from whimbrel.cli.next_commands import command_line
 from whimbrel.cli.options import ColorMode, ConfigArguments, is_colored, sources
 from whimbrel.cli.parts_of_servers import server_around
@@ -54,13 +54,13 @@ def explain_line(
     from whimbrel.upgrade.check.check import Selection
     from whimbrel.upgrade.model import UpgradeOptions
 
-    parts, place, argument = _found(path, named)
+    parts, place, argument = place_of(path, named)
     lines = _lines_of(place)
     line = next((one for one in lines if one.first <= number <= one.last), None)
     if line is None:
         raise UsageError(f"{path}: the file has {count_noun(lines[-1].last if lines else 0, 'line')}")
     report = run_check([parts], Selection(), 1, UpgradeOptions())
-    if all(real_path(_path_of(report, file)) != real_path(place) for file in report.files):
+    if all(real_path(path_of(report, file)) != real_path(place) for file in report.files):
         raise UsageError(f"{path}: {argument} does not read this file")
     around = sections_around(lines, line)
     entries = [entry for entry in report.entries if _is_at(entry, report, place, line)]
@@ -81,16 +81,17 @@ def explain_line(
                 }
                 for edit in written
             ],
-            "findings": [_as_dict(entry) for entry in entries],
+            "findings": [as_dict(entry) for entry in entries],
             "next": following,
         }
         write_text(json.dumps(document, indent=1) + "\n", may_page=may_page)
         return
     texts = list(_head(display_path(place, report.directory), line, around))
-    if any(real_path(_path_of(report, file)) == real_path(place) for file in report.lone):
+    if any(real_path(path_of(report, file)) == real_path(place) for file in report.lone):
         texts.append(f"no Include of {shown(argument)} reads this file")
     texts += _of_upgrade(written, place, report.directory)
     texts += _findings(report, entries, is_written=bool(written))
+    texts += choices(entries)
     if not entries and line.text[:1] not in ("", "#"):
         texts += _findings_around(report, place, around)
     texts.append(f"Next: {shown(following)}")
@@ -117,7 +118,7 @@ def sections_around(lines: Sequence[JoinedLine], line: JoinedLine) -> list[Joine
     return [section for _, section in opened]
 
 
-def _found(path: str, named: ConfigArguments) -> tuple[tuple[Sources, str], str, str]:
+def place_of(path: str, named: ConfigArguments) -> tuple[tuple[Sources, str], str, str]:
     """Return what is read with its directory, the file, and the argument that names what is read.
 
     A relative path is one of the working directory, or of the server. Raises UsageError.
@@ -145,13 +146,13 @@ def _directory_of_main(found: Sources) -> list[str]:
     return [os.path.dirname(os.path.join(found.options.server_root, found.options.file))]
 
 
-def _path_of(report: Report, path: str) -> str:
+def path_of(report: Report, path: str) -> str:
     return os.path.join(report.directory or os.getcwd(), path)
 
 
 def _is_at(entry: ReportEntry, report: Report, place: str, line: JoinedLine) -> bool:
     """Return True if *entry* is about *line*: it stands there, or its edit removes the line."""
-    if entry.is_old or real_path(_path_of(report, entry.path)) != real_path(place):
+    if entry.is_old or real_path(path_of(report, entry.path)) != real_path(place):
         return False
     numbers = (entry.line, *(number for number, _ in entry.old))
     return any(line.first <= number <= line.last for number in numbers)
@@ -210,6 +211,15 @@ def _findings(report: Report, entries: list[ReportEntry], *, is_written: bool = 
     yield from framed(groups(entries), style)
 
 
+def choices(entries: Sequence[ReportEntry]) -> list[str]:
+    """Return what each answer to the questions of *entries* leads to, with the place of a comment."""
+    from whimbrel.report.decisions import open_question_texts
+    from whimbrel.report.questions import question_lines
+
+    lines = question_lines(open_question_texts(entries), "to decide:")
+    return [piece for line in lines for piece in wrapped_alike(shown(line), terminal_width())]
+
+
 def _findings_around(report: Report, place: str, around: Sequence[JoinedLine]) -> Iterator[str]:
     """Yield the findings at the opening lines of the sections around a line: they may be about it."""
     for section in around:
@@ -220,7 +230,7 @@ def _findings_around(report: Report, place: str, around: Sequence[JoinedLine]) -
                 yield f"about the section around it: {where}: {entry.rule} {name}".rstrip()
 
 
-def _as_dict(entry: ReportEntry) -> dict[str, object]:
+def as_dict(entry: ReportEntry) -> dict[str, object]:
     """Return a finding for JSON, with the keys of `check --format json`."""
     return {
         "rule": entry.rule,

@@ -166,7 +166,7 @@ def replay(
     words = [word for name in defines or () for word in ("-D", name)]
     onward = live_command(sides[1].options, summary.ports, words, is_tested=is_tested)
     following = after_replay(summary, old, new, onward, words, has_backups=backups)
-    _print(summary, shape, following, may_page=not no_pager)
+    _print(summary, shape, following, found.top, may_page=not no_pager)
     write_fragment_hints([old, new], "whimbrel replay LOG... --new DIRECTORY")
     if summary.errors or summary.has_changes_to_review or summary.differs_from_log:
         raise typer.Exit(EXIT_FINDINGS)
@@ -206,7 +206,7 @@ def _replay(
             f"{', '.join(logs)}: no file in there\n"
             "hint: name the access logs: whimbrel replay LOG... --new CONF"
         )
-    (old_side, new_side), upgraded, documents = compared
+    (old_side, new_side), upgraded, documents, _ = compared
     old_name = f"{old_side.name} ({old_side.dialect})" if old_side is not new_side else ""
     names = old_name, f"{new_side.name} ({new_side.dialect})"
     dialects = old_side.dialect, new_side.dialect
@@ -274,11 +274,13 @@ class Sides(NamedTuple):
         both: the old and the new side, one object without an old one.
         upgraded: the directory whose upgrade is replayed, "" for none.
         documents: see `same_documents.as_copies`.
+        top: the directory of the new side.
     """
 
     both: tuple[SideOptions, SideOptions]
     upgraded: str = ""
     documents: str = ""
+    top: str = ""
 
 
 def _sides(
@@ -296,7 +298,7 @@ def _sides(
         raise UsageError("--backups takes no --old: it is what the upgrade replaced in --new")
     new_side, directory = _side(new[0], new[1], defines)
     if not is_before and old[0] is None:
-        return Sides((new_side, new_side))
+        return Sides((new_side, new_side), top=directory)
     try:
         overlay = texts_before_upgrade(directory) if is_before else {}
     except WriteError as problem:
@@ -308,7 +310,8 @@ def _sides(
     compared = as_copies(options, new_side.options, old_side.dialect)
     old_side = replace(old_side, options=compared.old)
     new_side = replace(new_side, options=compared.new)
-    return Sides((old_side, new_side), directory if is_before else "", compared.documents)
+    upgraded = directory if is_before else ""
+    return Sides((old_side, new_side), upgraded, compared.documents, directory)
 
 
 def _side(conf: Path, dialect: str, defines: list[str]) -> tuple[SideOptions, str]:
@@ -364,7 +367,8 @@ def _run(
         raise UsageError(f"a log cannot be read: {problem}") from None
 
 
-def _print(summary: Summary, shape: ReplayFormat, following: str, *, may_page: bool) -> None:
+def _print(summary: Summary, shape: ReplayFormat, following: str, top: str, *, may_page: bool) -> None:
+    """Print the summary; a text has its places below the directory *top*."""
     if shape is ReplayFormat.json:
         text = json.dumps(summary.as_dict(), indent=1) + "\n"
     elif shape is ReplayFormat.html:
@@ -374,7 +378,9 @@ def _print(summary: Summary, shape: ReplayFormat, following: str, *, may_page: b
         return
     else:
         from whimbrel.replay.text import text_of
+        from whimbrel.report.relative_paths import with_relative_places
 
-        write_text(printable(text_of(summary) + following), may_page=may_page)
+        text = with_relative_places(text_of(summary) + following, top)
+        write_text(printable(text), may_page=may_page)
         return
     sys.stdout.write(text)

@@ -17,9 +17,8 @@ import typer
 
 from whimbrel.base.builds import AUTO
 from whimbrel.base.counts import count_noun, word_for
-from whimbrel.base.latin1 import from_system, to_bytes, to_system, to_text
+from whimbrel.base.latin1 import from_system, to_bytes, to_system
 from whimbrel.base.lazy_dataclasses import replace
-from whimbrel.base.terminal_text import shown, terminal_bytes
 from whimbrel.cli.fleet import (
     MEGABYTES,
     SECONDS,
@@ -37,7 +36,8 @@ from whimbrel.cli.fleet import (
 from whimbrel.cli.fleet import NOTE as FLEET_NOTE
 from whimbrel.cli.help import HelpCommand, epilog
 from whimbrel.cli.interrupts import uninterrupted
-from whimbrel.cli.next_commands import after_fleet, after_upgrade, command_line
+from whimbrel.cli.next_commands import FIRST, after_fleet, after_upgrade, command_line
+from whimbrel.cli.one_file import about_one_file, explaining
 from whimbrel.cli.options import (
     CARRIED,
     EXIT_OK,
@@ -70,7 +70,7 @@ from whimbrel.cli.upgrade_stops import after_writing, before_writing, first_stop
 from whimbrel.utilities.usage_error import UsageError
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Callable, Iterable
 
     from whimbrel.cli.progress import ProgressBar
     from whimbrel.upgrade.apply.server_copy import ServerCopy
@@ -80,8 +80,6 @@ if TYPE_CHECKING:
     from whimbrel.upgrade.source.config_tree import ConfigTree
     from whimbrel.upgrade.source.reading import Sources
 
-_MANY_FILES: Final = 4
-"""Changed files from which on the command for the diff of one of them is named."""
 EPILOG: Final = epilog(
     {
         0: "nothing to do, or done",
@@ -353,12 +351,24 @@ def upgrade(
         only = frozenset(beside.values())
         if not is_written:
             following += _of_part(result, what, top, writing)
-            following[:0] = _about_named(result, only) or _about_one_file(context, result, what, shape)
+        if out is None:
+            following[:0] = _about_named(result, only) or about_one_file(context, result, what, top, HOW)
         if is_left and out is not None and not first_stop(result):
             following.append(f"To go live: {writing}")
-        uncompared = result.unverified or _uncompared(what, wanted, is_verified=verify)
+        uncompared = result.unverified or _uncompared(result, what, wanted, is_verified=verify)
         output = _Output(
-            shape, color, is_written, words, uncompared, following, not no_pager, copy, writing, backups, only
+            shape,
+            color,
+            is_written,
+            words,
+            uncompared,
+            following,
+            not no_pager,
+            copy,
+            writing,
+            backups,
+            only,
+            explaining(context) if what.options is not None else None,
         )
         raise typer.Exit(_print_result(result, top, output))
     except (UsageError, RuleError, UnknownRule, WriteError) as problem:
@@ -391,6 +401,10 @@ def _of_part(result: UpgradeResult, what: Sources, directory: str, writing: str)
     """
     around = server_of_part(what)
     lines = about_part(what, around) if result.files or result.has_open_findings else []
+    stop = first_stop(result)
+    if lines and not (result.files or around) and stop is not None:
+        # the line above says what is to correct first
+        lines = [lines[0].replace(FIRST, "Or, ", 1), f"Next: {command_line('explain', stop.rule)}"]
     if result.files:
         lines.append(f"{FOR_THE_PART if around else 'Next'}: {writing}")
         lines += after_writing(result, directory)
@@ -416,22 +430,6 @@ def _about_named(result: UpgradeResult, only: frozenset[str]) -> list[str]:
     return [f"the diff is of what was named; --write changes {count_noun(others, 'other file')} too"]
 
 
-def _about_one_file(
-    context: typer.Context, result: UpgradeResult, what: Sources, shape: OutputFormat
-) -> list[str]:
-    """Return the command for the diff of one file of a server of which several change."""
-    if shape is not OutputFormat.text or what.options is None or len(result.files) < _MANY_FILES:
-        return []
-    main = os.path.join(what.options.server_root, what.options.file)
-    paths = [path for path in result.files if path != main and path not in result.tree.lone_paths]
-    if not paths:
-        return []
-    words = given_words(context, CARRIED | HOW)
-    path = os.path.relpath(to_bytes(paths[0]), os.getcwdb())
-    name = min(paths[0], to_text(path), key=len)
-    return [f"The diff of one file alone: {command_line('upgrade', *words, name)}"]
-
-
 def _copied(result: UpgradeResult, what: Sources, directory: str, out: Path) -> ServerCopy:
     """Write the upgraded tree into *out*; the old .htaccess files that 2.4 refuses are named."""
     from whimbrel.upgrade.apply.server_copy import copy_tree
@@ -454,13 +452,17 @@ def _refused_external(external: list[str], directory: str, writing: str) -> str:
     )
 
 
-def _uncompared(what: Sources, wanted: Selection, *, is_verified: bool) -> str:
+def _uncompared(result: UpgradeResult, what: Sources, wanted: Selection, *, is_verified: bool) -> str:
     """Return why the answers of both versions were not compared, "" where they were."""
+    from whimbrel.report.readiness import NOTHING_COMPARED
+
     if what.options is None:
         return "a part of a configuration answers no request by itself"
     if wanted.only or wanted.without:
         return "not all rules were applied"
-    return "" if is_verified else "the answers of both versions were not compared (--no-verify)"
+    if is_verified:
+        return "" if result.files else NOTHING_COMPARED
+    return "the answers of both versions were not compared (--no-verify)"
 
 
 def _refuse_inside(out: Path | None, read: Iterable[Path]) -> None:
@@ -576,6 +578,7 @@ class _Output(NamedTuple):
         backups: the paths of those that were written.
         writing: the command that writes the result in place.
         only: the files whose diff is printed; empty for all.
+        explaining: makes the command that explains a place; None for what is no server.
     """
 
     shape: OutputFormat
@@ -589,6 +592,7 @@ class _Output(NamedTuple):
     writing: str
     backups: list[str]
     only: frozenset[str]
+    explaining: Callable[[str], str] | None
 
 
 def _print_result(result: UpgradeResult, directory: str, output: _Output) -> int:
@@ -625,6 +629,7 @@ def _print_result(result: UpgradeResult, directory: str, output: _Output) -> int
         following=output.following,
         copy=output.copy,
         backups=output.backups,
+        explaining=output.explaining,
     )
     if is_text and not is_written:
         # a pipe, such as to patch(1), gets the diff alone
@@ -634,8 +639,16 @@ def _print_result(result: UpgradeResult, directory: str, output: _Output) -> int
             result, directory, colored=colored, may_page=output.may_page, above=above, only=output.only
         )
         if above:
-            ready = shown(upgrade_output.ready_line(result, directory, output.uncompared))
-            summary = terminal_bytes("".join(f"{line}\n" for line in (ready, *output.following)))
+            summary = upgrade_output.last_text(
+                result,
+                directory,
+                stream,
+                output.color,
+                verified=output.verified,
+                uncompared=output.uncompared,
+                following=output.following,
+                explaining=output.explaining,
+            )
     upgrade_output.write_to(stream, summary)
     return upgrade_output.exit_status(result, is_written=is_written)
 

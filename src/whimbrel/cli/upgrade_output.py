@@ -6,7 +6,7 @@ import json
 import os
 import sys
 from collections import Counter
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import TYPE_CHECKING, Any, Final, TextIO
 
 from whimbrel.base.counts import count_noun, word_for
@@ -18,7 +18,7 @@ from whimbrel.base.terminal_text import shown, terminal_bytes, terminal_width, w
 from whimbrel.cli.next_commands import command_of, first_of
 from whimbrel.cli.options import EXIT_FINDINGS, EXIT_OK, EXIT_REVIEW, ColorMode, is_colored
 from whimbrel.cli.terminal import write_bytes
-from whimbrel.report.decisions import access_of_comparison, has_stop, open_question_texts
+from whimbrel.report.decisions import access_of_comparison, decisions_in_short, has_stop, open_question_texts
 from whimbrel.report.entries import entry_of
 from whimbrel.report.formats.frames import FrameStyle, frame, framed
 from whimbrel.report.knowledge import as_json, text_lines
@@ -86,36 +86,72 @@ def summary_text(
     following: Iterable[str] = (),
     copy: ServerCopy | None = None,
     backups: Iterable[str] = (),
+    explaining: Callable[[str], str] | None = None,
 ) -> bytes:
     """Return the answer, the kind of input, findings that need review (equal ones once), decisions, other
-    changes by rule, the answer again without the questions, and the lines *following* with the commands that
-    come next, for *stream*.
+    changes by rule, the answer again with the questions in short, and the lines *following* with the commands
+    that come next, for *stream*.
 
     *verified* is a sentence about the comparison of answers; *uncompared*: see `readiness`. *copy*: the one
-    that was written, None for the files in their own place, of which *backups* were made.
+    that was written, None for the files in their own place, of which *backups* were made. *explaining* makes
+    the command that explains a place.
     """
     style = FrameStyle(terminal_width(stream), is_colored(color, stream), rule_names())
-    shown_findings = _left_to_do(result)
-    texts = source_lines(result.tree, shown_findings)
-    entries = [entry_of(finding, directory, texts) for finding in shown_findings]
     written = WrittenLines(result) if is_written and copy is None else None
-    if written is not None:
-        pairs = zip(entries, shown_findings, strict=True)
-        entries = [written.entry(entry, finding, directory) for entry, finding in pairs]
+    entries = _open_entries(result, directory, written)
     frames = list(framed(groups(entries), style, is_applied=True))
-    ready = readiness(entries, len(result.scope.deciding), uncompared, result.version_causes)
+    ready = _readiness(result, entries, uncompared)
     question_part = list(question_lines(open_question_texts(entries)))
     start = _start_line(result, directory, is_written=is_written and copy is None)
-    answer = [ready, start, *question_part, *_access(result, verified, entries), verified]
+    access = list(_access(result, verified, entries, directory))
+    answer = [ready, start, *question_part, *access, verified]
     lines = _wrapped(filter(None, answer), style) if frames else []
     lines += _wrapped(inputs(result.tree, is_upgraded=result.tree.context is InputContext.SERVER), style)
     lines += ["", *frames] if frames else []
     lines += _wrapped(_counts(result, directory, is_written, copy, written), style)
     lines += _wrapped(_idle_copies(result, directory, copy) if copy else (), style)
     lines += _wrapped(filter(None, [places_of(backups, directory)]), style)
-    lines += _wrapped([ready] if frames else filter(None, answer[::-1]), style)
+    last = answer[::-1]
+    if frames:
+        shows = explaining if copy is None else None
+        last = [ready, *decisions_in_short(entries, shows), start, *access]
+    lines += _wrapped(filter(None, last), style)
     lines += following  # whole: a command that is broken between words cannot be copied
     return terminal_bytes("".join(f"{line}\n" for line in lines))
+
+
+def last_text(
+    result: UpgradeResult,
+    directory: str,
+    stream: TextIO,
+    color: ColorMode,
+    *,
+    verified: str,
+    uncompared: str,
+    following: Iterable[str],
+    explaining: Callable[[str], str] | None,
+) -> bytes:
+    """Return the answer in short, and the lines *following*, for the end of a diff with a summary above it;
+    nothing was written. The parameters are those of `summary_text`.
+    """
+    style = FrameStyle(terminal_width(stream), is_colored(color, stream), rule_names())
+    entries = _open_entries(result, directory, None)
+    ready = readiness(entries, len(result.scope.deciding), uncompared, result.version_causes)
+    start = _start_line(result, directory, is_written=False)
+    access = _access(result, verified, entries, directory)
+    lines = _wrapped(filter(None, [ready, *decisions_in_short(entries, explaining), start, *access]), style)
+    return terminal_bytes("".join(f"{line}\n" for line in (*lines, *following)))
+
+
+def _open_entries(result: UpgradeResult, directory: str, written: WrittenLines | None) -> list[ReportEntry]:
+    """Return the findings that need a review or a decision, with the lines of *written*, the new text."""
+    findings = _left_to_do(result)
+    texts = source_lines(result.tree, findings)
+    entries = [entry_of(finding, directory, texts) for finding in findings]
+    if written is None:
+        return entries
+    pairs = zip(entries, findings, strict=True)
+    return [written.entry(entry, finding, directory) for entry, finding in pairs]
 
 
 def write_to(stream: TextIO, data: bytes) -> None:
@@ -125,13 +161,15 @@ def write_to(stream: TextIO, data: bytes) -> None:
     stream.flush()
 
 
-def _access(result: UpgradeResult, verified: str, entries: Sequence[ReportEntry]) -> Iterator[str]:
+def _access(
+    result: UpgradeResult, verified: str, entries: Sequence[ReportEntry], directory: str
+) -> Iterator[str]:
     """Yield who gains or loses access, if the answers were compared: *verified* is the sentence about it,
     *entries* the findings that need a review or a decision.
     """
     if not verified or any(item.subject == verified for item in result.scope.items):
         return
-    yield access_of_comparison(result.access, entries)
+    yield access_of_comparison(result.access, entries, directory)
 
 
 def _left_to_do(result: UpgradeResult) -> list[Finding]:
@@ -249,7 +287,18 @@ def _notes(result: UpgradeResult) -> str:
 def ready_line(result: UpgradeResult, directory: str, uncompared: str) -> str:
     """Return the sentence about going live; *uncompared*: see `readiness`."""
     entries = [entry_of(finding, directory) for finding in _left_to_do(result)]
-    return readiness(entries, len(result.scope.deciding), uncompared, result.version_causes)
+    return _readiness(result, entries, uncompared)
+
+
+def _readiness(result: UpgradeResult, entries: Sequence[ReportEntry], uncompared: str) -> str:
+    """Return the sentence about going live; *entries* are those that need review or a decision."""
+    decided: tuple[Finding, ...] = ()
+    if result.recorded:
+        from whimbrel.verify.recorded_decisions import decided_by_comments  # most texts have no comments
+
+        decided = decided_by_comments(result.recorded)
+    unknown = len(result.scope.deciding)
+    return readiness(entries, unknown, uncompared, result.version_causes, decided)
 
 
 def _start_line(result: UpgradeResult, directory: str, *, is_written: bool) -> str:
@@ -321,7 +370,7 @@ def page_of(
         answer=(
             ready_line(result, directory, uncompared),
             _start_line(result, directory, is_written=False),
-            *_access(result, verified, open_entries),
+            *_access(result, verified, open_entries, directory),
             verified,
         ),
         questions=open_question_texts(open_entries),

@@ -181,7 +181,7 @@ def verify(
             )
             raise typer.Exit(_verify_fleet(old, new, named, dialects, limit, choice))
         first, directory = _options(old, named)
-        second = first if new is None else _options(new, named)[0]
+        second, top = (first, directory) if new is None else _options(new, named)
         if backups and new is not None:
             raise UsageError("--backups takes no NEW: it is what the upgrade wrote")
         if backups:
@@ -194,7 +194,7 @@ def verify(
         os.write(2, encoded(f"{problem}\n"))
         raise typer.Exit(2) from None
     following = after_verify(context, (first, second), result, (old_dialect.value, new_dialect.value))
-    _print(result, shape, color, following, may_page=not no_pager)
+    _print(result, shape, color, following, top, may_page=not no_pager)
     write_fragment_hints([old, new], "whimbrel verify DIRECTORY")
     raise typer.Exit(result.verdict.value)
 
@@ -263,8 +263,15 @@ def _add_httpd(program: Path, new: Side, result: VerifyResult) -> None:
 
 
 def _print(
-    result: VerifyResult, shape: ReportFormat, color: ColorMode, following: str, *, may_page: bool
+    result: VerifyResult,
+    shape: ReportFormat,
+    color: ColorMode,
+    following: str,
+    directory: str,
+    *,
+    may_page: bool,
 ) -> None:
+    """Print the result; a text has its places below *directory*."""
     if shape is ReportFormat.html:
         from whimbrel.report.page.verify_page import verify_page
 
@@ -272,7 +279,9 @@ def _print(
         return
     render: Callable[..., str] = import_module(f"whimbrel.report.verification.{shape.value}").render
     if shape is ReportFormat.text:
-        text = render(result, colored=is_colored(color)) + following
+        from whimbrel.report.relative_paths import with_relative_places
+
+        text = with_relative_places(render(result, colored=is_colored(color)) + following, directory)
         write_bytes(encoded(text, is_colored=is_colored(color)), may_page=may_page)
     else:
         write_bytes(render(result).encode(), may_page=False)

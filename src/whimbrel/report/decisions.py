@@ -7,14 +7,16 @@ review or a decision. Every finding is counted once: fixed by upgrade, to decide
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Final, NamedTuple
 
 from whimbrel.base.counts import and_more, count_noun, word_for
 from whimbrel.base.terminal_text import cut
+from whimbrel.report.entries import relative_places
 from whimbrel.report.model import Report, ReportEntry
 from whimbrel.report.questions import Question, QuestionText, question_lines, question_texts, questions
-from whimbrel.upgrade.model import READ_ERROR, AccessDifference, Risk
+from whimbrel.upgrade.edits.diff import display_path
+from whimbrel.upgrade.model import DIFFERENCE, LOAD_ERROR, READ_ERROR, AccessDifference, Risk
 
 MAX_EXAMPLE: Final = 200
 """Characters of the client and the request that gain or lose access."""
@@ -25,6 +27,10 @@ MORE_QUESTIONS: Final = "upgrade compares answers and may ask more"
 _NUMBERS: Final = ("fixed", "to_decide", "unread", "waiting", "notes")
 MAX_ACCESS_LINE: Final = 160
 """Characters of the line about access; of a longer one each finding has a line."""
+MAX_SHORT: Final = 6
+"""Questions that the end of a long text names."""
+_NOT_OF_CHECK: Final = frozenset((DIFFERENCE, LOAD_ERROR))
+"""Findings of a comparison or a start, which `explain` of a line does not have."""
 MAX_ACCESS: Final = 3
 """Findings that the line about access names for each of its risks."""
 
@@ -118,6 +124,26 @@ def open_question_texts(entries: Iterable[ReportEntry]) -> list[QuestionText]:
     return question_texts(open_questions(entries))
 
 
+def decisions_in_short(
+    entries: Iterable[ReportEntry], explaining: Callable[[str], str] | None = None
+) -> Iterator[str]:
+    """Yield the rules and places of the questions, the first `MAX_SHORT`, and the command that shows what the
+    answers to the first one lead to: *explaining* makes it of a place.
+
+    Of what a comparison of answers alone has found no command is named: `explain` compares none.
+    """
+    open_entries = sorted(filter(is_to_decide, entries), key=lambda entry: entry.question_order)
+    found = questions(open_entries)
+    named = [f"{one.rule} {one.places[0]}{and_more(len(one.places) - 1)}" for one in found[:MAX_SHORT]]
+    named += [f"{len(found) - MAX_SHORT} more"] if len(found) > MAX_SHORT else []
+    if named:
+        yield f"  {'; '.join(named)}"
+    shown_first = (one.place for one in open_entries if one.line and one.rule not in _NOT_OF_CHECK)
+    first = next((place for place in shown_first), "")
+    if first and explaining is not None:
+        yield f"  the choices of the first: {explaining(first)}"
+
+
 def access_line(entries: Sequence[ReportEntry], exempted: Sequence[ReportEntry] = (), stop: str = "") -> str:
     """Return which findings open or close access if the text stays as it is, those to decide first: up to
     `MAX_ACCESS` of each risk with what is left to do, and for whom; *exempted* are those that a comment
@@ -205,6 +231,15 @@ def answer_lines(report: Report) -> list[str]:
     return [first, *question_lines(open_question_texts(report.counted)), *rest]
 
 
+def last_lines(report: Report, explaining: Callable[[str], str] | None = None) -> list[str]:
+    """Return the answer again for the end of a long text: the questions with their rules and places alone."""
+    lines = answer_lines(report)
+    if not lines:
+        return []
+    count = len(list(question_lines(open_question_texts(report.counted))))
+    return [lines[0], *decisions_in_short(report.counted, explaining), *lines[1 + count :]]
+
+
 def unread(entries: Iterable[ReportEntry]) -> list[ReportEntry]:
     """Return the findings about text that could not be read, and that nobody has to decide about."""
     return [entry for entry in entries if entry.needs_review and _count_of(entry) == "unread"]
@@ -218,9 +253,12 @@ def _not_read(entries: Iterable[ReportEntry]) -> Iterator[str]:
         yield f"not read: {count_noun(len(found), 'place')}: {first}"
 
 
-def access_of_comparison(differences: Sequence[AccessDifference], entries: Sequence[ReportEntry] = ()) -> str:
-    """Return how many requests of a comparison gain or lose access, with the first one; and those of
-    *entries* to decide that open or close it, where no request shows that.
+def access_of_comparison(
+    differences: Sequence[AccessDifference], entries: Sequence[ReportEntry] = (), directory: str = ""
+) -> str:
+    """Return how many requests of a comparison gain or lose access, with one of each and the line that
+    decides, as a path below *directory*; and those of *entries* to decide that open or close it, where no
+    request shows that.
     """
     gains = sum(one.risk is Risk.OPENS for one in differences)
     loses = sum(one.risk is Risk.CLOSES for one in differences)
@@ -230,8 +268,26 @@ def access_of_comparison(differences: Sequence[AccessDifference], entries: Seque
     others = f"; without a request that shows it: {'; '.join(texts)}" if texts else ""
     if not gains and not loses:
         return f"access: no request of the comparison gains or loses it{others}"
-    first = differences[0]
-    return (
+    counts = (
         f"access: {count_noun(gains, 'request')} {word_for(gains, 'gains', 'gain')} it, "
-        f"{loses:,} {word_for(loses, 'loses', 'lose')} it, such as {first.request} for {first.client}{others}"
+        f"{loses:,} {word_for(loses, 'loses', 'lose')} it"
     )
+    examples = [
+        _example_of([one for one in differences if one.risk is risk], word, directory)
+        for risk, word in ((Risk.OPENS, "gains"), (Risk.CLOSES, "loses"))
+    ]
+    return relative_places(f"{counts}, such as {'; '.join(filter(None, examples))}{others}", directory)
+
+
+def _example_of(differences: Sequence[AccessDifference], word: str, directory: str) -> str:
+    """Return one of *differences* with its answers and the line that decides, "" for none: one of a name
+    that a client may know rather than one that begins with a dot.
+    """
+    if not differences:
+        return ""
+    one = min(differences, key=lambda each: "/." in each.request)
+    before, after = one.words
+    place = ""
+    if one.place is not None:
+        place = f" by {display_path(one.place.path, directory)}:{one.place.line}"
+    return f"{one.client} {word} {one.request} ({before} -> {after}{place})"

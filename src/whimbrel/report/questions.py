@@ -26,12 +26,14 @@ MAX_ALIKE: Final = 3
 _QUOTED: Final = re.compile(r"(`[^`]*`)")
 _NO_RULES: Final = frozenset((READ_ERROR, LOAD_ERROR, DIFFERENCE, NO_FIXPOINT))
 """What no comment can exempt: no rule has it."""
+_LINE: Final = "above the line"
+"""Where a comment stands, as answers say it: `question_texts` names the place."""
 _POSSIBLE: Final = "possible: "
 """Begin of the message of a finding that other files decide about."""
 
 
 QuestionText = tuple[str, str, str, str]
-"""The rule with its name, the places, the question, and its answers, as texts."""
+"""The rule with its name, the places, the question, and its answers, as texts: each answer is a line."""
 
 
 class Question(NamedTuple):
@@ -101,7 +103,9 @@ def question_texts(found: Sequence[Question]) -> list[QuestionText]:
     texts: list[QuestionText] = []
     for one in found[:MAX_QUESTIONS]:
         rule = " ".join(filter(None, (one.rule, names.get(one.rule, ""))))
-        texts.append((rule, one.place, one.text, "; ".join(one.answers)))
+        where = f"above {one.place}" if len(one.places) == 1 else "above each of these lines"
+        answers = (answer.replace(_LINE, where) for answer in one.answers)
+        texts.append((rule, one.place, one.text, "\n".join(answers)))
     if len(found) > MAX_QUESTIONS:
         rest = found[MAX_QUESTIONS:]
         more = count_noun(len(rest), "more question")
@@ -113,14 +117,13 @@ def question_texts(found: Sequence[Question]) -> list[QuestionText]:
 
 
 def question_lines(texts: Iterable[QuestionText], head: str = "") -> Iterator[str]:
-    """Yield each of the *texts* as a line, with its answers on one below it, and *head* above them."""
+    """Yield each of the *texts* as a line, with its answers below it, each on its own, and *head* above."""
     texts = list(texts)
     if texts and head:
         yield head
     for rule, place, text, answers in texts:
         yield f"  {'  '.join(filter(None, (rule, place, text)))}"
-        if answers:
-            yield f"      {answers}"
+        yield from (f"      {answer}" for answer in answers.splitlines())
 
 
 def _text(entry: ReportEntry) -> str:

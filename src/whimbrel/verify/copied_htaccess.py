@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterator
 from typing import Final
 
@@ -9,7 +10,7 @@ from whimbrel.base.counts import count_noun
 from whimbrel.base.dialect import V24
 from whimbrel.base.errors import SourceLocation
 from whimbrel.base.file_reading import read_regular
-from whimbrel.base.latin1 import to_bytes
+from whimbrel.base.latin1 import to_bytes, to_text
 from whimbrel.base.lazy_dataclasses import replace
 from whimbrel.config.configuration import Configuration
 from whimbrel.config.htaccess import ALL
@@ -17,9 +18,39 @@ from whimbrel.config.options import LoadOptions
 from whimbrel.upgrade.check.loading import parse_htaccess
 from whimbrel.upgrade.knowledge.scope import UnknownItem, UnknownKind
 from whimbrel.upgrade.source.reading import Sources
-from whimbrel.verify.loading import with_copied_htaccess
 
 ANOTHER_TEXT: Final = "a server reads the file in its place, which has another text"
+
+
+def with_copied_htaccess(old: LoadOptions, new: LoadOptions) -> LoadOptions:
+    """Return *new* with the .htaccess files of its root at the places that they are copies of.
+
+    `upgrade --out` writes files below the server root under their relative paths, others under their absolute
+    ones. A copy counts if the file that it is a copy of exists. Without another *old* server, absolute paths
+    alone tell a copy.
+    """
+    if new.image:
+        return new  # an image has its documents in it
+    copy = new.server_root.rstrip("/")
+    origin = old.server_root.rstrip("/")
+    if not copy:
+        return new
+    origins = ("",) if copy == origin else ("", origin)
+    found: dict[str, bytes] = {}
+    copies: dict[str, str] = {}
+    for directory, inner, names in os.walk(to_bytes(copy)):
+        below = to_text(directory).removeprefix(copy)
+        # nothing is a copy below a directory that no original has
+        inner[:] = [
+            name for name in inner if any(os.path.isdir(to_bytes(f"{one}{below}/") + name) for one in origins)
+        ]
+        for one in origins if b".htaccess" in names else ():
+            place = f"{one}{below}/.htaccess"
+            if os.path.isfile(to_bytes(place)):
+                found[place] = read_regular(directory + b"/.htaccess")
+                copies[place] = f"{to_text(directory)}/.htaccess"
+                break
+    return replace(new, overlay={**found, **new.overlay}, copies=copies) if found else new
 
 
 def as_copied(sources: Sources) -> Sources:

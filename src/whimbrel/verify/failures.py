@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Container, Iterable, Iterator, Sequence
 from typing import Final
 from urllib.parse import urlsplit
 
@@ -26,6 +26,7 @@ MAX_ORIGINS: Final = 3
 MAX_SENTENCES: Final = 3
 _ALL: Final = "all of "
 _FILES: Final = " with files in "
+_REQUESTS: Final = " requests to "
 _METHODS: Final = ("GET", "HEAD")
 _NOT_ALLOWED: Final = " not allowed here"
 
@@ -40,13 +41,14 @@ class _Place:
 
 
 class Failures:
-    """Places of origins by their paths, and the directories of files that are sent. Bound: `MAX_DEPTH`
-    segments of the requests of a comparison.
+    """Places of origins by their paths, the directories of files that are sent, and the paths that neither
+    side has. Bound: `MAX_DEPTH` segments of the requests of a comparison.
     """
 
     def __init__(self) -> None:
         self._origins: dict[str, _Place] = {}
         self._working: dict[str, set[str]] = {}
+        self._missing: dict[str, set[str]] = {}
 
     def note(self, probe: Probe, answers: tuple[Answer, Answer]) -> None:
         """Note the answers to GET or HEAD; an invented name that both sides lack says nothing."""
@@ -55,10 +57,12 @@ class Failures:
         if probe.method not in _METHODS or old.status == FAILED or is_invented:
             return
         has_failed = new.status == FAILED
-        if not has_failed and new.status in (400, 404) and old.status >= 400:
-            return
         url = urlsplit(probe.url.partition("?")[0])
         origin = f"{url.scheme}://{url.netloc}"
+        if not has_failed and new.status in (400, 404) and old.status >= 400:
+            if new.status == 404:
+                self._missing.setdefault(origin, set()).add(url.path.rstrip("/"))
+            return
         place = self._origins.setdefault(origin, _Place())
         if not has_failed:
             self._working.setdefault(origin, set()).add(f"{os.path.dirname(new.file)}/")
@@ -83,44 +87,57 @@ class Failures:
         rows.sort(key=lambda row: -max(count for _, count in row[1]))
         for message, extents, lines in rows[:MAX_SENTENCES]:
             verb = "answers" if len(extents) == 1 else "answer"
-            yield f"{_extents_text([text for text, _ in extents])} {verb} 500: {_reason(message, lines)}"
+            # numbers of requests come last: they are about one origin
+            texts = sorted((text for text, _ in extents), key=lambda text: _REQUESTS in text)
+            yield f"{_extents_text(texts)} {verb} 500: {_reason(message, lines)}"
         if len(rows) > MAX_SENTENCES:
             more = len(rows) - MAX_SENTENCES
             yield f"{count_noun(more, 'more line')} {word_for(more, 'makes', 'make')} documents answer 500"
 
     def _extents(self, message: str) -> list[tuple[str, int]]:
         """Return the places at which *message* is the reason, with the numbers of their requests."""
-        found = []
+        found: list[tuple[str, int]] = []
         for origin, place in self._origins.items():
-            count = place.failed.get(message, 0)
-            if count:
+            if message in place.failed:
                 working = self._working.get(origin, set())
-                found.append((_extent(origin, place, message, working), count))
+                found += _extents_of(origin, place, message, working, self._missing.get(origin, set()))
         return sorted(found, key=lambda row: -row[1])
 
 
-def _extent(origin: str, place: _Place, message: str, working: Iterable[str]) -> str:
-    """Return the part of *origin* that *message* is the reason for; *working*: directories of files that are
-    sent.
+def _extents_of(
+    origin: str, place: _Place, message: str, working: Iterable[str], missing: Container[str], path: str = ""
+) -> Iterator[tuple[str, int]]:
+    """Yield the parts of *origin* at *path* and below it that *message* is the reason for, with the numbers
+    of their requests.
+
+    *working*: directories of files that are sent; *missing*: paths that answer 404, so that what is above
+    them does not fail as a whole.
     """
-    path = ""
     while (child := _only(place, message)) is not None:
         path += f"/{child[0]}"
         place = child[1]
+    count = place.failed[message]
+    inner = {name: one for name, one in place.below.items() if message in one.failed}
     if not place.below:
-        return f"{origin}{path or '/'}"
+        yield f"{origin}{path or '/'}", count
+        return
     exceptions = [f"{path}/{name}" for name, one in place.below.items() if message not in one.failed]
-    inner = [one for one in place.below.values() if message in one.failed]
     own = place.others - sum(one.others for one in place.below.values())
     top = f"{origin}{path}/"
-    is_mixed = bool(own) or any(one.others for one in inner) or len(exceptions) > MAX_EXCEPTIONS
+    is_mixed = bool(own) or any(one.others for one in inner.values()) or len(exceptions) > MAX_EXCEPTIONS
     refused = REFUSED_LINE.match(message)
     directory = f"{os.path.dirname(refused[1]).rstrip('/')}/" if refused is not None else ""
     if (is_mixed or exceptions) and directory and not any(one.startswith(directory) for one in working):
-        return f"{_ALL}{top}{_FILES}{directory.rstrip('/')}"
-    if is_mixed:
-        return f"{place.failed[message]:,} of {place.others + sum(place.failed.values()):,} requests to {top}"
-    return f"{_ALL}{top}" + (f" but {_joined(exceptions)}" if exceptions else "")
+        yield f"{_ALL}{top}{_FILES}{directory.rstrip('/')}", count
+    elif not inner:
+        yield f"{origin}{path or '/'}", count
+    elif path in missing and len(inner) <= MAX_EXCEPTIONS:
+        for name, one in inner.items():
+            yield from _extents_of(origin, one, message, working, missing, f"{path}/{name}")
+    elif is_mixed or path in missing:
+        yield f"{count:,} of {place.others + sum(place.failed.values()):,}{_REQUESTS}{top}", count
+    else:
+        yield f"{_ALL}{top}" + (f" but {_joined(exceptions)}" if exceptions else ""), count
 
 
 def _only(place: _Place, message: str) -> tuple[str, _Place] | None:

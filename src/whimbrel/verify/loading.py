@@ -2,20 +2,18 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Callable
 from typing import Final
 
 from whimbrel.base.dialect import DIALECTS, Dialect
 from whimbrel.base.errors import ConfigError, MissingTypes, StartError
-from whimbrel.base.file_reading import read_regular
-from whimbrel.base.latin1 import to_bytes, to_text
 from whimbrel.base.lazy_dataclasses import replace
 from whimbrel.config.configuration import Configuration
 from whimbrel.config.execute import root_relative
 from whimbrel.config.options import LoadOptions
 from whimbrel.directives.tokens import words
 from whimbrel.upgrade.source.binary import as_binary
+from whimbrel.verify.copied_htaccess import with_copied_htaccess
 from whimbrel.verify.side import Side
 
 TYPE_MODULES: Final = ("mime_module", "mime_magic_module")
@@ -135,34 +133,3 @@ def as_copy(old: LoadOptions, new: LoadOptions) -> LoadOptions:
     A configuration that is compared with none is a copy of itself.
     """
     return with_files_of_old(old, with_copied_htaccess(old, new))
-
-
-def with_copied_htaccess(old: LoadOptions, new: LoadOptions) -> LoadOptions:
-    """Return *new* with the .htaccess files of its root at the places that they are copies of.
-
-    `upgrade --out` writes files below the server root under their relative paths, others under their absolute
-    ones. A copy counts if the file that it is a copy of exists. Without another *old* server, absolute paths
-    alone tell a copy.
-    """
-    if new.image:
-        return new  # an image has its documents in it
-    copy = new.server_root.rstrip("/")
-    origin = old.server_root.rstrip("/")
-    if not copy:
-        return new
-    origins = ("",) if copy == origin else ("", origin)
-    found: dict[str, bytes] = {}
-    copies: dict[str, str] = {}
-    for directory, inner, names in os.walk(to_bytes(copy)):
-        below = to_text(directory).removeprefix(copy)
-        # nothing is a copy below a directory that no original has
-        inner[:] = [
-            name for name in inner if any(os.path.isdir(to_bytes(f"{one}{below}/") + name) for one in origins)
-        ]
-        for one in origins if b".htaccess" in names else ():
-            place = f"{one}{below}/.htaccess"
-            if os.path.isfile(to_bytes(place)):
-                found[place] = read_regular(directory + b"/.htaccess")
-                copies[place] = f"{to_text(directory)}/.htaccess"
-                break
-    return replace(new, overlay={**found, **new.overlay}, copies=copies) if found else new

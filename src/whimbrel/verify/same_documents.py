@@ -7,13 +7,12 @@ documents at their own paths. Read each by its own rule, one side would have doc
 
 from __future__ import annotations
 
-import os
 from collections.abc import Iterable
 from typing import Final, NamedTuple
 
 from whimbrel.base.dialect import Dialect
-from whimbrel.base.latin1 import to_bytes
 from whimbrel.base.lazy_dataclasses import replace
+from whimbrel.config.copied_paths import IN_PLACE, CopiedPaths
 from whimbrel.config.core_config import CoreServerConfig
 from whimbrel.config.options import LoadOptions
 from whimbrel.verify.loading import as_copy, load_side
@@ -59,27 +58,30 @@ def as_copies(old: LoadOptions, new: LoadOptions, dialect: Dialect | str) -> Com
     found = next((place for place in places if _has_documents(place, original, roots)), "")
     if found and len(places) > 1 and all(_has_documents(place, original, roots) for place in places):
         return ComparedOptions(own, copy)  # each has its own, as the copy of an image does
-    if not (found or len(places) > 1 or any(map(_is_filled, roots))):
+    if not (found or len(places) > 1 or any(map(IN_PLACE.names_in, roots))):
         return ComparedOptions(
             _with_part(own, _Part(original, places[0])),
             _with_part(copy, _Part(original, places[0])),
-            f"documents: none of {_named(roots)} is here, neither in {places[0]} nor on this machine: "
-            "both sides are compared without them",
+            f"documents: none of {_named(roots)} has documents to read, neither in {places[0]} nor on this "
+            "machine: both sides are compared without them",
         )
     if found:
         part = _Part(original, found)
+        filled = [root for root in roots if _has_documents(found, original, [root])]
         return ComparedOptions(
             _with_part(own, part),
             _with_part(copy, part),
-            f"documents: both sides read {_named(roots)} in {found}, the copy that has them",
+            f"documents: both sides read {_named(filled)} in {found}, the copy that has them"
+            f"{_but(roots, filled)}",
         )
-    if not any(map(_is_filled, roots)):
+    filled = [root for root in roots if IN_PLACE.names_in(root)]
+    if not filled:
         return ComparedOptions(own, copy)
     return ComparedOptions(
         _without_part(own, original),
         _without_part(copy, original),
-        f"documents: both sides read {_named(roots)} of this machine: {' and '.join(places)} "
-        f"{'has' if len(places) == 1 else 'have'} no documents",
+        f"documents: both sides read {_named(filled)} of this machine: {' and '.join(places)} "
+        f"{'has' if len(places) == 1 else 'have'} no documents to read{_but(roots, filled)}",
     )
 
 
@@ -119,16 +121,16 @@ def _document_roots(options: LoadOptions, dialect: Dialect | str) -> list[str]:
 
 
 def _has_documents(place: str, original: str, roots: Iterable[str]) -> bool:
-    return any(_is_filled(place + root[len(original) :]) for root in roots)
+    """Return True if one of *roots* has something in it in *place*, the copy of *original* ("": an image,
+    whose links are those of its machine)."""
+    paths = IN_PLACE if original else CopiedPaths.links_of(place)
+    return any(paths.names_in(place + root[len(original) :]) for root in roots)
 
 
-def _is_filled(directory: str) -> bool:
-    """Return True if *directory* has something in it."""
-    try:
-        with os.scandir(to_bytes(directory)) as entries:
-            return any(True for _ in entries)
-    except OSError:
-        return False
+def _but(roots: list[str], filled: list[str]) -> str:
+    """Return the end of a sentence: those of *roots* that are not *filled*; "" for none."""
+    empty = [root for root in roots if root not in filled]
+    return f"; nothing to read there: {_named(empty)}" if empty else ""
 
 
 def _named(roots: list[str]) -> str:

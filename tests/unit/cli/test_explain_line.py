@@ -153,6 +153,13 @@ def test_the_rule_is_found_after_other_lines_are_added_and_not_after_an_undo(upg
     assert "written by upgrade" not in run(f"{path}:6").stdout
 
 
+def test_a_line_that_was_added_later_is_not_one_of_upgrade(upgraded: Path) -> None:
+    path = upgraded / "conf/hosts.conf"
+    path.write_text(path.read_text() + "<Directory /more>\n    Require all granted\n</Directory>\n")
+    number = len(path.read_text().splitlines()) - 1
+    assert "written by upgrade" not in run(f"{path}:{number}").stdout
+
+
 def test_a_finding_about_the_section_around_a_line(tmp_path: Path) -> None:
     """A fragment keeps these lines, so that no edit names them; apache2 2.4 refuses `Order` there."""
     file = tmp_path / "a.conf"

@@ -16,6 +16,15 @@ def run(*words: str) -> Result:
     return CliRunner().invoke(explain.app, [*words])
 
 
+@pytest.mark.parametrize("words", [("--from", "10.0.0.0/8"), ("--from", "x"), ("--to", "10.0.0.1:80")])
+def test_a_client_has_an_address(tmp_path: Path, words: tuple[str, str]) -> None:
+    """No client has such an address; an answer would be about Require ip, which admits none."""
+    file = write_site(tmp_path)
+    found = run("/old/x", *words, "-d", str(tmp_path), "-f", str(file))
+    assert (found.exit_code, found.stdout) == (2, "")
+    assert found.stderr == f"{' '.join(words)}: not an IP address\n"
+
+
 def test_a_url_is_explained(tmp_path: Path) -> None:
     file = write_site(tmp_path)
     found = run("/old/x", "--host", "q.example", "-d", str(tmp_path), "-f", str(file))

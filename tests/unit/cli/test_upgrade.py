@@ -364,14 +364,14 @@ def test_equal_findings_and_decisions_stand_once(site: Path) -> None:
         in err
     )
     assert (
-        "      yes: # whimbrel: ignore[R01] above the line records it; no, they are in use: add Unsafe" in err
+        "      yes: # whimbrel: ignore[R01] above each of these lines records it\n"
+        "      no, they are in use: add Unsafe" in err
     )
     assert (
         "  C43 proxy-peer-checks  conf/httpd.conf:6  May the certificates of back ends stay unverified" in err
     )
     assert (
-        "no: # whimbrel: ignore[C43] above the line keeps the text as it is; they have to be valid then\n"
-        in err
+        "no: # whimbrel: ignore[C43] above conf/httpd.conf:6 keeps the text as it is; they have to be " in err
     )
     assert f"\ninput: whole server: {site}/conf/httpd.conf\n" in err
     assert "conf/httpd.conf:3  R01 unsafe-urls  changes answers · needs review  in 3 places\n" in err
@@ -527,3 +527,36 @@ def test_lines_are_those_of_the_text_at_the_path(site: Path) -> None:
     assert before[0] >= {old["C06"]} and before[0] <= {old["C06"], new["C06"]} and before[1] == {old["User"]}
     assert after == ({new["C06"]}, {new["User"]})
     assert numbers(["verify", "--backups", str(site)]) == ({new["C06"]}, {new["User"]})
+
+
+def test_the_command_for_one_file_explains_it(tmp_path: Path) -> None:
+    """It names the file with the most access control; with other options it prints a diff."""
+    (tmp_path / "conf").mkdir()
+    order = "<Directory /{0}>\n    Order allow,deny\n    Allow from all\n</Directory>\n"
+    for name, count in (("a", 1), ("b", 3), ("c", 1)):
+        (tmp_path / f"conf/{name}.inc").write_text(
+            "".join(order.format(f"{name}{at}") for at in range(count))
+        )
+    includes = "".join(f"Include conf/{name}.inc\n" for name in "abc")
+    (tmp_path / "conf/httpd.conf").write_text(f"ServerRoot {tmp_path}\nNameVirtualHost *:80\n{includes}")
+    plain = warm_command.run(["upgrade", "--no-verify", str(tmp_path)], cwd=tmp_path).stderr.decode()
+    line = next(line for line in plain.splitlines() if line.startswith("What changes in one file"))
+    command = line.rpartition(": ")[2]
+    assert command == f"whimbrel explain conf/b.inc {tmp_path}"
+    found = warm_command.run(command.split()[1:], cwd=tmp_path).stdout.decode()
+    assert found.startswith("conf/b.inc: 3 places change\n")
+    words = ["upgrade", "--no-verify", "--target", "2.4.58", str(tmp_path)]
+    older = warm_command.run(words, cwd=tmp_path).stderr.decode()
+    assert "What changes in one file" not in older
+    assert re.search(r"^The diff of one file alone: whimbrel upgrade .*--target 2.4.58", older, re.MULTILINE)
+
+
+def test_a_file_that_is_left_as_it_is_has_one_first_step(tmp_path: Path) -> None:
+    """Which sections stand around a lone file with `Satisfy all` is not known: nothing is written."""
+    part = tmp_path / ".htaccess"
+    part.write_bytes(b"Satisfy all\n")
+    done = warm_command.run([*WORDS[: WORDS.index("upgrade") + 1], str(part)], cwd=tmp_path)
+    *_, first, other, following = done.stderr.decode().splitlines()
+    assert done.returncode == 3 and first.startswith("First: correct C17 .htaccess:1: ")
+    assert other.startswith("Or, name its server, if it is here, for what it needs: ")
+    assert following == "Next: whimbrel explain C17"

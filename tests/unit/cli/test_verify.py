@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import re
 from pathlib import Path
 
@@ -49,7 +50,7 @@ def test_same(root: Path) -> None:
 def test_different(root: Path) -> None:
     code, output = run(write(root, "a.conf", "Redirect /a /b\n"), write(root, "b.conf", "Redirect /a /c\n"))
     assert code == 1
-    assert f"lines of new (2.4)\n        {root}/conf/b.conf:8: Redirect /a /c\n" in output
+    assert "lines of new (2.4)\n        conf/b.conf:8: Redirect /a /c\n" in output
     assert "\x1b" not in output
 
 
@@ -71,7 +72,7 @@ def test_a_line_that_stops_the_new_server_comes_first(root: Path, line: str, *, 
     assert bool(side.errors) == stops, side.errors
     code, output = run(old, new)
     assert code == 1
-    found = f"start: new (2.4) does not start here: {new}:9: "
+    found = "start: new (2.4) does not start here: conf/b.conf:9: "
     assert output.startswith(found) == stops and output.count("does not start here") == stops, output
     stated = json.loads(run(old, new, "--format", "json")[1])["no_start"]
     assert bool(stated) == stops and (not stops or output.startswith(found + stated.partition(": ")[2][:40]))
@@ -87,7 +88,7 @@ def test_a_user_that_is_not_here_is_named_once(root: Path) -> None:
     _code, output = run(old, new)
     first = output.splitlines()[0]
     assert first.startswith("start: new (2.4) does not start here: ")
-    assert f"{new}:10: bad user name nobody-has-this-name; {new}:11: bad group name" in first
+    assert "conf/c.conf:10: bad user name nobody-has-this-name; conf/c.conf:11: bad group name" in first
     assert output.count("bad user name") == 1 and output.count("bad group name") == 1
     page = run(old, new, "--format", "html")[1]
     assert page.count("bad user name") == 1
@@ -165,7 +166,7 @@ def test_what_check_leaves_to_a_person_is_beside_the_sentence(tmp_path: Path) ->
         ready = next(line for line in output.splitlines() if line.startswith("ready for 2.4: "))
         if "ignore[R01" in text:  # the comment names the rule that reports the 403 for /old/x%3fx
             assert ready.startswith("ready for 2.4: not yet: ") and "of other answers" in ready
-            assert f"    decided in the text: R01 at {new}:" in output
+            assert f"    decided in the text: R01 at conf/{os.path.basename(new)}:" in output
         else:
             assert ready == "ready for 2.4: no: 1 cause of access that differs"
         assert (sentence in output) and ("to decide: " in output) is bool(sentence), output

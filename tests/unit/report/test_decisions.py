@@ -13,7 +13,8 @@ from pathlib import Path
 import pytest
 from typer.testing import CliRunner
 
-from whimbrel.cli import check, replay, upgrade, verify
+from whimbrel.base.errors import SourceLocation
+from whimbrel.cli import check, explain, replay, upgrade, verify
 from whimbrel.report.decisions import (
     MORE_QUESTIONS,
     access_line,
@@ -56,10 +57,10 @@ QUESTION = "May URLs of `^/w/(.*)$` get 403 where a question mark (%3f) enters t
 ASKED = f"R01 unsafe-urls  conf/httpd.conf:14  {QUESTION}"
 RECORD = "# whimbrel: ignore[R01]"
 ANSWERS = (
-    f"yes: {RECORD} above the line records it",
+    f"yes: {RECORD} above conf/httpd.conf:14 records it",
     "no, they are in use: add UnsafeAllow3F (whimbrel upgrade --unsafe-flags)",
 )
-BELOW = [f"  {ASKED}", f"      {'; '.join(ANSWERS)}"]
+BELOW = [f"  {ASKED}", *(f"      {answer}" for answer in ANSWERS)]
 
 
 @pytest.fixture
@@ -88,16 +89,21 @@ def top_of(page: str) -> str:
 
 def test_a_check_begins_with_the_answer(site: Path) -> None:
     lines = run(check.app, site).splitlines()
-    assert lines[:4] == [STOP, DECIDE, *BELOW] and lines[4].startswith("access: ")
-    assert f"Next: whimbrel upgrade {site}" in lines[:7] and lines[-1] == f"Next: whimbrel upgrade {site}"
-    assert all(lines.count(line) == 1 for line in (STOP, DECIDE, BELOW[0]))
+    assert lines[:5] == [STOP, DECIDE, *BELOW] and lines[5].startswith("access: ")
+    assert f"Next: whimbrel upgrade {site}" in lines[:8] and lines[-1] == f"Next: whimbrel upgrade {site}"
+    assert lines.count(BELOW[0]) == 1
+    explained = f"  the choices of the first: whimbrel explain conf/httpd.conf:14 {site}"
+    assert lines[-6:-1] == [STOP, DECIDE, "  R01 conf/httpd.conf:14", explained, lines[5]]
+    choices = CliRunner().invoke(explain.app, ["conf/httpd.conf:14", str(site)]).output.splitlines()
+    assert choices[-5:-1] == ["to decide:", *BELOW], "the command shows what it promises"
 
 
 def test_the_json_of_a_check_names_what_is_to_decide(site: Path) -> None:
     found = json.loads(run(check.app, site, "--format", "json"))
     assert found["stop"] == STOP and found["next"] == f"whimbrel upgrade {site}"
+    of_line = [answer.replace("above conf/httpd.conf:14", "above the line") for answer in ANSWERS]
     assert found["to_decide"] == [
-        {"rule": "R01", "places": ["conf/httpd.conf:14"], "question": QUESTION, "answers": list(ANSWERS)}
+        {"rule": "R01", "places": ["conf/httpd.conf:14"], "question": QUESTION, "answers": of_line}
     ]
 
 
@@ -107,7 +113,12 @@ def test_the_page_of_a_check_names_the_stop_and_filters_what_needs_review(site: 
     top = top_of(page)
     assert "conf/httpd.conf:5: mod_authz_default is gone" in top and DECIDE in top
     question = QUESTION.replace("`", " ").replace("  ", " ")  # code is an element there
-    assert f"{question} conf/httpd.conf:14 R01 unsafe-urls {'; '.join(ANSWERS)}" in " ".join(top.split())
+    assert f"{question} conf/httpd.conf:14 R01 unsafe-urls {'; '.join(ANSWERS)}" in " ".join(
+        top.split()
+    ).replace(
+        "conf :14",
+        "conf:14",  # the number of a line is an element, which does not break
+    )
     assert re.search(r'data-filter="review"[^>]*><b>1</b><span>to decide</span>', page)
     assert len(re.findall(r"<article [^>]* data-review", page)) == 1
 
@@ -124,8 +135,10 @@ def test_an_upgrade_begins_and_ends_with_the_answer(site: Path) -> None:
     ready = f"ready for 2.4: not yet: {DECIDE}"
     first = next(at for at, line in enumerate(lines) if line == ready)
     assert lines[first + 1].startswith("start: 2.4 loads the new text; ")
-    assert lines[first + 2 : first + 4] == BELOW and lines.count(BELOW[0]) == 1
-    assert lines[-2:] == [ready, f"Next: whimbrel upgrade --write --no-verify {site}"]
+    assert lines[first + 2 : first + 5] == BELOW and lines.count(BELOW[0]) == 1
+    explained = f"  the choices of the first: whimbrel explain conf/httpd.conf:14 {site}"
+    short = [ready, "  R01 conf/httpd.conf:14", explained, lines[first + 1]]
+    assert lines[-5:] == [*short, f"Next: whimbrel upgrade --write --no-verify {site}"]
     assert not any(
         line.startswith("Order, Allow, Deny and Satisfy need") for line in lines
     )  # it settles that
@@ -143,10 +156,11 @@ def test_a_comparison_begins_with_its_verdict_and_its_page_has_the_next_command(
     lines = run(verify.app, site, new).splitlines()
     assert lines[0] == "old (2.2) and new (2.4): different"
     assert lines[1] == "ready for 2.4: no: 2 causes of access that differs" and lines[1] in lines[-6:]
-    below = [DECIDE, *(line.replace("conf:14", "conf:16") for line in BELOW)]
+    assert lines.pop(2) == f"files: below {new}"
+    below = [DECIDE, *(line.replace("conf/httpd.conf:14", "conf/httpd.conf:16") for line in BELOW)]
     assert lines[2].startswith("start: ") and "modules/mod_mpm_prefork.so is not on this machine" in lines[2]
-    assert lines[3:6] == below and "to decide" not in lines[1]
-    assert lines[-3] == lines[1] and lines.count(lines[0]) == lines.count(below[1]) == 1
+    assert lines[3:7] == below and "to decide" not in lines[1]
+    assert lines[-5] == lines[1] and lines.count(lines[0]) == lines.count(below[1]) == 1
     command = lines[-1].removeprefix("Next: ")
     assert command.startswith("whimbrel ")
     top = top_of(run(verify.app, site, new, "--format", "html"))
@@ -244,12 +258,14 @@ def test_a_comment_that_keeps_a_change_out_says_so(site: Path) -> None:
     main = site / "conf/httpd.conf"
     main.write_text(main.read_text().replace("FileETag None\n", ""))
     text = run(check.app, site)
+    place = re.search(r"^  C11 file-etag  (\S+:\d+)  Do ETags need the inode", text, re.MULTILINE)
+    assert place is not None
     answers = (
-        "yes: upgrade writes FileETag INode MTime Size; no: # whimbrel: ignore[C11] above the line keeps the "
-        "text as it is: every "
+        "      yes: upgrade writes FileETag INode MTime Size, and clients see no change\n"
+        f"      no: # whimbrel: ignore[C11] above {place[1]} keeps the text as it is: every cache "
     )
-    assert f"Do ETags need the inode, as in 2.2, which reveals it?\n      {answers}" in text
-    assert ANSWERS[0] in text
+    assert f"Do ETags need the inode, as in 2.2, which reveals it?\n{answers}" in text
+    assert ANSWERS[0].replace("conf:14", "conf:13") in text  # a line above it is gone
 
 
 def test_a_text_that_22_refuses_too_says_which_line_stops_which_version(site: Path) -> None:
@@ -341,8 +357,16 @@ def test_a_comparison_names_what_opens_access_without_a_request() -> None:
     lost = AccessDifference("anna", "GET /", 200, 403)
     text = access_of_comparison([lost], [opens, closes, done])
     assert text == (
-        "access: 0 requests gain it, 1 loses it, such as GET / for anna; without a request that shows it: "
-        "R13 opens it at php.conf:1 (needs review)"
+        "access: 0 requests gain it, 1 loses it, such as anna loses GET / (granted -> 403); without a "
+        "request that shows it: R13 opens it at php.conf:1 (needs review)"
+    )
+    place = SourceLocation("/srv/conf/a.conf", 7)
+    gained = AccessDifference("everybody", "GET /a", 403, 200, place)
+    hidden = AccessDifference("everybody", "GET /.ht", 403, 200, place)
+    text = access_of_comparison([hidden, gained, lost], [], "/srv")
+    assert text == (
+        "access: 2 requests gain it, 1 loses it, such as everybody gains GET /a (403 -> granted by "
+        "conf/a.conf:7); anna loses GET / (granted -> 403)"
     )
     nothing = "access: no request of the comparison gains or loses it"
     assert access_of_comparison([], [done]) == nothing

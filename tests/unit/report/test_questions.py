@@ -87,7 +87,7 @@ def test_many_questions_are_counted() -> None:
     lines = list(question_lines(question_texts(found), "to decide"))
     assert lines[:2] == ["to decide", "  R02 redirect-queries  a:1  Is this wanted? m1"]
     assert lines[-1] == "  3 more questions: at the findings with `needs review` or `decision`"
-    assert len(lines) == 1 + 2 * MAX_QUESTIONS + 1
+    assert len(lines) == 1 + 3 * MAX_QUESTIONS + 1  # the question and its two answers
     assert list(question_lines([], "to decide")) == []
     alike = [entry(line=90 + at, message="other", risk=Risk.COSMETIC) for at in range(2)]
     entries = [entry(line=line, message=f"m{line}") for line in range(MAX_QUESTIONS)]

@@ -12,6 +12,12 @@ import pytest
 from typer.testing import CliRunner, Result
 
 from whimbrel.cli import verify as verify_command
+from whimbrel.verify.answer import Answer
+from whimbrel.verify.causes import Cause
+from whimbrel.verify.difference import Difference
+from whimbrel.verify.failures import Failures
+from whimbrel.verify.probe import Probe
+from whimbrel.verify.verification import DifferenceGroup, Example
 
 MODULES = ("alias", "authz_host", "dir", "log_config")
 OLD_LOADS = "".join(f"LoadModule {name}_module m/mod_{name}.so\n" for name in MODULES)
@@ -71,3 +77,45 @@ def test_the_first_example_is_what_visitors_lose(tmp_path: Path) -> None:
 def test_nothing_is_named_where_nothing_fails(tmp_path: Path) -> None:
     found = compare(tmp_path, "")
     assert " 500: " not in found.stdout
+
+
+def test_a_host_whose_root_is_not_found_does_not_fail_as_a_whole(tmp_path: Path) -> None:
+    """Without mod_auth_basic, apache2 2.4.71 answers 500 in both locations, and 404 to ``/nope``."""
+    for name in ("a", "b", "c"):
+        (tmp_path / "www" / name).mkdir(parents=True)
+        (tmp_path / "www" / name / "index.html").write_text("x")
+    text = f"Listen 8080\nServerName a.example\nUser daemon\nGroup daemon\nDocumentRoot {tmp_path}/www\n"
+    text += "".join(
+        f"<Location /{name}>\nAuthType Basic\nAuthName x\nAuthUserFile u\nRequire valid-user\n</Location>\n"
+        for name in ("a", "b")
+    )
+    file = "LoadModule authn_file_module m/mod_authn_file.so\n"
+    user = "LoadModule authz_user_module m/mod_authz_user.so\n"
+    loads = {
+        "old": f"{OLD_LOADS}{file}{user}LoadModule auth_basic_module m/mod_auth_basic.so\n",
+        "new": f"{NEW_LOADS}{file}{user}LoadModule authn_core_module m/mod_authn_core.so\n",
+    }
+    for name, lines in loads.items():
+        (tmp_path / f"{name}.conf").write_text(f"ServerRoot {tmp_path}\n{lines}{text}")
+    found = CliRunner().invoke(verify_command.app, [str(tmp_path / f"{name}.conf") for name in loads])
+    first = next(line for line in found.stdout.splitlines() if " 500: " in line)
+    place = "http://a.example:8080"
+    assert first.startswith(f"all of {place}/a/ and all of {place}/b/ answer 500: AuthType Basic"), first
+
+
+def test_a_number_of_requests_is_about_the_origin_behind_it() -> None:
+    """A part of the first host fails, and all that was asked of the second one."""
+    answers = {
+        "a.example": (("/", 500), ("/x/1", 500), ("/x/2", 200), ("/y", 200)),
+        "b.example": (("/", 500),),
+    }
+    failures = Failures()
+    for host, rows in answers.items():
+        for target, status in rows:
+            new = Answer(status, log=("AH1: broken",) if status == 500 else ())
+            failures.note(Probe(target, host=host), (Answer(200), new))
+    example = Example(Probe("/"), Difference(()), Answer(200), Answer(500, log=("AH1: broken",)))
+    group = DifferenceGroup("response", Cause((), ()), examples=[example])
+    assert list(failures.sentences([group])) == [
+        "http://b.example/ and 2 of 4 requests to http://a.example/ answer 500: broken"
+    ]

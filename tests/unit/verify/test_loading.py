@@ -11,7 +11,8 @@ import pytest
 from whimbrel.config.options import LoadOptions
 from whimbrel.upgrade.knowledge.scope import UnknownKind
 from whimbrel.verify import loading, side
-from whimbrel.verify.loading import load_side, load_sides, with_copied_htaccess, with_files_of_old
+from whimbrel.verify.copied_htaccess import with_copied_htaccess
+from whimbrel.verify.loading import load_side, load_sides, with_files_of_old
 from whimbrel.verify.probe import Probe
 from whimbrel.verify.verification import Verdict, VerifyResult
 from whimbrel.verify.verify import verify

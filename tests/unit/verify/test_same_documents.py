@@ -66,7 +66,7 @@ def test_a_part_of_a_machine_and_a_server_alone(
     said = {
         "machine": f"documents: both sides read {machine}/var/www of this machine: {tmp_path}/work has no",
         "copy": f"documents: both sides read {machine}/var/www in {tmp_path}/work",
-        "nowhere": f"documents: none of {machine}/var/www is here, neither",
+        "nowhere": f"documents: none of {machine}/var/www has documents to read, neither",
     }
     assert first.startswith(said[where])
     assert ": 0 causes of 0 differences" in found.stdout, found.stdout
@@ -88,6 +88,21 @@ def test_explain_and_replay_read_the_same(tmp_path: Path, machine: Path, where: 
     replayed = CliRunner().invoke(replay.app, [str(log), *sides])
     assert replayed.stdout.startswith("documents: both sides read"), replayed.stdout
     assert "1 request has the status that was logged" in replayed.stdout
+
+
+def test_only_what_the_copy_has_is_named_as_read(tmp_path: Path, machine: Path) -> None:
+    part, alone = copies(tmp_path, machine)
+    write_documents(tmp_path / "work/var/www")
+    bare = f"{machine}/var/bare"
+    for server in (part, alone):
+        conf = next(Path(server).rglob("*.conf"))
+        host = f"<VirtualHost *:80>\nServerName c.example\nDocumentRoot {bare}\n</VirtualHost>\n"
+        conf.write_text(conf.read_text() + host)
+    found = CliRunner().invoke(verify_command.app, [part, alone, "--old-dialect", "2.4"])
+    assert found.stdout.splitlines()[0] == (
+        f"documents: both sides read {machine}/var/www in {tmp_path}/work, the copy that has them"
+        f"; nothing to read there: {bare}"
+    )
 
 
 def test_copies_with_documents_of_their_own_are_not_mapped(tmp_path: Path, machine: Path) -> None:

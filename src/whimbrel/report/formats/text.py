@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterable, Iterator
 from typing import Final
 
 from whimbrel.base.counts import count_noun
 from whimbrel.base.terminal_text import padded, shown, wrapped, wrapped_alike
-from whimbrel.report.decisions import MORE_QUESTIONS, answer_lines, counts_of, unread
+from whimbrel.report.decisions import MORE_QUESTIONS, answer_lines, counts_of, last_lines, unread
 from whimbrel.report.formats.frames import RISK_COLORS, FrameStyle, framed
 from whimbrel.report.knowledge import text_lines
 from whimbrel.report.model import (
@@ -31,12 +31,18 @@ MAX_KNOWLEDGE: Final = 1200
 
 
 def render(
-    report: Report, style: FrameStyle = PLAIN, *, summary_first: bool = False, next_command: str = ""
+    report: Report,
+    style: FrameStyle = PLAIN,
+    *,
+    summary_first: bool = False,
+    next_command: str = "",
+    explaining: Callable[[str], str] | None = None,
 ) -> str:
     """Return the answer, the kind of input, the findings (worst first, equal ones once), and the counts; the
-    answer to findings of one screen stands behind them.
+    answer to findings of one screen stands behind them, and in short behind more.
 
     *summary_first*: the counts stand above the findings too. *next_command*: what to run after reading.
+    *explaining* makes the command that explains a place.
     """
     frames = list(framed(groups(report.counted), style))
     lone = groups(entry for entry in report.entries if entry.is_lone)
@@ -47,7 +53,7 @@ def render(
     answers = list(_answer(report, style))
     is_long = len(frames) > MAX_SCREEN
     is_on_top = is_long or (summary_first and bool(report.entries))
-    last = [] if is_on_top else answers
+    last = list(_painted(last_lines(report, explaining), report, style)) if is_on_top else answers
     following = _following(report, style, next_command)
     lines: list[str] = []
     if summary_first and report.entries:
@@ -64,7 +70,12 @@ def render(
 
 def _answer(report: Report, style: FrameStyle) -> Iterator[str]:
     """Yield what stops 2.4, what a person must decide, and who gains or loses access."""
-    for text in filter(None, (report.stop, *answer_lines(report))):
+    yield from _painted(answer_lines(report), report, style)
+
+
+def _painted(texts: Iterable[str], report: Report, style: FrameStyle) -> Iterator[str]:
+    """Yield what stops 2.4 and *texts*, as lines of the terminal."""
+    for text in filter(None, (report.stop, *texts)):
         color = RISK_COLORS[Risk.BREAKS] if text == report.stop else ""
         lines = wrapped_alike(shown(text, MAX_KNOWLEDGE), style.width)
         yield from (style.paint(line, color) for line in lines)

@@ -39,7 +39,7 @@ def result_line(page: ReportPage) -> str:
 def page_questions(texts: Iterable[QuestionText]) -> tuple[QuestionText, ...]:
     """Return questions with their places and answers for a page."""
     return tuple(
-        (page_text(rule), page_text(place), page_text(text), page_text(answers))
+        (page_text(rule), page_text(place), page_text(text), page_text("; ".join(answers.splitlines())))
         for rule, place, text, answers in texts
     )
 

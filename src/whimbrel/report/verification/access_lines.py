@@ -8,7 +8,7 @@ from typing import Final
 from whimbrel.base.terminal_text import columns_of, padded, shown
 from whimbrel.upgrade.model import AccessDifference, Risk
 
-MAX_ROWS: Final = 6
+MAX_ROWS: Final = 4
 """Differences that the text has, which the last screen shows whole; HTML has all."""
 MAX_CELL: Final = 110
 """Characters of a request."""

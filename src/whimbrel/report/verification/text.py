@@ -47,7 +47,9 @@ _VERDICTS: Final = {
 
 SCREEN: Final = 24
 """Lines of a text that a person sees at once."""
-_RECORD: Final = f"# whimbrel: ignore[{DIFFERENCE}] above each of their lines records that"
+_RECORD: Final = (
+    f"# whimbrel: ignore[{DIFFERENCE}] above each of their lines records that, if nobody gains access by it"
+)
 _REMEDIES: Final = {
     UNREACHED: "whimbrel explain URL --diff CONF compares a URL that you know",
     TIME_ENDED: "--limit asks more requests",
@@ -58,7 +60,7 @@ _REMEDIES: Final = {
 
 def render(verification: VerifyResult, *, colored: bool = False) -> str:
     """Return the verdict and the questions, the groups of differences, what was not decided, and the counts;
-    behind more than a screen the sentence about going live again.
+    behind more than a screen who gains or loses access, and the sentence about going live again.
     """
     from whimbrel.base.rich_console import file_console
 
@@ -94,8 +96,6 @@ def render(verification: VerifyResult, *, colored: bool = False) -> str:
     }
     for rule in sorted(of_versions):
         console.print(f"{rule} lies in the versions alone: # whimbrel: ignore[{rule}] in the text records it")
-    for line in access_lines(list(access_differences(verification.groups))):
-        console.print(line)
     for title, lines in _undecided(verification.not_decided):
         console.print(printable_line(f"not decided: {title}"), style="yellow")
         for line in lines:
@@ -104,8 +104,16 @@ def render(verification: VerifyResult, *, colored: bool = False) -> str:
     if is_long:
         for line in (*counts, *unknown(verification)):
             console.print(printable_line(line))
-        if ready and out.getvalue().count("\n") > SCREEN:
+        is_over_screen = out.getvalue().count("\n") > SCREEN
+        for line in access_lines(list(access_differences(verification.groups))):
+            console.print(line)
+        if is_over_screen:
+            for line in filter(None, (access, stop.partition("; ")[0])):
+                console.print(printable_line(line))
+        if ready and is_over_screen:
             console.print(printable_line(ready), style="bold")
+            for line in _in_short(verification):
+                console.print(printable_line(line))
         return out.getvalue()
     console.print(first, style=_VERDICTS[verification.verdict])
     for line in filter(None, (missing_modules(verification), *rest, *unknown(verification))):
@@ -113,6 +121,16 @@ def render(verification: VerifyResult, *, colored: bool = False) -> str:
     for line in filter(None, (ready, *question_part)):
         console.print(printable_line(line), style="bold" if line is ready else None)
     return out.getvalue()
+
+
+def _in_short(verification: VerifyResult) -> Iterator[str]:
+    """Yield how much is to decide, if the sentence about going live does not say it, and the questions."""
+    rows = [f"{rule.partition(' ')[0]} {place}".strip() for rule, place, *_ in verification.questions if rule]
+    if not rows:
+        return
+    if verification.to_decide not in readiness_of_comparison(verification):
+        yield f"{verification.to_decide} (the choices of each: above the differences)"
+    yield f"  {'; '.join(rows)}"
 
 
 def _undecided(found: Iterable[NotDecided]) -> Iterator[tuple[str, list[str]]]:
@@ -152,6 +170,10 @@ def _print_group(console: Console, number: int, group: DifferenceGroup, names: t
         console.print(f"    {group.reason}")
     if group.decided:
         console.print(printable_line(f"    decided in the text: {', '.join(group.decided)}"))
+    elif group.comments():
+        console.print("    this records in the main file that the answers of 2.4 are wanted:")
+        for comment in group.comments():
+            console.print(printable_line(f"        {comment}"))
     if group.is_of_versions:
         console.print("    the versions differ in what these lines do")
 

@@ -21,6 +21,7 @@ from whimbrel.config.options import LoadOptions
 from whimbrel.directives.spec import Context
 from whimbrel.upgrade.access_control.analysis import AccessAnalysis, analyze_access, persistent_cache
 from whimbrel.upgrade.access_control.sections import AccessSection
+from whimbrel.upgrade.apply.written_texts import is_written_by_upgrade
 from whimbrel.upgrade.check.loading import load, parse_htaccess
 from whimbrel.upgrade.check.server_with_all import MAIN, UNUSED_PORT, configuration_with_all
 from whimbrel.upgrade.model import Finding, Risk, Safety
@@ -98,16 +99,9 @@ def _refused_by_22(tree: ConfigTree, sections: Mapping[AccessSection, int]) -> M
                 line = ("", "")
             parsed[key] = line
         found = parsed[key]
-        if found is not None and not (any(found) and _is_written(section)):
+        if found is not None and not (any(found) and is_written_by_upgrade(section.file.path, tree.root)):
             refused[section.file.path] = found
     return refused
-
-
-def _is_written(section: AccessSection) -> bool:
-    """Return True if an upgrade wrote the file: what it leaves to decide is in its journal."""
-    from whimbrel.upgrade.apply.written_texts import is_written_by_upgrade  # few texts have been upgraded
-
-    return is_written_by_upgrade(section.file.path)
 
 
 def _server_of(tree: ConfigTree) -> Configuration | None:

@@ -34,7 +34,7 @@ def of_section(tree: ConfigTree, analysis: AccessAnalysis, section: AccessSectio
         return UnchangedText(Risk.BREAKS)
     if _has_choices(analysis, section):
         return UnchangedText(Risk.CHANGES)
-    if analysis.decisions.is_of_24 and is_written_by_upgrade(section.file.path):
+    if analysis.decisions.is_of_24 and is_written_by_upgrade(section.file.path, tree.root):
         return UnchangedText(Risk.COSMETIC)  # an upgrade wrote it for 2.4: what 2.2 did with it is no answer
     return _compared(analysis, section)
 

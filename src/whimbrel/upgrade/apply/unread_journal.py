@@ -22,7 +22,8 @@ def unread_journal(directory: str, files: Iterable[str]) -> Iterator[UnknownItem
     """
     fault = journal_fault(directory)
     if not fault:
-        found = list(filter(_is_without_journal, ((path, present_backup(path, directory)) for path in files)))
+        pairs = ((path, present_backup(path, directory)) for path in files)
+        found = [pair for pair in pairs if _is_without_journal(pair, directory)]
         if not found:
             return
         fault = f"{found[0][1]} is of an upgrade{and_more(len(found) - 1)}, whose journal is not here"
@@ -35,10 +36,12 @@ def unread_journal(directory: str, files: Iterable[str]) -> Iterator[UnknownItem
     )
 
 
-def _is_without_journal(pair: tuple[str, str]) -> bool:
-    """Return True if a file has another text than its backup, and no journal of an upgrade has the file."""
+def _is_without_journal(pair: tuple[str, str], directory: str) -> bool:
+    """Return True if a file has another text than its backup, and no journal of an upgrade has the file:
+    neither that of the tree *directory* nor one of a directory above the file.
+    """
     path, backup = pair
-    if not backup or is_written_by_upgrade(path):
+    if not backup or is_written_by_upgrade(path, directory):
         return False
     try:
         present = read_regular(to_bytes(path))

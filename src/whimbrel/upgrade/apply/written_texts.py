@@ -14,13 +14,14 @@ from whimbrel.upgrade.apply.written_edits import WrittenEdit, WrittenLine
 from whimbrel.upgrade.source.section_ranges import stripped_lines
 
 
-def is_written_by_upgrade(path: str) -> bool:
+def is_written_by_upgrade(path: str, root: str) -> bool:
     """Return True if the file at *path* is what an upgrade made of it, also with later changes.
 
-    The journal is that of the directory of the file, or of one above it, which the upgrade was named.
+    The journal is that of *root*, that of the server, which may read documents elsewhere, of the directory of
+    the file, or of one above it, which the upgrade was named. *root* is empty for files without a server.
     """
     real = real_path(path)
-    for directory in _above(real):
+    for directory in dict.fromkeys((*([real_path(root)] if root else ()), *_above(real))):
         journal = _journal_of(directory)
         if journal is not None and any(
             entry.target == real and is_upgraded(entry, journal) for entry in journal.entries
@@ -32,9 +33,9 @@ def is_written_by_upgrade(path: str) -> bool:
 def edits_at(path: str, data: bytes, number: int, directories: Iterable[str] = ()) -> list[WrittenEdit]:
     """Return the edits that wrote line *number* of the file at *path*, whose present text is *data*.
 
-    Where the file has more or fewer lines with the text of this line than the upgrade left, it is one that
-    was written only if all of them were. The journals are those of *directories*, and of the directories
-    above the file.
+    Where the file has fewer lines with the text of this line than the upgrade left, it is one that was
+    written only if all of them were. Where it has more, it is not known which were added: none is named. The
+    journals are those of *directories*, and of the directories above the file.
     """
     lines = stripped_lines(data)
     line = lines[number - 1]
@@ -49,7 +50,7 @@ def edits_at(path: str, data: bytes, number: int, directories: Iterable[str] = (
             edit
             for edit in own
             if sought in edit.new
-            or (is_any and sought.total != alike[0].total and any(one in alike for one in edit.new))
+            or (is_any and sought.total < alike[0].total and any(one in alike for one in edit.new))
         ]
         if found:
             return found

@@ -44,7 +44,8 @@ def add_new_lines(result: UpgradeResult) -> None:
             continue
         if not problem.name or catalogue("2.4").find(problem.name.lower()):
             done.add(place.path)
-            if not is_written_by_upgrade(place.path):  # what that leaves to decide is in its journal
+            # the journal of what an upgrade wrote has what it left to decide
+            if not is_written_by_upgrade(place.path, result.tree.root):
                 result.findings = [*result.findings, _finding(result, place, problem)]
 
 

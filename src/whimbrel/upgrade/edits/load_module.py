@@ -172,12 +172,28 @@ class LoadModuleLines:
         if row.kind == "mpm" or self.template is None or self.is_debian:
             placement = self._early_insertion(lines, mpm=row.kind == "mpm")
         else:
-            last = self._last_load_line()
+            last = self._checker_before_ssl(row.identifier) or self._last_load_line()
             placement = last, last.insert_after(lines)
         if placement is not None and row.identifier == "authz_core_module":
             core_test = self._first_core_test_before(placement[0])
             return (core_test, insert_above_comment(core_test, lines)) if core_test is not None else placement
         return placement
+
+    def _checker_before_ssl(self, identifier: str) -> Statement | None:
+        """Return the line of mod_authz_host for mod_access_compat if mod_ssl is loaded behind it, else None.
+
+        With SSLOptions +StrictRequire mod_ssl refuses for good where it is the first access checker that
+        refuses, and these run in the order of the LoadModule lines.
+        """
+        strict = (line.args.lower() for line in self.tree.named("ssloptions"))
+        if identifier != "access_compat_module" or not any("strictrequire" in text for text in strict):
+            return None
+        found = [line for line in self.lines if not any(line.enclosing())]
+        names = [line.words()[0] for line in found if line.words()]
+        if "authz_host_module" not in names or "ssl_module" not in names:
+            return None
+        at = names.index("authz_host_module")
+        return found[at] if at < names.index("ssl_module") else None
 
     def _first_core_test_before(self, place: Statement) -> Statement | None:
         """Return the first line of the main file before *place* at which a branch tests mod_authz_core: it

@@ -39,17 +39,17 @@ GOLDEN = """\
 4. real server: 1 difference, changes answers
     GET http://a.test/c from 192.0.2.1
         status: Whimbrel 200, the real server 404
+not decided: too large
+not decided: no user
+    at GET http://a.test/d from 192.0.2.1
+1 chain of sections compared exactly, 1,234 requests: 4 causes of 11 differences, 2 not decided
+stopped after 20 seconds
 who gains or loses access (examples)
     gains  403 -> granted  GET http://a.test/in/
            192.0.2.1 as bob
            /new.conf:4
     loses  granted -> 403  GET http://a.test/b
            192.0.2.1
-not decided: too large
-not decided: no user
-    at GET http://a.test/d from 192.0.2.1
-1 chain of sections compared exactly, 1,234 requests: 4 causes of 11 differences, 2 not decided
-stopped after 20 seconds
 """
 
 

@@ -96,6 +96,15 @@ def test_orders(tmp_path: Path) -> None:
     assert set(NAMES) == set(USER_FIRST)
 
 
+def test_orders_of_access_checkers(tmp_path: Path) -> None:
+    text = "<Location />\nSSLRequireSSL\nSSLOptions +StrictRequire\nRequire valid-user\n</Location>\n"
+    (section,) = config_tree(tmp_path, {"conf/httpd.conf": text}).named("<location")
+    lines = to_access_lines(section.children)
+    modules = ("authz_host", "authz_user", "ssl")
+    assert other_orders(modules, [lines]) == [("ssl", "authz_user", "authz_host")]
+    assert other_orders(modules, [lines[:1]]) == []  # without the option both orders decide alike
+
+
 def test_the_sections_around_it_get_their_text(tmp_path: Path) -> None:
     text = (
         "<Directory /srv/a>\nOrder allow,deny\nDeny from all\n</Directory>\n"

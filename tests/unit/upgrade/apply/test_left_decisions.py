@@ -214,6 +214,15 @@ def left(line: int, section: str, about: tuple[str, ...], risk: Risk = Risk.CLOS
     )
 
 
+@pytest.mark.parametrize("at", [10, 12, 13, 14])
+def test_a_flag_of_a_damaged_journal_is_refused(at: int) -> None:
+    row: list[object] = [list(one) if isinstance(one, tuple) else one for one in left(1, "", ("a",))]
+    assert LeftDecision.load(row) == left(1, "", ("a",))
+    row[at] = [[]]
+    with pytest.raises(TypeError, match="flag"):
+        LeftDecision.load(row)
+
+
 def found(text: str, one: LeftDecision) -> FoundDecision:
     (result,) = findings_left([one], [MAIN], lambda _path: text.encode())
     return result

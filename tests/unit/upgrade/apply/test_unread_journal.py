@@ -57,3 +57,16 @@ def test_no_journal(tree: Path) -> None:
 def test_an_upgrade_that_was_undone(tree: Path) -> None:
     undo(str(tree))
     assert subjects(tree) == []
+
+
+def test_documents_outside_of_the_tree_are_of_its_journal(tree: Path) -> None:
+    """--outside writes .htaccess files beside the documents: the journal is that of the server root."""
+    outside = tree.parent / "htdocs/.htaccess"
+    outside.parent.mkdir()
+    outside.write_bytes(b"Deny from all\n")
+    write({str(outside): b"Require all denied\n"}, str(tree), is_open=True)
+    assert [item.subject for item in unread_journal(str(tree), [str(outside)])] == []
+    other = tree.parent / "other"
+    other.mkdir()
+    (found,) = unread_journal(str(other), [str(outside)])
+    assert "whose journal is not here" in found.subject

@@ -41,7 +41,7 @@ def test_a_second_check_finds_no_line_that_the_upgrade_wrote(tmp_path: Path, nam
     assert not check(file)
     upgrade("--write", named, cwd=tmp_path)
     assert "BNP" in file.read_text()
-    assert is_written_by_upgrade(str(file))
+    assert is_written_by_upgrade(str(file), "")
     assert not check(file)
     file.write_text(f"# a comment\n{file.read_text()}Options None\n")  # a person goes on from there
     assert not check(file)
@@ -69,7 +69,7 @@ def test_what_was_found_before_stays_open(tmp_path: Path) -> None:
     assert left.startswith(LEFT)
     upgrade("--undo", str(file), cwd=tmp_path)
     (found,) = check(file)
-    assert not found.startswith(LEFT) and not is_written_by_upgrade(str(file))
+    assert not found.startswith(LEFT) and not is_written_by_upgrade(str(file), "")
 
 
 def test_a_handler_that_no_version_had_is_no_finding_after_the_upgrade(tmp_path: Path) -> None:
@@ -87,3 +87,21 @@ def test_a_handler_that_no_version_had_is_no_finding_after_the_upgrade(tmp_path:
     of_24.parent.mkdir(parents=True)
     of_24.write_text(main.read_text())
     assert len(of_rule("R14", tmp_path / "other")) == 1
+
+
+def test_the_journal_of_the_server_counts_for_its_documents_elsewhere(tmp_path: Path) -> None:
+    """2.2 without mod_imagemap sends .map files as they are, in a .htaccess file too."""
+    documents = tmp_path / "www"
+    documents.mkdir()
+    own = documents / ".htaccess"
+    own.write_text("AddHandler imap-file map\nOrder allow,deny\nAllow from all\n")
+    main = tmp_path / "etc/conf/httpd.conf"
+    main.parent.mkdir(parents=True)
+    main.write_text(
+        f"ServerRoot {tmp_path}/etc\nListen 80\nLoadModule mime_module modules/mod_mime.so\n"
+        f"DocumentRoot {documents}\n<Directory {documents}>\nAllowOverride All\n</Directory>\n"
+    )
+    assert not of_rule("R14", tmp_path / "etc")
+    upgrade("--write", "--outside", str(tmp_path / "etc"), cwd=tmp_path)
+    assert "Order" not in own.read_text() and is_written_by_upgrade(str(own), str(tmp_path / "etc"))
+    assert not of_rule("R14", tmp_path / "etc")

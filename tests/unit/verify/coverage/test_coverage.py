@@ -366,8 +366,10 @@ def test_reasons_do_not_depend_on_the_order_of_the_lines(
     assert sorted(reasons(compared(root, old, new))) == sorted(found)
 
 
-def test_what_is_forgotten_is_released(root: Path) -> None:
+def test_what_is_forgotten_is_released(root: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """The plans of a host, of which ten thousand take a gigabyte."""
+    gc.freeze()  # what earlier tests keep is not looked through
+    monkeypatch.setattr(gc, "freeze", lambda: None)
     sides = [side(root, name, f"Header set X-A {name}", name) for name in ("2.2", "2.4")]
     comparison = Comparison(*sides, VerifyResult(("old", "new")), 1)
     comparison.cover_lines()
@@ -378,7 +380,6 @@ def test_what_is_forgotten_is_released(root: Path) -> None:
     assert values._forms and values._origins
     comparison._forget()
     assert (values._forms, values._origins, values._by_pair) == ({}, {}, {})
-    gc.unfreeze()
     assert _plans_of(sides) == []
 
 

@@ -29,7 +29,11 @@ def check(tree: ConfigTree) -> Iterator[Finding]:
             Safety.SAFE,
             (unset.edit,),
             decision="May .htaccess files contain every directive, as in 2.2?",
-            answers=("yes: upgrade writes AllowOverride All", "no: write the AllowOverride that is meant"),
+            answers=(
+                "yes: upgrade writes AllowOverride All, and clients see no change",
+                f"no: write the AllowOverride that is meant in <Directory {unset.file.directory}>"
+                f"{' of that virtual host' if unset.host is not None else ''}",
+            ),
         )
 
 

@@ -39,7 +39,7 @@ def check(tree: ConfigTree) -> Iterator[Finding]:
             (edit,),
             decision="Do ETags need the inode, as in 2.2, which reveals it?",
             answers=(
-                f"yes: upgrade writes FileETag {WORDS}",
+                f"yes: upgrade writes FileETag {WORDS}, and clients see no change",
                 "no: # whimbrel: ignore[C11] above the line keeps the text as it is: every cache revalidates "
                 "once",
             ),

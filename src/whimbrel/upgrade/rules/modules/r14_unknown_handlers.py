@@ -65,7 +65,7 @@ def _is_sent_by_22(tree: ConfigTree, line: Statement, name: str) -> bool:
 
     Of a text of 2.4 that is known if an upgrade wrote it, which keeps the modules of handlers.
     """
-    if was_24_config(tree) and not is_written_by_upgrade(line.place.path):
+    if was_24_config(tree) and not is_written_by_upgrade(line.place.path, tree.root):
         return False
     owners = set(modules_of(name, "2.2"))
     own = [row for row in catalogue("2.2").modules if row.file in owners]

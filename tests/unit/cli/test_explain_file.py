@@ -1,0 +1,164 @@
+"""`explain FILE`: each changed place of a file as a diff with its reason, before and after an upgrade."""
+
+from __future__ import annotations
+
+import json
+import re
+from pathlib import Path
+
+import pytest
+from typer.testing import CliRunner, Result
+
+from whimbrel.cli import explain, upgrade
+
+MAIN = """ServerRoot {root}
+LoadModule authz_host_module modules/mod_authz_host.so
+NameVirtualHost *:80
+Include conf/hosts.conf
+"""
+HOSTS = """<VirtualHost *:80>
+    ServerName a.example
+    <Directory /nowhere>
+        Order deny,allow
+        Deny from all
+        Allow from 10.1.2.3
+    </Directory>
+    RewriteLogLevel 1
+</VirtualHost>
+"""
+
+
+@pytest.fixture
+def server(tmp_path: Path) -> Path:
+    (tmp_path / "conf").mkdir()
+    (tmp_path / "conf/httpd.conf").write_text(MAIN.format(root=tmp_path))
+    (tmp_path / "conf/hosts.conf").write_text(HOSTS)
+    return tmp_path
+
+
+def run(*words: str) -> Result:
+    return CliRunner().invoke(explain.app, [*words])
+
+
+def written(server: Path, *options: str) -> None:
+    done = CliRunner().invoke(upgrade.app, ["--write", "--no-verify", *options, "-d", str(server)])
+    assert done.exit_code in (0, 3), done.output
+
+
+@pytest.mark.parametrize("form", ["file", "server", "before", "directory"])
+def test_a_file_with_its_changes_and_their_reasons(server: Path, form: str) -> None:
+    words = {
+        "file": (f"{server}/conf/hosts.conf",),
+        "server": ("conf/hosts.conf", str(server)),
+        "before": (str(server), "conf/hosts.conf"),
+        "directory": ("conf/hosts.conf", "-d", str(server)),
+    }[form]
+    found = run(*words)
+    assert found.exit_code == 0, found.output
+    assert "by hand" not in found.stdout
+    lines = found.stdout.splitlines()
+    assert lines[0] == "conf/hosts.conf: 2 places change"
+    start = lines.index("conf/hosts.conf:4-6")
+    assert [line.split() for line in lines[start + 1 : start + 6]] == [
+        ["3", "|", "<Directory", "/nowhere>"],
+        ["4", "-|", "Order", "deny,allow"],
+        ["5", "-|", "Deny", "from", "all"],
+        ["6", "-|", "Allow", "from", "10.1.2.3"],
+        ["4", "+|", "Require", "ip", "10.1.2.3"],
+    ]
+    assert lines[start + 7].split()[:3] == ["=", "C17", "order-allow-deny:"]
+    assert lines[start + 8].strip() == "= nobody gains or loses access"
+    assert "= C39 rewrite-log: RewriteLogLevel is gone" in found.stdout
+    assert (server / "conf/hosts.conf").read_text() == HOSTS, "explain changes nothing"
+
+
+def test_the_same_changes_after_the_upgrade(server: Path) -> None:
+    before = run("conf/hosts.conf", str(server)).stdout
+    written(server)
+    after = run("conf/hosts.conf", str(server))
+    assert after.exit_code == 0, after.output
+    assert after.stdout.splitlines()[0] == "conf/hosts.conf: 2 places are changed"
+    assert _places(after.stdout) == _places(before)
+    assert f"Next: whimbrel verify --backups {server}" in after.stdout
+
+
+def test_a_removed_line_has_its_reason_after_the_upgrade(server: Path) -> None:
+    written(server)
+    text = run("conf/httpd.conf", str(server)).stdout
+    place = text[text.index("conf/httpd.conf:3") :]
+    assert re.search(r"3 -\| NameVirtualHost \*:80\n(.*\n)*? += C14 name-virtual-host", place)
+
+
+def test_what_no_rule_wrote_is_said_to_be_of_a_person(server: Path) -> None:
+    written(server)
+    path = server / "conf/hosts.conf"
+    path.write_text(path.read_text().replace("a.example", "b.example"))
+    text = run("conf/hosts.conf", str(server)).stdout
+    place = text[text.index("conf/hosts.conf:2") :].partition("\n\n")[0]
+    assert "+|     ServerName b.example" in place and "no rule accounts for -2, +2" in place
+    assert "C17" not in place
+
+
+def test_a_file_without_changes_and_one_that_no_include_reads(server: Path) -> None:
+    (server / "conf/hosts.conf").write_text("ServerAdmin a@example.com\n")
+    assert run("conf/hosts.conf", str(server)).stdout.splitlines()[0] == "conf/hosts.conf: 0 places change"
+    (server / "notes.conf").write_text("Order allow,deny\n")
+    refused = run(f"{server}/notes.conf", "-d", str(server))
+    assert refused.exit_code == 2 and "does not read this file" in refused.stderr
+
+
+@pytest.mark.parametrize("words", [("conf/hosts.conf", "{}"), ("{}", "conf/hosts.conf")])
+def test_the_path_of_the_server_is_no_url(
+    server: Path, words: tuple[str, str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(server)
+    found = run(*(word.format(server) for word in words))
+    assert found.stdout.startswith("conf/hosts.conf: 2 places change\n")
+
+
+def test_a_url_beside_a_main_file_stays_a_url(server: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(server)
+    assert "answered with the text that `whimbrel upgrade` writes" in run("/", "conf/httpd.conf").stdout
+
+
+def test_a_file_that_is_not_there(server: Path) -> None:
+    missing = run("conf/none.conf", str(server))
+    assert missing.exit_code == 2
+    assert missing.stderr == f"'conf/none.conf': no such file here, nor in {server}\n"
+
+
+def test_questions_come_with_their_answers_until_they_are_recorded(server: Path) -> None:
+    """R01: the comment that an answer names above its line ends the question, before and after an upgrade."""
+    hosts = server / "conf/hosts.conf"
+    rule = "    RewriteRule ^/w/(.*)$ /wiki/$1 [R=301,L]\n"
+    hosts.write_text(HOSTS.replace("    RewriteLogLevel 1\n", rule))
+    answer = "yes: # whimbrel: ignore[R01] above conf/hosts.conf:8 records it"
+    before = run("conf/hosts.conf", str(server)).stdout
+    assert f"      {answer}\n" in before
+    written(server)
+    after = run("conf/hosts.conf", str(server)).stdout
+    assert "      yes: # whimbrel: ignore[R01] above conf/hosts.conf:6 records it\n" in after
+    lines = hosts.read_text().splitlines(keepends=True)
+    assert lines[5] == rule
+    hosts.write_text("".join([*lines[:5], "# whimbrel: ignore[R01]\n", *lines[5:]]))
+    decided = run("conf/hosts.conf", str(server)).stdout
+    assert "R01" not in decided.replace("ignore[R01]", "")
+
+
+def test_json_has_the_lines_and_the_rules(server: Path) -> None:
+    found = json.loads(run("--json", "conf/hosts.conf", str(server)).stdout)
+    first = found["places"][0]
+    assert first["line"] == 4 and [one["sign"] for one in first["lines"]] == [" ", "-", "-", "-", "+", " "]
+    assert [one["rule"] for one in first["reasons"]] == ["C17"]
+    assert not found["is_upgraded"]
+
+
+def test_a_code_stays_a_code_where_a_file_has_its_name(server: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (server / "C17").write_text("")
+    monkeypatch.chdir(server)
+    assert run("C17").stdout.startswith("# C17 ")
+
+
+def _places(text: str) -> list[str]:
+    """Return the changed places of *text*, each with its lines and reasons."""
+    return [part for part in text.split("\n\n") if re.match(r"\S+:\d+(-\d+)?$", part.partition("\n")[0])]
