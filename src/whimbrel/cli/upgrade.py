@@ -355,13 +355,12 @@ def upgrade(
             following[:0] = _about_named(result, only) or about_one_file(context, result, what, top, HOW)
         if is_left and out is not None and not first_stop(result):
             following.append(f"To go live: {writing}")
-        uncompared = result.unverified or _uncompared(result, what, wanted, is_verified=verify)
         output = _Output(
             shape,
             color,
             is_written,
             words,
-            uncompared,
+            result.unverified or _uncompared(result, what, wanted, is_verified=verify),
             following,
             not no_pager,
             copy,

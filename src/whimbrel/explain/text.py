@@ -19,7 +19,7 @@ from whimbrel.explain.cause import (
     choosing_lines,
     deciding_block,
     handler_lines,
-    unasked_lines,
+    lines_of_other_methods,
 )
 from whimbrel.explain.changes import ChangedStep, innermost
 from whimbrel.explain.response_differences import part_texts
@@ -188,7 +188,7 @@ def _cause_rows(
     top = next((step for step in deciding_block(explanation) if step.kind == "access"), None)
     if cause.granting or top is None or top.result != GRANTED:
         return
-    for line in unasked_lines(top):
+    for line in lines_of_other_methods(top):
         row = _row(granted, line, sources, root)
         yield TextRow(row.label, f"{row.text}: {OTHER_METHODS}", row.place)
         granted = ""
