@@ -14,6 +14,7 @@ from typing import BinaryIO, Final, TextIO
 
 from whimbrel.base.numbers import is_digits
 from whimbrel.base.printable import printable
+from whimbrel.cli.sent_status import sent_status
 
 COLORS: Final = {"2": "32", "3": "36", "4": "33", "5": "31"}
 """Color of a status by its first digit."""
@@ -24,15 +25,17 @@ MAX_LINE: Final = 64 << 10
 def shown(line: str, *, is_colored: bool, secure: Collection[int] = ()) -> str:
     """Return the text for one log line: method, URL, status, milliseconds; the line itself if it is another.
 
-    Ports of *secure* have TLS. The line has status, microseconds, host and request line, with tabs between.
+    Ports of *secure* have TLS. The line has both statuses (`sent_status`) with the port, microseconds, host
+    and request line, with tabs between.
     """
     parts = line.rstrip("\n").split("\t")[:4]
     if len(parts) < 4 or not is_digits(parts[1]):
         return printable(line.rstrip("\n"))
-    status, time, host, request = parts
+    statuses, time, host, request = parts
+    status = sent_status(statuses)
+    port = statuses.split(" ")[2] if statuses.count(" ") > 1 else host.rpartition(":")[2]
     method, _, rest = request.partition(" ")
     target = rest.rpartition(" ")[0] or rest
-    port = host.rpartition(":")[2]
     scheme = "https" if is_digits(port) and int(port) in secure else "http"
     url = f"{scheme}://{host}{target}" if target.startswith("/") and host != "-" else target
     text = f"{printable(method)} {printable(url)}"

@@ -36,7 +36,7 @@ from whimbrel.cli.fleet import (
 from whimbrel.cli.fleet import NOTE as FLEET_NOTE
 from whimbrel.cli.help import HelpCommand, epilog
 from whimbrel.cli.interrupts import uninterrupted
-from whimbrel.cli.next_commands import after_fleet, after_upgrade, command_line
+from whimbrel.cli.next_commands import FIRST, after_fleet, after_upgrade, command_line
 from whimbrel.cli.one_file import about_one_file, explaining
 from whimbrel.cli.options import (
     CARRIED,
@@ -130,6 +130,7 @@ class BuildChoice(StrEnum):
     debian = "debian"
     shared = "shared"
     suse = "suse"
+    upstream = "upstream"
 
 
 class Assumption(StrEnum):
@@ -143,7 +144,8 @@ TargetBuildOption = Annotated[
     typer.Option(
         "--target-build",
         help="Write for this build of 2.4: Debian's or SUSE's, which refuse LoadModule lines of compiled-in "
-        "modules, or one with all modules as files. Default: detected. Example: --target-build debian",
+        "modules, one with all modules as files (shared), or with all but the MPM (upstream, as ./configure "
+        "builds it). Default: detected. Example: --target-build debian",
     ),
 ]
 Write = Annotated[
@@ -358,7 +360,7 @@ def upgrade(
             color,
             is_written,
             words,
-            result.unverified or _uncompared(what, wanted, is_verified=verify),
+            result.unverified or _uncompared(result, what, wanted, is_verified=verify),
             following,
             not no_pager,
             copy,
@@ -398,6 +400,10 @@ def _of_part(result: UpgradeResult, what: Sources, directory: str, writing: str)
     """
     around = server_of_part(what)
     lines = about_part(what, around) if result.files or result.has_open_findings else []
+    stop = first_stop(result)
+    if lines and not (result.files or around) and stop is not None:
+        # the line above says what is to correct first
+        lines = [lines[0].replace(FIRST, "Or, ", 1), f"Next: {command_line('explain', stop.rule)}"]
     if result.files:
         lines.append(f"{FOR_THE_PART if around else 'Next'}: {writing}")
         lines += after_writing(result, directory)
@@ -445,13 +451,17 @@ def _refused_external(external: list[str], directory: str, writing: str) -> str:
     )
 
 
-def _uncompared(what: Sources, wanted: Selection, *, is_verified: bool) -> str:
+def _uncompared(result: UpgradeResult, what: Sources, wanted: Selection, *, is_verified: bool) -> str:
     """Return why the answers of both versions were not compared, "" where they were."""
+    from whimbrel.report.readiness import NOTHING_COMPARED
+
     if what.options is None:
         return "a part of a configuration answers no request by itself"
     if wanted.only or wanted.without:
         return "not all rules were applied"
-    return "" if is_verified else "the answers of both versions were not compared (--no-verify)"
+    if is_verified:
+        return "" if result.files else NOTHING_COMPARED
+    return "the answers of both versions were not compared (--no-verify)"
 
 
 def _refuse_inside(out: Path | None, read: Iterable[Path]) -> None:

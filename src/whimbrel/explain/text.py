@@ -12,8 +12,15 @@ from whimbrel.base.lazy_dataclasses import dataclass
 from whimbrel.base.terminal_text import UNBOUNDED, columns_of, padded, paint, shown, wrapped
 from whimbrel.config.origins import Origin
 from whimbrel.engine.explain.deciding_rules import is_negated
-from whimbrel.engine.explain.decisions import DECLINES, GRANTED
-from whimbrel.explain.cause import admitting_lines, cause_of, choosing_lines, deciding_block, handler_lines
+from whimbrel.engine.explain.decisions import DECLINES, GRANTED, OTHER_METHODS
+from whimbrel.explain.cause import (
+    admitting_lines,
+    cause_of,
+    choosing_lines,
+    deciding_block,
+    handler_lines,
+    lines_of_other_methods,
+)
 from whimbrel.explain.changes import ChangedStep, innermost
 from whimbrel.explain.response_differences import part_texts
 from whimbrel.explain.rewriting import negotiations, refused_paths, rewritten_paths
@@ -177,6 +184,13 @@ def _cause_rows(
     granted = "granted" if cause.lines or cause.sentence else label
     for line in cause.granting:
         yield _row(granted, line, sources, root)
+        granted = ""
+    top = next((step for step in deciding_block(explanation) if step.kind == "access"), None)
+    if cause.granting or top is None or top.result != GRANTED:
+        return
+    for line in lines_of_other_methods(top):
+        row = _row(granted, line, sources, root)
+        yield TextRow(row.label, f"{row.text}: {OTHER_METHODS}", row.place)
         granted = ""
 
 

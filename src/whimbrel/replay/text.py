@@ -7,8 +7,9 @@ from collections.abc import Iterator
 from typing import Final
 
 from whimbrel.base.counts import count_noun, word_for
+from whimbrel.base.dialect import V22, V24
 from whimbrel.replay.causes import MAX_LINES
-from whimbrel.replay.summary import NO_HOST, STATUS, Summary, risk_of, top
+from whimbrel.replay.summary import NO_HOST, STATUS, Summary, comments_of_change, risk_of, top
 from whimbrel.replay.tally import CausingLine, Change, ChangeKey, StatusReason, Tally
 from whimbrel.report.knowledge import text_lines
 from whimbrel.report.questions import question_lines
@@ -18,6 +19,11 @@ from whimbrel.upgrade.model import Risk
 SCREEN: Final = 24
 """Lines of a text that a person sees at once."""
 _REFUSALS: Final = frozenset(("401", "403"))
+_LOGINS: Final[dict[tuple[str, ...], str]] = {
+    ("401", "403"): "users who log in may lose access",
+    ("403", "401"): "users who log in may gain access",
+}
+"""What another refusal means for users whom a log does not name."""
 
 
 def text_of(summary: Summary) -> str:
@@ -46,9 +52,11 @@ def _lines(summary: Summary) -> Iterator[str]:
     yield f"{count_noun(tally.lines, 'line')} of {', '.join(summary.logs)}: {requests}"
     yield from _skipped(summary)
     yield from text_lines(summary.scope)
+    is_between = summary.dialects == (V22.name, V24.name)
     for key, change in summary.changes:
         yield ""
-        yield from _change(key, change, summary.roots, summary.decided.get(key, ()))
+        decided = summary.decided.get(key, ())
+        yield from _change(key, change, summary.roots, decided, is_recordable=is_between)
     yield ""
     yield from _log(summary)
 
@@ -58,7 +66,7 @@ def answer(summary: Summary) -> list[str]:
     tally = summary.tally
     requests = count_noun(tally.requests, "request")
     if summary.is_against_log:
-        share = _percent(summary.not_as_logged, tally.requests)
+        share = _percent(summary.not_as_logged, summary.with_status)
         gets = word_for(summary.not_as_logged, "gets", "get")
         return [f"{summary.not_as_logged:,} of {requests} {gets} another status than was logged ({share})"]
     if not tally.requests:
@@ -80,8 +88,16 @@ def answer(summary: Summary) -> list[str]:
 
 
 def logged_as_before(summary: Summary) -> str:
-    """Return the number of requests that have the status that was logged, as a sentence without its dot."""
+    """Return the number of requests that have the status that was logged, as a sentence without its dot, and
+    of how many others the log has no status.
+    """
     count = summary.as_logged
+    others = summary.tally.requests - summary.with_status
+    if others and summary.with_status:
+        lines = f"the lines of {others:,} others log none"
+        return f"{count:,} of {summary.with_status:,} requests with a logged status have it, {lines}"
+    if others:
+        return f"no line logs a status: {count_noun(others, 'request')} cannot be compared with one"
     return f"{count_noun(count, 'request')} {word_for(count, 'has', 'have')} the status that was logged"
 
 
@@ -96,21 +112,34 @@ def _access(summary: Summary) -> str:
         others += change.requests if is_other else 0
     gains = counts[Risk.OPENS]
     loses = counts[Risk.CLOSES]
+    refused = "".join(f"; {one}" for one in _other_refusals(summary))
     if not gains and not loses:
-        refused = sum(_refuses(key) * change.requests for key, change in summary.changes)
-        if not refused:
-            return "access: no logged request gains or loses it"
-        other = f"{count_noun(refused, 'request')} {word_for(refused, 'gets', 'get')} another refusal"
-        return f"access: no logged request gains or loses it; {other}"
+        return f"access: no logged request gains or loses it{refused}"
     gaining = f"{count_noun(gains, 'request')} {word_for(gains, 'gains', 'gain')} it"
     by_others = f" ({others:,} by another line than those of access control)" if others else ""
-    return f"access: {gaining}, {loses:,} {word_for(loses, 'loses', 'lose')} it{by_others}"
+    return f"access: {gaining}, {loses:,} {word_for(loses, 'loses', 'lose')} it{by_others}{refused}"
 
 
-def _refuses(key: ChangeKey) -> bool:
-    """Return True if one side alone answers 401 or 403."""
-    found = STATUS.search(key.what)
-    return found is not None and bool(_REFUSALS.intersection(found.groups()))
+def _other_refusals(summary: Summary) -> Iterator[str]:
+    """Yield what is said of requests that both sides refuse, each with another status.
+
+    A log may lack users, and 401 asks for one: behind 403 a login is in vain.
+    """
+    numbers = dict.fromkeys(_LOGINS, 0)
+    others = 0
+    for key, change in summary.changes:
+        found = STATUS.search(key.what)
+        statuses = found.groups() if found is not None else ()
+        if statuses in numbers:
+            numbers[statuses] += change.requests
+        elif not _REFUSALS.isdisjoint(statuses) and risk_of(key) not in (Risk.OPENS, Risk.CLOSES):
+            others += change.requests
+    for statuses, number in numbers.items():
+        if number:
+            got = f"{count_noun(number, 'request')} {word_for(number, 'gets', 'get')} {statuses[1]}"
+            yield f"{got} in the place of {statuses[0]}: {_LOGINS[statuses]}"
+    if others:
+        yield f"{count_noun(others, 'request')} {word_for(others, 'gets', 'get')} another refusal"
 
 
 def taken_for(tally: Tally) -> Iterator[str]:
@@ -134,7 +163,12 @@ def _skipped(summary: Summary) -> Iterator[str]:
 
 
 def _change(
-    key: ChangeKey, change: Change, roots: tuple[str, ...], decided: tuple[str, ...] = ()
+    key: ChangeKey,
+    change: Change,
+    roots: tuple[str, ...],
+    decided: tuple[str, ...] = (),
+    *,
+    is_recordable: bool = False,
 ) -> Iterator[str]:
     yield f"{count_noun(change.requests, 'request')}: {key.what}"
     for side, lines in (("old", key.old), ("new", key.new)):
@@ -148,6 +182,9 @@ def _change(
         yield "    no line differs: a default of the dialect"
     if decided:
         yield f"    decided in the text: {', '.join(decided)}"
+    elif is_recordable and (comments := comments_of_change(key, change)):
+        yield "    this records in the main file that the answers of 2.4 are wanted:"
+        yield from (f"        {comment}" for comment in comments)
     for what, names in (
         ("clients", change.clients),
         ("users", change.users),
@@ -181,11 +218,12 @@ def names_of(names: Counter[str]) -> str:
 
 
 def _log(summary: Summary) -> Iterator[str]:
-    share = _percent(summary.as_logged, summary.tally.requests)
+    is_known = summary.with_status or not summary.tally.requests
+    share = f" ({_percent(summary.as_logged, summary.with_status)})" if is_known else ""
     not_run = (
         f"; {summary.not_run:,} {word_for(summary.not_run, 'was', 'were')} not run" if summary.not_run else ""
     )
-    yield f"{logged_as_before(summary)} ({share}){not_run}"
+    yield f"{logged_as_before(summary)}{share}{not_run}"
     for (logged, now), number in summary.statuses:
         example = summary.tally.status_examples.get((logged, now), "")
         requests = count_noun(number, "request")

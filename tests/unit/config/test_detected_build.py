@@ -10,6 +10,7 @@ from whimbrel.base.builds import Build
 from whimbrel.base.dialect import DIALECTS
 from whimbrel.base.errors import ConfigError, NoMpm, UnknownDirective
 from whimbrel.config.configuration import Configuration
+from whimbrel.config.detected_build import presumed_build
 from whimbrel.config.load import complete, read_as_its_build
 from whimbrel.config.options import LoadOptions
 from whimbrel.config.servers import server_at
@@ -165,3 +166,30 @@ def test_a_link_to_the_modules_of_debian_shows_its_build(
         return
     with pytest.raises(UnknownDirective, match="User"):
         complete(read_as_its_build(options, ALL, DIALECTS["2.4"]))
+
+
+@pytest.mark.parametrize("build", ["upstream", "debian", "shared", "suse"])
+def test_a_named_build_of_24_says_nothing_of_the_22_it_is_compared_with(build: str, tmp_path: Path) -> None:
+    """2.2 built with --enable-mods-shared=all loads all its modules, whatever 2.4 has compiled in."""
+    names = "alias", "authz_host", "log_config"
+    lines = "".join(f"LoadModule {name}_module modules/mod_{name}.so\n" for name in names)
+    (tmp_path / "httpd.conf").write_text(f"ServerName a\nListen 127.0.0.1:8080\n{lines}")
+    options = LoadOptions(
+        server_root=str(tmp_path), file="httpd.conf", check_only=True, build=build, is_build_of_24=True
+    )
+    assert presumed_build(options, DIALECTS["2.2"]).name == "auto"
+    assert presumed_build(options, DIALECTS["2.4"]).name == build
+    read_as_its_build(options, ALL, DIALECTS["2.2"])
+
+
+@pytest.mark.parametrize("mpm", ["prefork", "worker", "event"])
+def test_a_text_that_loads_an_mpm_unless_one_is_there_is_read_with_it(mpm: str, tmp_path: Path) -> None:
+    """A shared build loads that MPM: the sections of the text are for it."""
+    tests = [f"<IfModule !mpm_{name}_module>" for name in ("prefork", "worker", "event")]
+    line = f"    LoadModule mpm_{mpm}_module modules/mod_mpm_{mpm}.so"
+    branch = f"<IfModule {mpm}.c>\nDefine IS_READ\n</IfModule>\n<IfDefine !IS_READ>\nError x\n</IfDefine>\n"
+    found = load(tmp_path, "\n".join([*tests, line, *["</IfModule>"] * 3, branch]))
+    assert found.build.name == "upstream"
+    assert [name for name in found.build.sources if not name.startswith(("mod_", "core", "http"))] == [
+        f"{mpm}.c"
+    ]

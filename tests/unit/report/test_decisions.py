@@ -113,7 +113,12 @@ def test_the_page_of_a_check_names_the_stop_and_filters_what_needs_review(site: 
     top = top_of(page)
     assert "conf/httpd.conf:5: mod_authz_default is gone" in top and DECIDE in top
     question = QUESTION.replace("`", " ").replace("  ", " ")  # code is an element there
-    assert f"{question} conf/httpd.conf:14 R01 unsafe-urls {'; '.join(ANSWERS)}" in " ".join(top.split())
+    assert f"{question} conf/httpd.conf:14 R01 unsafe-urls {'; '.join(ANSWERS)}" in " ".join(
+        top.split()
+    ).replace(
+        "conf :14",
+        "conf:14",  # the number of a line is an element, which does not break
+    )
     assert re.search(r'data-filter="review"[^>]*><b>1</b><span>to decide</span>', page)
     assert len(re.findall(r"<article [^>]* data-review", page)) == 1
 
@@ -152,10 +157,10 @@ def test_a_comparison_begins_with_its_verdict_and_its_page_has_the_next_command(
     assert lines[0] == "old (2.2) and new (2.4): different"
     assert lines[1] == "ready for 2.4: no: 2 causes of access that differs" and lines[1] in lines[-6:]
     assert lines.pop(2) == f"files: below {new}"
-    below = [DECIDE, *(line.replace("conf/httpd.conf:14", "conf/httpd.conf:16") for line in BELOW)]
-    assert lines[2].startswith("start: ") and "modules/mod_mpm_prefork.so is not on this machine" in lines[2]
+    below = [DECIDE, *(line.replace("conf/httpd.conf:14", "conf/httpd.conf:22") for line in BELOW)]
+    assert lines[2].startswith("start: ") and "modules/mod_authz_host.so is not on this machine" in lines[2]
     assert lines[3:7] == below and "to decide" not in lines[1]
-    assert lines[-5] == lines[1] and lines.count(lines[0]) == lines.count(below[1]) == 1
+    assert lines[-6] == lines[1] and lines.count(lines[0]) == lines.count(below[1]) == 1, lines[-8:]
     command = lines[-1].removeprefix("Next: ")
     assert command.startswith("whimbrel ")
     top = top_of(run(verify.app, site, new, "--format", "html"))

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from typing import Final
 
+from whimbrel.access.clients import find_client
 from whimbrel.access.decision import AccessVerdict
 from whimbrel.base.counts import and_more
 from whimbrel.base.errors import SourceLocation
@@ -86,7 +87,7 @@ def _admitted_beside(tree: ConfigTree, analysis: AccessAnalysis) -> dict[AccessS
         known: dict[AccessSection, str] = cached[1]
         return known
     by_login: dict[AccessSection, dict[SourceLocation, None]] = {}
-    by_list: dict[AccessSection, dict[SourceLocation, None]] = {}
+    by_list: dict[AccessSection, dict[SourceLocation, str]] = {}
     for chain in analysis.decisions.chains:
         refusing = [unit for unit in chain.sections if unit.kind in FILES and _has_closed_lists(unit)]
         before = analysis.decisions.before_22(chain) if refusing else None
@@ -99,13 +100,16 @@ def _admitted_beside(tree: ConfigTree, analysis: AccessAnalysis) -> dict[AccessS
             if satisfy is not None and _has_closed_lists(lists):
                 by_login.setdefault(section, {})[tree.original_place(satisfy)] = None
             elif lists.kind in LOCATION_KINDS and not lists.is_page and not _is_below_file(tree, chain):
-                by_list.setdefault(section, {})[tree.original_place(lists.place)] = None
+                client = find_client(before.space, before.when[AccessVerdict.GRANTED], before.space.true)
+                example = f", such as {chain.url}: {client}" if client is not None and chain.url else ""
+                by_list.setdefault(section, {}).setdefault(tree.original_place(lists.place), example)
     found: dict[AccessSection, str] = {}
     order = {path: at for at, path in enumerate(tree.files)}
     for section, opening in by_list.items():
         places = sorted(opening, key=lambda place: (order.get(place.path, len(order)), place.line))
         verb, which = ("admits", "it") if len(places) == 1 else ("admit", "them")
-        found[section] = f"{_named(tree, places)} {verb} clients to these files below {which}"
+        example = opening[places[0]]
+        found[section] = f"{_named(tree, places)} {verb} clients to these files below {which}{example}"
     for section, lines in by_login.items():
         found[section] = f"users who log in read these files where Satisfy Any holds ({_named(tree, lines)})"
     tree.cache["access control admitted beside"] = (analysis, found)
@@ -148,6 +152,19 @@ def opens(request: FailingChain) -> bool:
     """Return True if 2.4 admits the example client of the request, which 2.2 refuses."""
     example = request[1]
     return example is not None and example.after is AccessVerdict.GRANTED
+
+
+def losses(analysis: AccessAnalysis, requests: Iterable[FailingChain]) -> Iterator[FailingChain]:
+    """Yield those of *requests* whose new text also refuses a client that 2.2 admits, with that client."""
+    for chain, _example in requests:
+        before = analysis.decisions.before_22(chain)
+        after = analysis.decisions.decide_24(chain, analysis.variant_forms)
+        if before is None or after is None:
+            continue
+        for example in before.differences(after):
+            if example.before is AccessVerdict.GRANTED:
+                yield chain, example
+                break
 
 
 def open_requests(plan: SectionPlan) -> list[FailingChain]:
