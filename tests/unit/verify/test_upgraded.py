@@ -400,3 +400,18 @@ def test_a_section_that_refuses_more_is_one_question(tmp_path: Path) -> None:
     assert [one.rule for one in questions] == ["X12"]
     assert "May these files be refused" in questions[0].decision
     assert any(one.risk is Risk.CLOSES for one in result.access)
+
+
+@pytest.mark.parametrize("is_written", [False, True])
+def test_access_is_due_to_the_line_that_decides_the_new_answer(tmp_path: Path, is_written: bool) -> None:
+    """2.4 reads the branch with `Require all granted`; the number is one of the text at its place."""
+    lines = BRANCHES.format(order="deny,allow\nDeny from all", word="granted")
+    _sentence, result = verified(tmp_path, lines)
+    path = tmp_path / "conf/httpd.conf"
+    text = result.files[str(path)].decode() if is_written else path.read_text()
+    gains = [one for one in access_places(result, is_written=is_written) if one.risk is Risk.OPENS]
+    assert gains
+    rows = text.splitlines()
+    assert {rows[one.place.line - 1].strip() for one in gains if one.place is not None} == {
+        "Require all granted"
+    }
