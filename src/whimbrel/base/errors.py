@@ -79,13 +79,22 @@ class MissingResource(ConfigError):
     Attributes:
         matters: answers may depend on it; those of the directory of a log do not.
         stops: no server starts on this machine with the line.
+        is_accepted_by_22: 2.2 starts with it.
     """
 
     stops = True
 
-    def __init__(self, reason: str, place: SourceLocation | None = None, *, matters: bool = False) -> None:
+    def __init__(
+        self,
+        reason: str,
+        place: SourceLocation | None = None,
+        *,
+        matters: bool = False,
+        is_accepted_by_22: bool = False,
+    ) -> None:
         super().__init__(reason, place)
         self.matters = matters
+        self.is_accepted_by_22 = is_accepted_by_22
 
 
 class MissingTypes(MissingResource):

@@ -26,7 +26,7 @@ from whimbrel.report.model import LONE_FILES, ReportEntry, groups
 from whimbrel.report.questions import question_lines
 from whimbrel.report.readiness import readiness
 from whimbrel.report.start_line import start_line, stops_of
-from whimbrel.report.written_lines import WrittenLines
+from whimbrel.report.written_lines import WrittenLines, access_places
 from whimbrel.upgrade.apply.backup_paths import places_of
 from whimbrel.upgrade.apply.server_copy import ServerCopy
 from whimbrel.upgrade.check.check import source_lines
@@ -103,7 +103,7 @@ def summary_text(
     ready = _readiness(result, entries, uncompared)
     question_part = list(question_lines(open_question_texts(entries)))
     start = _start_line(result, directory, is_written=is_written and copy is None)
-    access = list(_access(result, verified, entries, directory))
+    access = list(_access(result, verified, entries, directory, is_written=written is not None))
     answer = [ready, start, *question_part, *access, verified]
     lines = _wrapped(filter(None, answer), style) if frames else []
     lines += _wrapped(inputs(result.tree, is_upgraded=result.tree.context is InputContext.SERVER), style)
@@ -162,14 +162,19 @@ def write_to(stream: TextIO, data: bytes) -> None:
 
 
 def _access(
-    result: UpgradeResult, verified: str, entries: Sequence[ReportEntry], directory: str
+    result: UpgradeResult,
+    verified: str,
+    entries: Sequence[ReportEntry],
+    directory: str,
+    *,
+    is_written: bool = False,
 ) -> Iterator[str]:
     """Yield who gains or loses access, if the answers were compared: *verified* is the sentence about it,
-    *entries* the findings that need a review or a decision.
+    *entries* the findings that need a review or a decision. *is_written*: the new text is at its places.
     """
     if not verified or any(item.subject == verified for item in result.scope.items):
         return
-    yield access_of_comparison(result.access, entries, directory)
+    yield access_of_comparison(access_places(result, is_written=is_written), entries, directory)
 
 
 def _left_to_do(result: UpgradeResult) -> list[Finding]:

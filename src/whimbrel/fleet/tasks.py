@@ -21,8 +21,10 @@ from whimbrel.fleet.model import NO_START, NOT_DECIDED, NOT_READ, NOT_STARTED, S
 from whimbrel.fleet.servers import NO_NEW, FleetServer
 from whimbrel.report.decisions import access_in_short, access_of_comparison, counts_of
 from whimbrel.report.entries import entry_of
+from whimbrel.report.knowledge import ordered, place_of
 from whimbrel.report.model import EffectClass
 from whimbrel.report.start_failures import reason_of
+from whimbrel.report.written_lines import access_places
 from whimbrel.upgrade.apply.journal import WriteError
 from whimbrel.upgrade.check.check import Selection
 from whimbrel.upgrade.check.fixpoint import RuleError, UpgradeResult
@@ -112,7 +114,7 @@ class CheckTask:
             report.lines,
             page=page,
             review=counts_of(report.counted).to_decide,
-            note=report.stop[:MAX_FAULT],
+            note=(report.stop or _why(report.scope, report.directory, verdict))[:MAX_FAULT],
             access=access_in_short(report.counted)[:MAX_FAULT],
         )
         return result if fault is None else _not_started(result, report.stop)
@@ -122,9 +124,19 @@ class CheckTask:
         return {**rule_names(), READ_ERROR: "what could not be read"}
 
 
-def _access_of(result: UpgradeResult) -> str:
-    """Return the requests that gain or lose access by an upgrade; "" for none."""
-    return access_of_comparison(result.access).removeprefix("access: ") if result.access else ""
+def _access_of(result: UpgradeResult, *, is_written: bool) -> str:
+    """Return the requests that gain or lose access by an upgrade; "" for none. *is_written*: see
+    `access_places`."""
+    found = access_places(result, is_written=is_written)
+    return access_of_comparison(found).removeprefix("access: ") if found else ""
+
+
+def _why(scope: KnowledgeScope, directory: str, verdict: str) -> str:
+    """Return what is not known, first of all, of a server with the *verdict* NOT_DECIDED; else ""."""
+    if verdict != NOT_DECIDED or not scope.deciding:
+        return ""
+    first = ordered(scope)[0]
+    return ": ".join(filter(None, (first.kind.value, place_of(first, directory), first.subject)))
 
 
 @dataclass(frozen=True, slots=True)
@@ -184,7 +196,8 @@ class UpgradeTask:
             len(result.files),
             page=self._page(result, top, facts) if self.has_pages else "",
             review=counts_of(entries).to_decide,
-            access=_access_of(result)[:MAX_FAULT],
+            note=_why(result.scope, top, verdict)[:MAX_FAULT],
+            access=_access_of(result, is_written=self.is_written)[:MAX_FAULT],
         )
         return counted if fault is None else _not_started(counted, _no_start(fault, top))
 

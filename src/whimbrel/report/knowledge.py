@@ -8,10 +8,13 @@ from typing import Any, Final
 from whimbrel.base.counts import count_noun
 from whimbrel.report.model import OLD_TEXT
 from whimbrel.upgrade.edits.diff import display_path
+from whimbrel.upgrade.knowledge.loaded import NO_START_24, STARTS
 from whimbrel.upgrade.knowledge.scope import KnowledgeScope, UnknownItem, UnknownKind
+from whimbrel.upgrade.knowledge.start_stops import MAX_STOPS
 
 MAX_ITEMS: Final = 40
 """The number of items that text shows; JSON has all."""
+OF_24: Final = " (2.2 only warns)"
 MAX_ALIKE: Final = 3
 """Lines that are left out for one reason and shown one by one."""
 
@@ -52,6 +55,21 @@ def text_lines(scope: KnowledgeScope, directory: str = "", findings: Collection[
     }
     if remedies:
         yield f"  to know it: {'; '.join(remedies)}"
+
+
+def start_line(scope: KnowledgeScope, directory: str) -> str:
+    """Return at which lines 2.4 ends its start while what they name is missing, in its order; "" for none."""
+    items = [item for item in scope.items if item.consequence in STARTS and item.place is not None]
+    if not items:
+        return ""
+    named = [
+        f"{place_of(item, directory)}: {item.subject}{OF_24 if item.consequence == NO_START_24 else ''}"
+        for item in items[:MAX_STOPS]
+    ]
+    named += [f"{len(items) - MAX_STOPS} more lines"] if len(items) > MAX_STOPS else []
+    return (
+        f"start: missing here, where 2.4 ends at it (what its machine has is not decided): {'; '.join(named)}"
+    )
 
 
 def of_no_answer(items: Sequence[UnknownItem]) -> str:

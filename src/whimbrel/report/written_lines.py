@@ -115,12 +115,6 @@ class WrittenLines:
         """Return *scope* with the new lines of its items."""
         return KnowledgeScope(scope.files_read, tuple(map(self._item, scope.items)))
 
-    def access(self, one: AccessDifference) -> AccessDifference:
-        """Return *one* with its new line, if it has one."""
-        place = one.place
-        line = self.line(place) if place is not None else 0
-        return replace(one, place=SourceLocation(place.path, line)) if place is not None and line else one
-
     def line(self, place: SourceLocation) -> int:
         """Return the number of the line in the new text, 0 if that has none for it."""
         if place.path not in self._result.files:
@@ -155,3 +149,22 @@ class WrittenLines:
             found = _NewFile(lines, numbers)
             self._files[path] = found
         return found
+
+
+def access_places(result: UpgradeResult, *, is_written: bool) -> list[AccessDifference]:
+    """Return the differences in access of *result* with lines of the text at its places: the new one if
+    *is_written*, else the old one, in which a new line has the number of the line whose place it takes.
+    """
+    written = WrittenLines(result)
+    found = []
+    for one in result.access:
+        place = one.place
+        if place is not None and one.is_of_old is is_written:
+            line_map = result.line_maps.get(place.path)
+            if one.is_of_old:
+                line = written.line(place)
+            else:
+                line = line_map.original_line(place.line) if line_map is not None else place.line
+            one = replace(one, place=SourceLocation(place.path, line or place.line))
+        found.append(one)
+    return found

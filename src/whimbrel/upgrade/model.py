@@ -192,7 +192,8 @@ def with_start(findings: list[Finding]) -> list[Finding]:
 class AccessDifference:
     """A request that one side admits and the other refuses, as text; *before* and *after* are statuses, 200
     for granted. *is_source*: after the change the text of a program is sent, which ran before. *answers*: the
-    statuses of the answers; None where only access was decided.
+    statuses of the answers; None where only access was decided. *place*: the line that decides after the
+    change, of the new text; with *is_of_old* of the old text, which alone has the cause.
     """
 
     client: str
@@ -202,6 +203,7 @@ class AccessDifference:
     place: SourceLocation | None = None
     is_source: bool = False
     answers: tuple[int, int] | None = None
+    is_of_old: bool = False
 
     @property
     def words(self) -> tuple[str, str]:

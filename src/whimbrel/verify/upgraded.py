@@ -106,7 +106,7 @@ def verify_upgrade(
         *_other_differences(groups, places, [*lowered, *result.exempted], questioned),
     ]
     counted = [group for group in verification.groups if not group.rule]  # with those that are decided
-    result.access = tuple(access_differences(counted, of_old=True))
+    result.access = tuple(access_differences(counted))
     return _sentence(comparison, len(changed), sum(map(_is_of_access, counted)), of_versions)
 
 

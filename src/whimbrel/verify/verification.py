@@ -423,22 +423,17 @@ def is_of_access(group: DifferenceGroup) -> bool:
     return group.kind == "access" or group.opens or group.closes
 
 
-def access_differences(
-    groups: Iterable[DifferenceGroup], *, of_old: bool = False
-) -> Iterator[AccessDifference]:
+def access_differences(groups: Iterable[DifferenceGroup]) -> Iterator[AccessDifference]:
     """Yield the examples that one side admits and the other refuses; those that open come first, and of one
     effect those that no comment of the text decides. The client of a decided one names the comment.
 
-    Each has the line that gave the new side its answer, or the first line of the cause; *of_old*: that of the
-    old side.
+    Each has the line that gave the new side its answer, or the first line of the cause.
     """
     found = []
     for group in sorted(groups, key=lambda one: bool(one.decided)):
         suffix = f" (decided in the text: {', '.join(group.decided)})" if group.decided else ""
-        old = *group.cause.old, *group.lines[0]
-        new = *group.cause.new, *group.lines[1]
-        of_group = next(iter((*group.cause.new, *group.cause.old, *group.lines[1], *group.lines[0])), None)
-        of_group = next(iter((*old, *new)), None) if of_old else of_group
+        of_new = next(iter((*group.cause.new, *(() if group.cause.old else group.lines[1]))), None)
+        of_old = next(iter((*group.cause.old, *group.lines[0])), None)
         for example in group.examples:
             if group.kind == "access" or example.opens or example.closes:
                 client = (
@@ -447,7 +442,8 @@ def access_differences(
                     or example.probe.client_text
                 )
                 request = example.probe.request_text
-                line = example.decisive[0 if of_old else 1] or of_group
+                new_line = example.decisive[1] or of_new
+                line = new_line or of_old
                 place = None if line is None else SourceLocation(line.path, line.line)
                 found.append(
                     AccessDifference(
@@ -457,6 +453,7 @@ def access_differences(
                         place,
                         is_source=example.is_source,
                         answers=(example.old.status, example.new.status),
+                        is_of_old=new_line is None,
                     )
                 )
     yield from sorted(found, key=lambda one: one.risk.rank)

@@ -13,6 +13,7 @@ from tests.unit.verify.sites import make_root
 from whimbrel.api.checking import upgrade_sources
 from whimbrel.base.lazy_dataclasses import replace
 from whimbrel.config.options import LoadOptions
+from whimbrel.report.written_lines import access_places
 from whimbrel.upgrade.check import unverified
 from whimbrel.upgrade.check.check import Selection
 from whimbrel.upgrade.check.fixpoint import UpgradeResult, upgrade
@@ -336,7 +337,8 @@ def test_a_difference_that_a_rule_foresees_is_its_question_alone(tmp_path: Path)
     found = [one for one in result.findings if "%3f" in f"{one.message}{one.evidence}"]
     assert [one.rule for one in found] == ["R01"] and found[0].risk is Risk.CLOSES
     assert "%3f from 192.0.2.1: status: 302 -> 403" in found[0].evidence.replace("%3fx", "%3f")
-    assert {one.place.line for one in result.access if one.place is not None} == {found[0].place.line}
+    places = [one.place for one in access_places(result, is_written=False)]
+    assert {place.line for place in places if place is not None} == {found[0].place.line}
 
 
 @pytest.mark.parametrize("comment", ["R01", "DIFF"])
@@ -398,3 +400,18 @@ def test_a_section_that_refuses_more_is_one_question(tmp_path: Path) -> None:
     assert [one.rule for one in questions] == ["X12"]
     assert "May these files be refused" in questions[0].decision
     assert any(one.risk is Risk.CLOSES for one in result.access)
+
+
+@pytest.mark.parametrize("is_written", [False, True])
+def test_access_is_due_to_the_line_that_decides_the_new_answer(tmp_path: Path, is_written: bool) -> None:
+    """2.4 reads the branch with `Require all granted`; the number is one of the text at its place."""
+    lines = BRANCHES.format(order="deny,allow\nDeny from all", word="granted")
+    _sentence, result = verified(tmp_path, lines)
+    path = tmp_path / "conf/httpd.conf"
+    text = result.files[str(path)].decode() if is_written else path.read_text()
+    gains = [one for one in access_places(result, is_written=is_written) if one.risk is Risk.OPENS]
+    assert gains
+    rows = text.splitlines()
+    assert {rows[one.place.line - 1].strip() for one in gains if one.place is not None} == {
+        "Require all granted"
+    }

@@ -18,7 +18,8 @@ def set_user_group(cmd: Command, conf: SuexecServerConfig, words: list[str]) -> 
     """SuexecUserGroup: existing names, or ``#number``; 2.2 only warns where suEXEC is disabled."""
     reason = disabled_now(cmd.main_server(MpmConfig), cmd.dialect)
     if reason and cmd.dialect.messages_24:
-        raise MissingResource(f"SuexecUserGroup configured, but suEXEC is disabled: {reason}")
+        text = f"SuexecUserGroup configured, but suEXEC is disabled: {reason}"
+        raise MissingResource(text, is_accepted_by_22=True)
     if reason:
         cmd.warn("Warning: SuexecUserGroup directive requires SUEXEC wrapper.", level="startup")
         return

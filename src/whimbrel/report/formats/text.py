@@ -9,7 +9,7 @@ from whimbrel.base.counts import count_noun
 from whimbrel.base.terminal_text import padded, shown, wrapped, wrapped_alike
 from whimbrel.report.decisions import MORE_QUESTIONS, answer_lines, counts_of, last_lines, unread
 from whimbrel.report.formats.frames import RISK_COLORS, FrameStyle, framed
-from whimbrel.report.knowledge import text_lines
+from whimbrel.report.knowledge import start_line, text_lines
 from whimbrel.report.model import (
     LONE_FILES,
     Report,
@@ -75,7 +75,8 @@ def _answer(report: Report, style: FrameStyle) -> Iterator[str]:
 
 def _painted(texts: Iterable[str], report: Report, style: FrameStyle) -> Iterator[str]:
     """Yield what stops 2.4 and *texts*, as lines of the terminal."""
-    for text in filter(None, (report.stop, *texts)):
+    missing = start_line(report.scope, report.directory)
+    for text in filter(None, (report.stop, missing, *texts)):
         color = RISK_COLORS[Risk.BREAKS] if text == report.stop else ""
         lines = wrapped_alike(shown(text, MAX_KNOWLEDGE), style.width)
         yield from (style.paint(line, color) for line in lines)

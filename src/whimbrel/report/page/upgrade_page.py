@@ -17,6 +17,7 @@ from whimbrel.report.page.texts import Anchors, number, page_questions, page_tex
 from whimbrel.report.page.unknown import start_cards, unknown_tables
 from whimbrel.report.questions import QuestionText
 from whimbrel.report.start_line import stops_of
+from whimbrel.report.written_lines import access_places
 from whimbrel.upgrade.check.check import source_lines
 from whimbrel.upgrade.check.fixpoint import UpgradeResult
 from whimbrel.upgrade.edits.diff import display_path
@@ -53,7 +54,7 @@ def upgrade_page(
         places.setdefault((entry.path, entry.line), found.anchors[entry])
     note = (
         "Requests that were sent to both versions, the old text under 2.2 and the new one under 2.4. "
-        "The line is that of the old text that gave the answer of 2.2."
+        "The line decides the answer of 2.4; its number is that of the old text, where it takes a place."
     )
     return ReportPage(
         "upgrade",
@@ -64,7 +65,7 @@ def upgrade_page(
         tuple(map(page_text, sentences)),
         (*start_cards(stops), *risk_cards(entries, result.scope)),
         (
-            *access_table(result.access, directory, places, note),
+            *access_table(access_places(result, is_written=False), directory, places, note),
             *unknown_tables(stops.other_facts(result.scope), directory),
         ),
         groups=found.groups,

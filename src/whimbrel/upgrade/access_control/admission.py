@@ -16,7 +16,7 @@ from whimbrel.upgrade.access_control.edit_reasons import MAX_PLACES
 from whimbrel.upgrade.access_control.effective import RECORD, has_directive, merge_effective
 from whimbrel.upgrade.access_control.fragment_context import is_loose
 from whimbrel.upgrade.access_control.replacement import FILES
-from whimbrel.upgrade.access_control.sections import AccessSection
+from whimbrel.upgrade.access_control.sections import AccessSection, Chain
 from whimbrel.upgrade.access_control.solver import FailingChain, SectionPlan
 from whimbrel.upgrade.access_control.trees import DENIED
 from whimbrel.upgrade.edits.diff import display_path
@@ -87,7 +87,7 @@ def _admitted_beside(tree: ConfigTree, analysis: AccessAnalysis) -> dict[AccessS
         known: dict[AccessSection, str] = cached[1]
         return known
     by_login: dict[AccessSection, dict[SourceLocation, None]] = {}
-    by_list: dict[AccessSection, tuple[SourceLocation, str]] = {}
+    by_list: dict[AccessSection, dict[SourceLocation, str]] = {}
     for chain in analysis.decisions.chains:
         refusing = [unit for unit in chain.sections if unit.kind in FILES and _has_closed_lists(unit)]
         before = analysis.decisions.before_22(chain) if refusing else None
@@ -99,17 +99,28 @@ def _admitted_beside(tree: ConfigTree, analysis: AccessAnalysis) -> dict[AccessS
             section = analysis.variants.base.get(unit, unit)
             if satisfy is not None and _has_closed_lists(lists):
                 by_login.setdefault(section, {})[tree.original_place(satisfy)] = None
-            elif lists.kind in LOCATION_KINDS and not lists.is_page:
+            elif lists.kind in LOCATION_KINDS and not lists.is_page and not _is_below_file(tree, chain):
                 client = find_client(before.space, before.when[AccessVerdict.GRANTED], before.space.true)
                 example = f", such as {chain.url}: {client}" if client is not None and chain.url else ""
-                by_list.setdefault(section, (tree.original_place(lists.place), example))
+                by_list.setdefault(section, {}).setdefault(tree.original_place(lists.place), example)
     found: dict[AccessSection, str] = {}
-    for section, (place, example) in by_list.items():
-        found[section] = f"{_named(tree, [place])} admits clients to these files below it{example}"
-    for section, places in by_login.items():
-        found[section] = f"users who log in read these files where Satisfy Any holds ({_named(tree, places)})"
+    order = {path: at for at, path in enumerate(tree.files)}
+    for section, opening in by_list.items():
+        places = sorted(opening, key=lambda place: (order.get(place.path, len(order)), place.line))
+        verb, which = ("admits", "it") if len(places) == 1 else ("admit", "them")
+        example = opening[places[0]]
+        found[section] = f"{_named(tree, places)} {verb} clients to these files below {which}{example}"
+    for section, lines in by_login.items():
+        found[section] = f"users who log in read these files where Satisfy Any holds ({_named(tree, lines)})"
     tree.cache["access control admitted beside"] = (analysis, found)
     return found
+
+
+def _is_below_file(tree: ConfigTree, chain: Chain) -> bool:
+    """Return True if the directory of a chain is a file, such as a CGI script: httpd takes what follows it as
+    PATH_INFO, and no file is below it (request.c, `ap_directory_walk`)."""
+    directory = chain.path.rpartition("/")[0]
+    return tree.disk.exists(directory) and not tree.disk.is_directory(directory)
 
 
 def _has_closed_lists(section: AccessSection) -> bool:

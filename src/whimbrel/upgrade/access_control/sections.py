@@ -182,12 +182,14 @@ class AccessSection(RequestSection):
 
     @property
     def place(self) -> SourceLocation:
-        """The location of the section."""
-        return (
-            self.statement.place
-            if self.statement is not None
-            else SourceLocation(self.file.path, self.lines[0].node.number if self.lines else 1)
-        )
+        """The location of the section; of a whole file the first line about access.
+
+        An SSLOptions line resets StrictRequire, which is about access beside other lines alone.
+        """
+        if self.statement is not None:
+            return self.statement.place
+        about = [line for line in self.lines if line.name != "ssloptions"] or self.lines
+        return SourceLocation(self.file.path, about[0].node.number if about else 1)
 
     @property
     def is_upgraded(self) -> bool:

@@ -83,8 +83,8 @@ def outer_password_finding(analysis: AccessAnalysis, unit: AccessSection) -> Fin
     return stays_finding(
         unit.place,
         OUTER_PASSWORD,
-        f"{MAIN_FILE}; or, if no outer section asks for a password, --assume no-outer-password writes "
-        f"{analysis.lone_reason(unit)}",
+        f"{MAIN_FILE}; or, if no outer section asks for a password, `whimbrel upgrade --assume "
+        f"no-outer-password` writes {analysis.lone_reason(unit)}",
     )
 
 

@@ -15,6 +15,7 @@ from whimbrel.base.worker_signals import without_interrupts
 from whimbrel.config.options import LoadOptions
 from whimbrel.upgrade.check.fixpoint import upgrade
 from whimbrel.upgrade.check.load_errors import add_load_errors
+from whimbrel.upgrade.check.missing_at_start import missing_at_start
 from whimbrel.upgrade.check.start_faults import StartFault, start_fault
 from whimbrel.upgrade.edits.frame_lines import lines_needed
 from whimbrel.upgrade.knowledge.scope import KnowledgeScope
@@ -127,6 +128,8 @@ def judge(tree: ConfigTree, wanted: Selection, sources: Sources | None = None) -
     result = upgrade(tree, wanted.rules())
     if sources is not None and not wanted.only and not wanted.without:
         add_load_errors(result, sources.options)
+        if sources.options is not None:
+            result.scope = result.scope.with_items(missing_at_start(result))
     unique = {
         (f.rule, f.place.path, f.place.line, f.message): f
         for f in reversed(result.findings)

@@ -229,8 +229,9 @@ class _NeedSearch:
             wanted["cgi_module"] = "it runs the programs of ScriptAlias"
         if self.tree.missing_roots:
             root = self.tree.missing_roots[0]
-            why = f"{root} was not read, and .htaccess files with Order and Allow may be in it"
-            yield NeededModule("access_compat_module", "C05", why, risk=Risk.CLOSES)
+            # an effect on access is known of no file: the one that is unread is a finding of its own
+            why = f"{root} was not read, and whether .htaccess files in it have Order and Allow is not known"
+            yield NeededModule("access_compat_module", "C05", why, risk=Risk.CHANGES)
         for identifier, why in wanted.items():
             if identifier in self.built_in:
                 yield NeededModule(

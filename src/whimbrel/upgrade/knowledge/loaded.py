@@ -32,10 +32,12 @@ NOT_TRUE: Final = " is not true here"
 MAX_NAMES: Final = 3
 """Hosts, and files, that the item about a branch names."""
 NO_START: Final = "no answer depends on it, but no server starts here without it"
+NO_START_24: Final = "no answer depends on it, but 2.4 does not start here with it; 2.2 only warns"
+NO_START_ANSWERS: Final = "answers depend on it, and no server starts here without it"
 OF_TYPES: Final = "Content-Type depends on it, and no server starts here without it"
 """What follows from a missing file of types, and from a line that was left out, such as that of a log in a
 directory that is missing."""
-STARTS: Final = (NO_START, OF_TYPES)
+STARTS: Final = (NO_START, NO_START_24, NO_START_ANSWERS, OF_TYPES)
 """What follows from lines without which no server starts on this machine."""
 
 
@@ -67,7 +69,8 @@ def scope_of_missing(missing: Iterable[MissingResource]) -> KnowledgeScope:
 
 def item_of(problem: MissingResource) -> UnknownItem:
     """Return the item about a line that was left out."""
-    consequence = "" if problem.matters else NO_START
+    without = NO_START_24 if problem.is_accepted_by_22 else NO_START
+    consequence = "" if problem.matters else without
     if isinstance(problem, MissingTypes):
         consequence = OF_TYPES
     if isinstance(problem, ProgramNotRun):

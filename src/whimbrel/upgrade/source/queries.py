@@ -111,7 +111,7 @@ def is_24_config(tree: ConfigTree) -> bool:
     cached = tree.cache.get("is new")
     if cached is None:
         cached = any(
-            _loads_24_module(line)
+            loads_24_module(line)
             for line in tree.named("loadmodule", include_inactive=True)
             if line.in_24 is not False
         )
@@ -126,7 +126,8 @@ def was_24_config(tree: ConfigTree) -> bool:
     return bool(persistent.setdefault("was new", is_24_config(tree)))
 
 
-def _loads_24_module(line: Statement) -> bool:
+def loads_24_module(line: Statement) -> bool:
+    """Return True if a LoadModule line loads a module that only 2.4 has."""
     words = line.words()
     if not words or words[0] in THIRD_PARTY_22:
         return False

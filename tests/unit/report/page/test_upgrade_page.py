@@ -90,7 +90,7 @@ def test_of_several_findings_at_a_line_the_one_about_access_is_linked(tmp_path: 
         Finding("DIFF", place, "of access", "", Risk.CLOSES),
         Finding("X01", place, "of options", "", Risk.CHANGES),
     ]
-    result.access = (AccessDifference("10.0.0.1", "GET http://a.example/", 200, 403, place),)
+    result.access = (AccessDifference("10.0.0.1", "GET http://a.example/", 200, 403, place, is_of_old=True),)
     for order in (found, found[::-1]):
         result.findings = order
         page = upgrade_page(result, str(tmp_path), {}, is_written=False)

@@ -57,22 +57,18 @@ def test_what_opens_counts_before_what_closes() -> None:
 
 
 @pytest.mark.parametrize("count", [1, 2, 3, 4])
-@pytest.mark.parametrize("of_old", [False, True])
-def test_the_place_is_a_line_of_the_side_if_there_is_one(count: int, of_old: bool) -> None:
-    """New lines of the cause, old ones, then the lines that decided: new, old. Of the old side: both rows of
-    the old side before those of the new one.
-    """
+def test_the_place_is_a_line_of_the_side_if_there_is_one(count: int) -> None:
+    """New lines of the cause, old ones, then the lines that decided: new, old."""
     lines = [(DecidingLine(f"/{number}", number),) for number in (1, 2, 3, 4)]
-    given = [line if number + 1 >= count else () for number, line in enumerate(lines)]
-    if of_old:
-        old, decided_old, new, decided_new = given
-    else:
-        new, old, decided_new, decided_old = given
+    new, old, decided_new, decided_old = (
+        line if number + 1 >= count else () for number, line in enumerate(lines)
+    )
     group = DifferenceGroup(
         "access", Cause(old, new), [example("/", Answer(403), Answer(200))], 1, (decided_old, decided_new)
     )
-    (difference,) = access_differences([group], of_old=of_old)
+    (difference,) = access_differences([group])
     assert difference.place is not None and difference.place.line == count
+    assert difference.is_of_old is (count in (2, 4))
 
 
 def test_examples_of_access_are_sorted_by_risk() -> None:

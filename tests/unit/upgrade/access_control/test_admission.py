@@ -90,6 +90,22 @@ def test_files_that_a_later_section_refuses_are_not_said_to_be_decided_as_before
     assert admitted(tree, made, guard, has_others=False).startswith(f"{UNCHANGED} by this section alone")
 
 
+def test_each_section_that_opens_the_files_is_named_and_none_below_a_script(tmp_path: Path) -> None:
+    """apache2 with mod_access_compat answers 200 for /a/.htx and /b/.htx; /run/x.cgi/.htx is a path of the
+    script x.cgi, whose name the <Files> section does not match."""
+    lists = "Order deny,allow\nDeny from all\nAllow from 192.168\n"
+    urls = ("/run/x.cgi", "/a", "/b")
+    text = f"{MODULES}{GUARD}" + "".join(f"<Location {url}>\n{lists}</Location>\n" for url in urls)
+    files: dict[str, str | bytes] = {"conf/httpd.conf": text, "htdocs/a/x": "", "htdocs/b/x": ""}
+    tree = config_tree(tmp_path, {**files, "htdocs/run/x.cgi": ""})
+    made = analyze_access(tree)
+    guard = next(section for section in made.plans if section.kind is SectionKind.FILES)
+    lines = [text.split("\n").index(f"<Location {url}>") + 1 for url in urls[1:]]
+    places = ", ".join(f"conf/httpd.conf:{line}" for line in lines)
+    said = admitted(tree, made, guard, has_others=False)
+    assert said.startswith(f"{UNCHANGED}: {places} admit clients to these files below them, such as /a/.ht: ")
+
+
 def test_users_who_log_in_read_refused_files_where_satisfy_any_holds(tmp_path: Path) -> None:
     """Manual of 2.2, Satisfy: with Any either the lists or a login admits; the lists of the <FilesMatch>
     refuse every client. A page of a handler has no files, so its <Location> admits to none."""

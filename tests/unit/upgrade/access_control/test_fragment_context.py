@@ -41,7 +41,7 @@ def test_lines_that_stay_break_the_start_and_the_finding_has_both_ways_out(tmp_p
     (finding,) = upgrade(tree, rules_of("access")).findings
     assert (finding.rule, finding.risk, finding.needs_review) == ("C17", Risk.BREAKS, True)
     assert "-f" in finding.advice
-    assert "--assume no-outer-password" in finding.advice
+    assert "`whimbrel upgrade --assume no-outer-password`" in finding.advice
 
 
 def test_with_the_assumption_the_lines_are_require(tmp_path: Path) -> None:

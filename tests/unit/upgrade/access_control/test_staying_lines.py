@@ -34,6 +34,14 @@ def test_a_branch_for_22_that_is_taken_away_names_the_password(tmp_path: Path) -
     assert "an outer section may ask for a password" in found[0].message
 
 
+def test_the_finding_stands_at_the_line_that_needs_the_module(tmp_path: Path) -> None:
+    """SSLOptions without signs resets StrictRequire; 2.4 reads it without mod_access_compat."""
+    text = "<IfModule mod_ssl.c>\nSSLOptions StdEnvVars\n</IfModule>\nOrder allow,deny\nAllow from all\n"
+    found = upgrade(fragments(tmp_path, {".htaccess": text})).findings
+    (finding,) = [one for one in found if one.rule == "C17"]
+    assert finding.place.line == 4
+
+
 def test_an_order_line_beside_require_says_which_lines_it_undoes_and_why_they_stay(tmp_path: Path) -> None:
     """2.4 takes the Order lines of mod_access_compat from sections around, and asks them beside Require."""
     host = "Order allow,deny\nAllow from all\nDeny from env=bot\n"

@@ -148,3 +148,13 @@ def test_the_effect_of_a_missing_access_module_in_the_report(lines: str, effect:
     effects = {entry.message.split()[0]: entry.effect for entry in map(entry_of, result.findings)}
     assert effects["mod_authz_core"] == effect
     assert effects["mod_mpm_prefork"] == "breaks start-up"
+
+
+def test_directories_that_were_not_read_change_no_access_that_is_known(tmp_path: Path) -> None:
+    """Nothing shows that a .htaccess file there has Order lines: it is the directory that is not known."""
+    tree = config_tree(tmp_path, {"conf/httpd.conf": f"DocumentRoot {tmp_path}/gone\n{BASE}"})
+    (need,) = [one for one in needed_modules(tree) if one.identifier == "access_compat_module"]
+    assert need.risk is Risk.CHANGES
+    found = [one for one in upgrade(tree).findings if "mod_access_compat" in one.message]
+    assert [one.risk for one in found] == [Risk.CHANGES]
+    assert "is not known" in found[0].message

@@ -8,7 +8,7 @@ from whimbrel.upgrade.edits.helpers import insert_for_server, replace_statement
 from whimbrel.upgrade.model import Finding, Risk, Safety
 from whimbrel.upgrade.rule import Rule
 from whimbrel.upgrade.source.config_tree import ConfigTree, Role, Statement
-from whimbrel.upgrade.source.queries import is_in_main_server, was_24_config
+from whimbrel.upgrade.source.queries import BRANCH_SECTIONS, is_in_main_server, server_of, was_24_config
 
 
 def line_for(kind: str) -> str:
@@ -19,13 +19,39 @@ def line_for(kind: str) -> str:
 def check(tree: ConfigTree) -> Iterator[Finding]:
     """Yield every DefaultType but `none`, and the default of a server without one, which --exact writes."""
     lines = list(tree.named("defaulttype"))
-    kinds = {line.args.strip().lower() for line in lines}
     for line in lines:
         kind = "".join(line.words()[:1])
         if kind.lower() != "none":
-            yield _finding(tree, line, kind, is_only_type=len(kinds) == 1)
+            is_only_type = not any(_meets(line, other) for other in lines)
+            yield _finding(tree, line, kind, is_only_type=is_only_type)
     if not was_24_config(tree) and not any(map(is_in_main_server, lines)):
         yield from _unset_default(tree)
+
+
+def _meets(line: Statement, other: Statement) -> bool:
+    """Return True if a request may get both lines, and the Header line for *line* changes what *other* gives.
+
+    2.2 takes the innermost DefaultType, and Header lines are asked from the outside in. A host has its own
+    lines and those of the main server alone. `DefaultType None` has no Header line, so outside it changes
+    nothing.
+    """
+    if other.args.strip().lower() == line.args.strip().lower():
+        return False
+    hosts = server_of(line), server_of(other)
+    if None not in hosts and hosts[0] is not hosts[1]:
+        return False
+    is_none = "".join(other.words()[:1]).lower() == "none"
+    return not (is_none and _depth(other) < _depth(line))
+
+
+def _depth(line: Statement) -> int:
+    """Return 0 for a line of the main server, 1 for one of a host, 2 for one of a directory or a file."""
+    is_server = line.file.role is not Role.HTACCESS and all(
+        section.name in ("<virtualhost", *BRANCH_SECTIONS) for section in line.enclosing()
+    )
+    if not is_server:
+        return 2
+    return 0 if server_of(line) is None else 1
 
 
 def _finding(tree: ConfigTree, line: Statement, kind: str, *, is_only_type: bool) -> Finding:

@@ -3,20 +3,21 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from typing import Final
 
-from whimbrel.base.regex import RegexError, compile_regex
 from whimbrel.catalogue import catalogue
 from whimbrel.catalogue.handlers import handler_table, modules_of
 from whimbrel.syntax.words import getword
 from whimbrel.upgrade.apply.written_texts import is_written_by_upgrade
+from whimbrel.upgrade.edits.diff import display_path
 from whimbrel.upgrade.model import Finding, InputContext, Risk
 from whimbrel.upgrade.rule import Rule
+from whimbrel.upgrade.rules.modules.overriding_handlers import decided_programs, matches, overriding_lines
 from whimbrel.upgrade.rules.modules.x24_successors import SUCCEEDED
 from whimbrel.upgrade.source.branches import MPMS
 from whimbrel.upgrade.source.config_tree import ConfigTree, Role, Statement
-from whimbrel.upgrade.source.queries import lines_for_24, was_24_config
+from whimbrel.upgrade.source.queries import lines_for_24, loads_24_module, was_24_config
 from whimbrel.upgrade.source.walk import walk
 
 _COMPUTED: Final = re.compile(r"[%$]")
@@ -40,14 +41,14 @@ def check(tree: ConfigTree) -> Iterator[Finding]:
             or name in actions
             or _COMPUTED.search(name)
             or not loaded.isdisjoint(modules_of(name, "2.4"))
-            or _goes_to_proxy(tree, line)
+            or _is_replaced(sections := overriding_lines(tree, line), line, loaded)
             or not tree.shows(line.place, name)
             or _may_be_foreign(tree, name)
             or _is_sent_by_22(tree, line, name)
             or any(map(_tests_foreign, line.enclosing("<ifmodule")))
         ):
             continue
-        yield _finding(line, name)
+        yield _finding(line, name, _others(tree, line, sections))
 
 
 def _may_be_foreign(tree: ConfigTree, name: str) -> bool:
@@ -65,11 +66,21 @@ def _is_sent_by_22(tree: ConfigTree, line: Statement, name: str) -> bool:
 
     Of a text of 2.4 that is known if an upgrade wrote it, which keeps the modules of handlers.
     """
-    if was_24_config(tree) and not is_written_by_upgrade(line.place.path, tree.root):
+    if was_24_config(tree) and not _is_written_by_upgrade(tree, line):
         return False
     owners = set(modules_of(name, "2.2"))
+    if not owners and not modules_of(name, "2.4"):
+        return True  # and `_may_be_foreign` has looked for a module that may have it
     own = [row for row in catalogue("2.2").modules if row.file in owners]
     return len(own) == len(owners) > 0 and not any(row.identifier in tree.modules for row in own)
+
+
+def _is_written_by_upgrade(tree: ConfigTree, line: Statement) -> bool:
+    """Return True if an upgrade wrote the file of *line*, or those that load the modules of 2.4."""
+    if is_written_by_upgrade(line.place.path, tree.root):
+        return True
+    paths = {one.place.path for one in lines_for_24(tree, "loadmodule") if loads_24_module(one)}
+    return bool(paths) and all(is_written_by_upgrade(path, tree.root) for path in paths)
 
 
 def _tests_foreign(section: Statement) -> bool:
@@ -127,36 +138,44 @@ def _files_of_lines(tree: ConfigTree) -> set[str]:
     return {re.sub(r"^(libphp[57]?)[\d.]*$", r"\1", file) for file in files}
 
 
-def _goes_to_proxy(tree: ConfigTree, line: Statement) -> bool:
-    """Return True if a SetHandler line for the names of these files replaces the handler, as it does for
-    PHP-FPM."""
+def _is_replaced(sections: Iterable[tuple[Statement, Statement]], line: Statement, loaded: set[str]) -> bool:
+    """Return True if SetHandler lines for the names of these files replace the handler, as they do for
+    PHP-FPM, by one that 2.4 has."""
     endings = line.words()[1:]
     if line.name != "addhandler" or not endings:
         return False
-    patterns = [
-        section.args.strip().strip('"')
-        for other in lines_for_24(tree, "sethandler")
-        if "".join(other.words()[:1]).lower().startswith("proxy:")
-        for section in other.enclosing("<filesmatch")
-    ]
-    return all(any(_matches(one, f"x.{end.lstrip('.')}") for one in patterns) for end in endings)
+    able = [section for section, other in sections if _is_able(other, loaded)]
+    return all(any(matches(one, f"x.{end.lstrip('.')}") for one in able) for end in endings)
 
 
-def _matches(pattern: str, name: str) -> bool:
-    try:
-        return compile_regex(pattern).search(name) is not None
-    except RegexError:
-        return False
+def _is_able(line: Statement, loaded: set[str]) -> bool:
+    """Return True if a SetHandler line names a handler of a loaded module."""
+    name = line.words()[0].lower()
+    return name.startswith("proxy:") or not loaded.isdisjoint(modules_of(name, "2.4"))
 
 
-def _finding(line: Statement, name: str) -> Finding:
+def _others(tree: ConfigTree, line: Statement, sections: list[tuple[Statement, Statement]]) -> str:
+    """Return what other lines decide for the names of programs, as the end of a sentence; "" for none."""
+    if line.name != "sethandler":
+        return ""
+    found: dict[Statement, list[str]] = {}
+    for ending, other in decided_programs(sections):
+        found.setdefault(other, []).append(ending)
+    return "".join(
+        f"; {', '.join(endings)} files have `SetHandler {' '.join(other.args.split())}` of "
+        f"{display_path(other.place.path, tree.root)}:{other.place.line}, which httpd merges later"
+        for other, endings in found.items()
+    )
+
+
+def _finding(line: Statement, name: str, others: str) -> Finding:
     owners = modules_of(name, "2.4")
     of = f" of {owners[0]}" if owners else ""
     return Finding(
         "R14",
         line.place,
         f"no loaded module has the handler {name}{of}: 2.4 sends the files as they are, with the text of "
-        "programs in them",
+        f"programs in them{others}",
         "load its module, name a handler that a loaded module has, or remove the line",
         Risk.OPENS,
     )

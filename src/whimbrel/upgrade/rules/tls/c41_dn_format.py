@@ -24,9 +24,8 @@ def check(tree: ConfigTree) -> Iterator[Finding]:
         yield from _possible(tree)
     if not _uses_dn(tree):
         return
-    options = list(tree.named("ssloptions"))
-    for line in options:
-        if not _legacy(line) and not _signed(line):
+    for line in tree.named("ssloptions"):
+        if _is_reset(line) and _legacy(line) is None:
             yield _finding(line, _with_legacy_format(tree, line))
     for engine in _engines(tree):
         server = server_of(engine)
@@ -36,8 +35,9 @@ def check(tree: ConfigTree) -> Iterator[Finding]:
             if has_server_context(line) and server_of(line) in (server, None)
         ]
         server_options = [line for line in options_24 if server_of(line) is server]
-        if any(_legacy(line) for line in (server_options or options_24)) or any(
-            not _signed(line) for line in server_options
+        # what a line resets in the server is a finding of its own; the main server's lines may set the rest
+        if any(_is_reset(line) for line in server_options) or any(
+            _legacy(line) is not None for line in options_24
         ):
             continue
         last = next((line for line in reversed(server_options) if line.in_22 is not False), None)
@@ -51,7 +51,7 @@ def check(tree: ConfigTree) -> Iterator[Finding]:
 def _possible(tree: ConfigTree) -> Iterator[Finding]:
     """Yield the first line of each file that uses such a name, if the server with SSLEngine is not in the
     input."""
-    if any(_legacy(line) for line in tree.named("ssloptions")):
+    if any(_legacy(line) is not None for line in tree.named("ssloptions")):
         return
     seen: set[str] = set()
     for line in tree.all_statements():
@@ -75,7 +75,7 @@ def _possible(tree: ConfigTree) -> Iterator[Finding]:
 
 def _uses_dn(tree: ConfigTree) -> bool:
     """Return True if a program, a log or an expression reads a name of a certificate."""
-    if any(_words(line) & set(GIVING) for line in tree.named("ssloptions")):
+    if any(_is_giving(line) for line in tree.named("ssloptions")):
         return True
     if not any(True for _ in _engines(tree)):
         return False
@@ -94,20 +94,34 @@ def _on(line: Statement) -> bool:
     return [word.lower() for word in line.words()[:1]] in (["on"], ["optional"])
 
 
-def _words(line: Statement) -> set[str]:
-    return {word.lower().lstrip("+") for word in line.words()}
+def _since_reset(line: Statement) -> list[str]:
+    """Return the lower-case words from the last one without a sign on, or all: mod_ssl of 2.2 and 2.4 leaves
+    no option of the words before it, of the same line either.
+    """
+    words = [word.lower() for word in line.words()]
+    bare = [number for number, word in enumerate(words) if word[:1] not in "+-"]
+    return words[bare[-1] :] if bare else words
 
 
-def _legacy(line: Statement) -> bool:
-    return LEGACY.lower() in {word.lower().lstrip("+-") for word in line.words()}
+def _is_reset(line: Statement) -> bool:
+    """Return True if the line has a word without a sign, which leaves no option of outer sections."""
+    return any(word[:1] not in "+-" for word in line.words())
 
 
-def _signed(line: Statement) -> bool:
-    return all(word[:1] in "+-" for word in line.words())
+def _is_giving(line: Statement) -> bool:
+    """Return True if the line sets an option of `GIVING`."""
+    return any(word.removeprefix("+") in GIVING for word in _since_reset(line))
+
+
+def _legacy(line: Statement) -> bool | None:
+    """Return True or False if the line sets or removes the old format by its name, None if it does not."""
+    words = [word for word in _since_reset(line) if word.lstrip("+-") == LEGACY.lower()]
+    return words[-1][:1] != "-" if words else None
 
 
 def _with_legacy_format(tree: ConfigTree, line: Statement) -> tuple[FileEdit, ...]:
-    return change_args(tree, line, f"{line.args.strip()} {'+' * _signed(line)}{LEGACY}")
+    # with a sign: a further word without one would remove the options of the words before it
+    return change_args(tree, line, f"{line.args.strip()} +{LEGACY}")
 
 
 def _finding(line: Statement, edits: tuple[FileEdit, ...]) -> Finding:
@@ -116,7 +130,7 @@ def _finding(line: Statement, edits: tuple[FileEdit, ...]) -> Finding:
         line.place,
         ("SSL_CLIENT_S_DN and similar variables contain CN=...,C=... (RFC 2253) instead of /C=.../CN=..."),
         (
-            f"write SSLOptions {LEGACY}, which restores the old format, or adapt the programs that "
+            f"write SSLOptions +{LEGACY}, which restores the old format, or adapt the programs that "
             "read the names"
         ),
         Risk.CHANGES,
