@@ -204,7 +204,7 @@ def open_findings(options: LoadOptions) -> OpenFindings:
         to_decide(entries) if any(map(is_to_decide, entries)) else "",
         tuple(open_question_texts(entries)),
         has_stop(entries),
-        tuple(item for item in report.scope.deciding if item.consequence == NOT_SHOWN),
+        tuple(item for item in report.scope.items if item.consequence == NOT_SHOWN),
         tuple(report.recorded),
         tuple(_open_access(entries)),
     )

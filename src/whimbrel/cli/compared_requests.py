@@ -13,6 +13,7 @@ from collections.abc import Mapping
 from typing import Final, NamedTuple
 
 from whimbrel.base.numbers import is_digits
+from whimbrel.cli.request_lines import sent_status
 
 MARK: Final = "X-Whimbrel-Compare"
 FIELDS: Final = (
@@ -73,7 +74,8 @@ def logged(line: str) -> ComparedRequest | None:
     parts = [_unescaped(part) for part in line.rstrip("\n").split("\t")]
     if len(parts) != _MARK + 1 + len(FIELDS):
         return None
-    status, _time, host, request, port, size = parts[:_ANSWERED]
+    statuses, _time, host, request, port, size = parts[:_ANSWERED]
+    status = sent_status(statuses)
     answered = parts[_ANSWERED:_MARK]
     sent = parts[_MARK + 1 :]
     words = request.split(" ")

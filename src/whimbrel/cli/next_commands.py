@@ -52,6 +52,8 @@ _RECORD: Final = (
     "# whimbrel: ignore[DIFF] above its line, or its section, of the new text records that you did"
 )
 NOT_TRIED: Final = "Whimbrel's test did not try module files; that of httpd, which comes next, does."
+LAST: Final = "Last: no step follows this one"
+"""Stands behind a command after which nothing is left but to go live."""
 MAX_LOGS: Final = 4
 """Logs that a command names."""
 FREE_PORTS: Final = 1024
@@ -203,7 +205,7 @@ def after_verify(
         return _next(command_line("check", *_named(new), *words))
     if result.verdict is Verdict.NOT_DECIDED:
         return _after_undecided(result, repeated, onward, is_test=bool(test))
-    return _next(onward)
+    return _last(onward)
 
 
 def _replay_of(
@@ -306,10 +308,10 @@ def after_replay(
     if has_backups or (old is not None and summary.dialects == (V22.name, V24.name)):
         sides = ["--backups", str(new)] if has_backups else [str(old), str(new)]
         return (
-            f"{FIRST}compare what no logged request asks: {command_line('verify', *words, *sides)}\n"
-            f"{_next(onward)}"
+            f"What no logged request asks is compared by: {command_line('verify', *words, *sides)}\n"
+            f"{_last(onward)}"
         )
-    return _next(onward)
+    return _last(onward)
 
 
 def live_command(options: LoadOptions, ports: Iterable[int], words: Sequence[str], *, is_tested: bool) -> str:
@@ -323,6 +325,12 @@ def live_command(options: LoadOptions, ports: Iterable[int], words: Sequence[str
 
 def _next(line: str) -> str:
     return f"Next: {line}\n"
+
+
+def _last(line: str) -> str:
+    """Return the line with the next command, and that it is the last one of the way, if none follows it."""
+    is_last = line.startswith("whimbrel serve ") or "apachectl" in line
+    return f"{_next(line)}{LAST}\n" if is_last else _next(line)
 
 
 def command_of(following: str) -> str:
@@ -355,18 +363,18 @@ def after_configtest(arguments: Arguments, *, is_valid: bool) -> str:
         return _next(command_line("check", *given, *envvars))
     if which("apachectl") is None:  # of httpd 2.4, which is not here
         trial = _served_trial(arguments, server, named)
-        return _next(trial or command_line("serve", *named, _path_of(server.root, server.file)))
+        return _last(trial or command_line("serve", *named, _path_of(server.root, server.file)))
     refused = _refused_by_httpd(arguments, server, given)
     if refused:
         return refused
     if server.path == server_of("", "").path and not named:
-        return f"{NOT_TRIED}\n{_next('apachectl configtest && apachectl graceful')}"
+        return f"{NOT_TRIED}\n{_last('apachectl configtest && apachectl graceful')}"
     file = os.path.relpath(server.path, server.root) if server.path.startswith(server.root) else server.path
     words = ["apachectl", "-d", server.root, "-f", file, *named]
     variables = arguments.envvars or envvars_of(server)
     start = f"APACHE_ENVVARS={_quoted(os.path.abspath(variables))} " if variables else ""
     line = f"{start}{quoted_words(*words)}"
-    return f"{NOT_TRIED}\n{_next(f'{_modules_link(server)}{line} -t && {line} -k graceful')}"
+    return f"{NOT_TRIED}\n{_last(f'{_modules_link(server)}{line} -t && {line} -k graceful')}"
 
 
 def _served_trial(arguments: Arguments, server: FoundServer, words: list[str]) -> str:
@@ -459,15 +467,18 @@ def _named_by(root: str, file: str) -> list[str]:
 
 
 def _sides(options: LoadOptions, out: Path) -> tuple[str, str]:
-    """Return the old and the new server as `verify` takes them: roots, or main files with other names."""
+    """Return the old and the new server as `verify` takes them: roots, or main files with other names; both
+    as absolute paths.
+    """
+    place_of_copy = os.path.abspath(out)
     if options.image:
         place = _path_of(options.server_root, options.file)
-        return place, str(out) + place.removeprefix(options.image)
+        return place, place_of_copy + place.removeprefix(options.image)
     if _is_found(options.server_root, options.file):
-        return options.server_root, str(out)
+        return options.server_root, place_of_copy
     old = os.path.join(options.server_root, options.file)
     below = os.path.relpath(old, options.server_root)
-    return old, os.path.join(str(out), below if not below.startswith("..") else old.lstrip("/"))
+    return old, os.path.join(place_of_copy, below if not below.startswith("..") else old.lstrip("/"))
 
 
 def _is_in_place(options: LoadOptions, files: Iterable[str] = ()) -> bool:

@@ -17,6 +17,7 @@ from whimbrel.base.printable import printable
 
 COLORS: Final = {"2": "32", "3": "36", "4": "33", "5": "31"}
 """Color of a status by its first digit."""
+_ERRORS: Final = ("4", "5")
 MAX_LINE: Final = 64 << 10
 """Bytes of a line that are read at once."""
 
@@ -24,21 +25,34 @@ MAX_LINE: Final = 64 << 10
 def shown(line: str, *, is_colored: bool, secure: Collection[int] = ()) -> str:
     """Return the text for one log line: method, URL, status, milliseconds; the line itself if it is another.
 
-    Ports of *secure* have TLS. The line has status, microseconds, host and request line, with tabs between.
+    Ports of *secure* have TLS. The line has both statuses (`sent_status`) with the port, microseconds, host
+    and request line, with tabs between.
     """
     parts = line.rstrip("\n").split("\t")[:4]
     if len(parts) < 4 or not is_digits(parts[1]):
         return printable(line.rstrip("\n"))
-    status, time, host, request = parts
+    statuses, time, host, request = parts
+    status = sent_status(statuses)
+    port = statuses.split(" ")[2] if statuses.count(" ") > 1 else host.rpartition(":")[2]
     method, _, rest = request.partition(" ")
     target = rest.rpartition(" ")[0] or rest
-    port = host.rpartition(":")[2]
     scheme = "https" if is_digits(port) and int(port) in secure else "http"
     url = f"{scheme}://{host}{target}" if target.startswith("/") and host != "-" else target
     text = f"{printable(method)} {printable(url)}"
     if is_colored and status[:1] in COLORS:
         status = f"\033[{COLORS[status[0]]}m{status}\033[0m"
     return f"{text} {status} {int(time) / 1000:.1f} ms"
+
+
+def sent_status(statuses: str) -> str:
+    """Return the status that the client got, of `%s %>s %{local}p`.
+
+    If the page of an ErrorDocument fails, httpd sends the first error and logs the second one as the last
+    status (ap_die); the page itself may set another status than that of an error.
+    """
+    first, *others = statuses.split(" ")
+    last = others[0] if others else ""
+    return first if first[:1] in _ERRORS and last[:1] in _ERRORS else last or first
 
 
 def colored(output: TextIO, environment: Mapping[str, str]) -> bool:

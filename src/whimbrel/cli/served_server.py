@@ -37,7 +37,7 @@ if TYPE_CHECKING:
 
 SHOWN: Final = SourceLocation("(whimbrel serve)", 0)
 """The place of lines that no file has."""
-REQUEST_FORMAT: Final = "%>s\t%D\t%{Host}i\t%r"
+REQUEST_FORMAT: Final = "%s %>s %{local}p\t%D\t%{Host}i\t%r"
 """A line for the terminal: status, microseconds, host, request line."""
 NOT_MODIFIED: Final = 304
 

@@ -36,7 +36,7 @@ from whimbrel.cli.fleet import (
 from whimbrel.cli.fleet import NOTE as FLEET_NOTE
 from whimbrel.cli.help import HelpCommand, epilog
 from whimbrel.cli.interrupts import uninterrupted
-from whimbrel.cli.next_commands import after_fleet, after_upgrade, command_line
+from whimbrel.cli.next_commands import FIRST, after_fleet, after_upgrade, command_line
 from whimbrel.cli.one_file import about_one_file, explaining
 from whimbrel.cli.options import (
     CARRIED,
@@ -353,12 +353,13 @@ def upgrade(
             following[:0] = _about_named(result, only) or about_one_file(context, result, what, top, HOW)
         if is_left and out is not None and not first_stop(result):
             following.append(f"To go live: {writing}")
+        uncompared = result.unverified or _uncompared(result, what, wanted, is_verified=verify)
         output = _Output(
             shape,
             color,
             is_written,
             words,
-            result.unverified or _uncompared(what, wanted, is_verified=verify),
+            uncompared,
             following,
             not no_pager,
             copy,
@@ -398,6 +399,10 @@ def _of_part(result: UpgradeResult, what: Sources, directory: str, writing: str)
     """
     around = server_of_part(what)
     lines = about_part(what, around) if result.files or result.has_open_findings else []
+    stop = first_stop(result)
+    if lines and not (result.files or around) and stop is not None:
+        # the line above says what is to correct first
+        lines = [lines[0].replace(FIRST, "Or, ", 1), f"Next: {command_line('explain', stop.rule)}"]
     if result.files:
         lines.append(f"{FOR_THE_PART if around else 'Next'}: {writing}")
         lines += after_writing(result, directory)
@@ -445,13 +450,17 @@ def _refused_external(external: list[str], directory: str, writing: str) -> str:
     )
 
 
-def _uncompared(what: Sources, wanted: Selection, *, is_verified: bool) -> str:
+def _uncompared(result: UpgradeResult, what: Sources, wanted: Selection, *, is_verified: bool) -> str:
     """Return why the answers of both versions were not compared, "" where they were."""
+    from whimbrel.report.readiness import NOTHING_COMPARED
+
     if what.options is None:
         return "a part of a configuration answers no request by itself"
     if wanted.only or wanted.without:
         return "not all rules were applied"
-    return "" if is_verified else "the answers of both versions were not compared (--no-verify)"
+    if is_verified:
+        return "" if result.files else NOTHING_COMPARED
+    return "the answers of both versions were not compared (--no-verify)"
 
 
 def _refuse_inside(out: Path | None, read: Iterable[Path]) -> None:

@@ -100,7 +100,7 @@ def summary_text(
     written = WrittenLines(result) if is_written and copy is None else None
     entries = _open_entries(result, directory, written)
     frames = list(framed(groups(entries), style, is_applied=True))
-    ready = readiness(entries, len(result.scope.deciding), uncompared, result.version_causes)
+    ready = _readiness(result, entries, uncompared)
     question_part = list(question_lines(open_question_texts(entries)))
     start = _start_line(result, directory, is_written=is_written and copy is None)
     access = list(_access(result, verified, entries, directory))
@@ -287,7 +287,18 @@ def _notes(result: UpgradeResult) -> str:
 def ready_line(result: UpgradeResult, directory: str, uncompared: str) -> str:
     """Return the sentence about going live; *uncompared*: see `readiness`."""
     entries = [entry_of(finding, directory) for finding in _left_to_do(result)]
-    return readiness(entries, len(result.scope.deciding), uncompared, result.version_causes)
+    return _readiness(result, entries, uncompared)
+
+
+def _readiness(result: UpgradeResult, entries: Sequence[ReportEntry], uncompared: str) -> str:
+    """Return the sentence about going live; *entries* are those that need review or a decision."""
+    decided: tuple[Finding, ...] = ()
+    if result.recorded:
+        from whimbrel.verify.recorded_decisions import decided_by_comments  # most texts have no comments
+
+        decided = decided_by_comments(result.recorded)
+    unknown = len(result.scope.deciding)
+    return readiness(entries, unknown, uncompared, result.version_causes, decided)
 
 
 def _start_line(result: UpgradeResult, directory: str, *, is_written: bool) -> str:

@@ -49,6 +49,8 @@ def _what_closes(group: DifferenceGroup) -> str:
     """Return what closes *group*."""
     from whimbrel.verify.recorded_decisions import can_be_decided
 
+    if group.comments() and can_be_decided(group):
+        return "no line decides it; if the answers are wanted, the comments below it record that"
     if not group.opens and can_be_decided(group):
         return "correct its lines, or put # whimbrel: ignore[DIFF] above each if the answers are wanted"
     return "correct its lines"

@@ -30,17 +30,14 @@ from whimbrel.verify.answer import DECIDES, REFUSED, Answer
 from whimbrel.verify.causes import PlanPair
 from whimbrel.verify.config_lines import SideLines
 from whimbrel.verify.deciding_lines import deciding_lines
-from whimbrel.verify.difference import Difference
+from whimbrel.verify.difference import Difference, words_of
 from whimbrel.verify.located_causes import LocatedCauses, separate
 from whimbrel.verify.probe import Probe
 from whimbrel.verify.program_sources import is_php, is_source
 from whimbrel.verify.side import Side
 
-VALUES: Final = ("status", "content-type", "handler", "cache-control", "vary", "user")
-"""Parts whose values say what changes; those of others differ from request to request."""
 MAX_LINES: Final = MAX_CAUSE_LINES
 """Lines of one side that are named."""
-MAX_VALUE: Final = 60  # characters of a value
 MAX_EXPLAINED: Final = 200  # requests of a piece that are explained; later ones with a new cause are not
 UNEXPLAINED: Final = " (not explained)"
 _RULES_OF_CODES: Final = {"AH10508": "R01"}
@@ -327,19 +324,3 @@ def _as_causing(lines: Iterable[Origin]) -> tuple[CausingLine, ...]:
 
 def _status(status: int) -> str:
     return PROGRAM if status == NOT_RUN else str(status)
-
-
-def words_of(difference: Difference) -> str:
-    """Return what differs: statuses and some fields with their values, all else by name."""
-    return ", ".join(
-        f"{part.name} {_short(part.old)} -> {_short(part.new)}" if part.name in VALUES else part.name
-        for part in difference.parts
-    )
-
-
-def _short(value: str) -> str:
-    if value and len(value) <= MAX_VALUE:
-        return value
-    if value:
-        return value[:MAX_VALUE] + "..."
-    return "none"

@@ -23,11 +23,21 @@ from whimbrel.report.knowledge import as_json
 from whimbrel.report.readiness import readiness_of_replay
 from whimbrel.upgrade.knowledge.scope import KnowledgeScope, UnknownItem, UnknownKind
 from whimbrel.upgrade.model import AccessDifference, Finding, Risk
-from whimbrel.verify.recorded_decisions import by_place, decided_by_comments, decided_items, decisions
+from whimbrel.verify.named_requests import comments_of, decided_requests
+from whimbrel.verify.recorded_decisions import (
+    by_place,
+    by_rule,
+    decided_by_comments,
+    decided_items,
+    decisions,
+)
+from whimbrel.verify.verification import rule_of_reason
 
 STATUS: Final = re.compile(rf"status (\d{{3}}|{PROGRAM}) -> (\d{{3}}(?!\d)|{PROGRAM})")
 NO_HOST: Final = "-"
 """The host of a logged line that names none."""
+ADMITTED: Final = 200
+"""The status that a program or back end stands for."""
 TOP: Final = 5  # clients, users, hosts and paths that are listed of a change
 
 
@@ -72,9 +82,13 @@ class Summary:
         found = list(recorded)
         places = by_place(found)
         decided = {}
-        for key in self.tally.changes if places else ():
+        for key in self.tally.changes if found else ():
             # a cause with more lines is cut: what the others do is not decided by the comments at these
-            if not key.rule and len(key.new) < MAX_CAUSE_LINES:
+            if comments_of_change(key, self.tally.changes[key]):
+                decided[key] = decided_requests(self.tally.changes[key].asked, found)
+            elif is_of_defaults(key):
+                decided[key] = by_rule(rule_of_reason(key.reason), found)
+            elif not key.rule and len(key.new) < MAX_CAUSE_LINES:
                 risk = risk_of(key)
                 wanted = [risk] if risk in (Risk.OPENS, Risk.CLOSES) else []
                 lines = [(line.file, line.line) for line in key.new]
@@ -144,6 +158,18 @@ class Summary:
         return found - sum(self.tally.changes[key].requests for key in decided)
 
     @property
+    def access_changes(self) -> int:
+        """The number of requests that gain or lose access, as `verify` counts them, without decided ones."""
+        of_access = (Risk.OPENS, Risk.CLOSES)
+        found = sum(
+            number
+            for (_, old, new), number in self.tally.statuses.items()
+            if AccessDifference("", "", old or ADMITTED, new or ADMITTED).risk in of_access
+        )
+        decided = (key for key in self.decided if STATUS.search(key.what) and risk_of(key) in of_access)
+        return found - sum(self.tally.changes[key].requests for key in decided)
+
+    @property
     def statuses(self) -> list[tuple[tuple[int, int], int]]:
         """Numbers of requests by (logged status, new status) where these differ, the most frequent first."""
         found: Counter[tuple[int, int]] = Counter()
@@ -173,6 +199,12 @@ class Summary:
         return sum(number for (logged, _old, new), number in self.tally.statuses.items() if logged == new)
 
     @property
+    def with_status(self) -> int:
+        """The number of requests whose line has a status."""
+        none = sum(number for (logged, _old, _new), number in self.tally.statuses.items() if not logged)
+        return self.tally.requests - none
+
+    @property
     def not_run(self) -> int:
         """The number of requests that a program or back end answers under the new configuration."""
         return sum(number for (_, _, new), number in self.tally.statuses.items() if new == NOT_RUN)
@@ -188,15 +220,18 @@ class Summary:
         """What was read of both sides and of the logs, and what is unknown."""
         tally = self.tally
         items = list[UnknownItem]()
-        for number, kind, text, consequence in (
-            (tally.missing, UnknownKind.MISSING, "the files are not here", "both sides answered 404"),
-            (self.not_run, UnknownKind.PROGRAM_NOT_RUN, "a program or back end answers", "it was not run"),
+        # that the same program answers both sides is known, and that another one does is a change
+        is_unknown = self.is_against_log
+        program = "a program or back end answers"
+        for number, kind, text, consequence, matters in (
+            (tally.missing, UnknownKind.MISSING, "the files are not here", "both sides answered 404", True),
+            (self.not_run, UnknownKind.PROGRAM_NOT_RUN, program, "it was not run", is_unknown),
         ):
             if number:
                 subject = f"{number:,} of {count_noun(tally.requests, 'request')}: {text}"
                 if kind is UnknownKind.PROGRAM_NOT_RUN and self.not_run_example:
                     subject += f", such as for {self.not_run_example}"
-                items.append(UnknownItem(kind, None, subject, consequence))
+                items.append(UnknownItem(kind, None, subject, consequence, matters=matters))
         for lines, number in sorted(tally.hostless.items()):
             subject = (
                 f"{number:,} of {count_noun(tally.requests, 'request')}: the lines name no host, "
@@ -290,8 +325,19 @@ def risk_of(key: ChangeKey) -> Risk:
     found = STATUS.search(key.what)
     if found is None:
         return Risk.CHANGES
-    before, after = (200 if word == PROGRAM else int(word) for word in found.groups())
+    before, after = (ADMITTED if word == PROGRAM else int(word) for word in found.groups())
     return AccessDifference("", "", before, after).risk
+
+
+def comments_of_change(key: ChangeKey, change: Change) -> list[str]:
+    """Return the comments that decide about a change without lines; [] for none."""
+    is_open = bool(key.new or key.rule) or is_of_defaults(key) or risk_of(key) is Risk.OPENS
+    return [] if is_open else comments_of(change.asked)
+
+
+def is_of_defaults(key: ChangeKey) -> bool:
+    """Return True for a change that lies in the versions, as a rule says, and that no line decides."""
+    return not (key.new or key.is_of_access) and bool(rule_of_reason(key.reason))
 
 
 def top(names: Counter[str]) -> list[dict[str, Any]]:

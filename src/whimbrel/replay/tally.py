@@ -9,6 +9,7 @@ from collections import Counter
 from typing import Final, NamedTuple
 
 from whimbrel.base.lazy_dataclasses import dataclass, field
+from whimbrel.verify.named_requests import MAX_REQUESTS
 
 MAX_EXAMPLES: Final = 5
 MAX_CAUSE_LINES: Final = 4  # lines that a change has of a cause; a cause with more is cut
@@ -76,6 +77,8 @@ class Change:
         requests: logged requests. `distinct`: those that were answered apart.
         examples: requests in words, the first ones. `dropped`: requests of names that were dropped.
         words: those of `explain` for the first one.
+        asked: the requests of a change without lines, as comments name them (`request_of`); at most one more
+            than comments may name.
     """
 
     requests: int = 0
@@ -87,6 +90,7 @@ class Change:
     examples: list[str] = field(default_factory=list)
     words: tuple[str, ...] = ()
     dropped: int = 0
+    asked: dict[str, None] = field(default_factory=dict)
 
     def add(self, other: Change) -> None:
         """Add a later piece's."""
@@ -94,6 +98,8 @@ class Change:
         self.distinct += other.distinct
         self.dropped += other.dropped
         self.words = self.words or other.words
+        room = MAX_REQUESTS + 1 - len(self.asked)
+        self.asked.update(dict.fromkeys([one for one in other.asked if one not in self.asked][:room]))
         self.examples = [*self.examples, *other.examples][:MAX_EXAMPLES]
         for mine, theirs in (
             (self.clients, other.clients),

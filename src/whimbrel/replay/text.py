@@ -7,8 +7,9 @@ from collections.abc import Iterator
 from typing import Final
 
 from whimbrel.base.counts import count_noun, word_for
+from whimbrel.base.dialect import V22, V24
 from whimbrel.replay.causes import MAX_LINES
-from whimbrel.replay.summary import NO_HOST, STATUS, Summary, risk_of, top
+from whimbrel.replay.summary import NO_HOST, STATUS, Summary, comments_of_change, risk_of, top
 from whimbrel.replay.tally import CausingLine, Change, ChangeKey, StatusReason, Tally
 from whimbrel.report.knowledge import text_lines
 from whimbrel.report.questions import question_lines
@@ -46,9 +47,11 @@ def _lines(summary: Summary) -> Iterator[str]:
     yield f"{count_noun(tally.lines, 'line')} of {', '.join(summary.logs)}: {requests}"
     yield from _skipped(summary)
     yield from text_lines(summary.scope)
+    is_between = summary.dialects == (V22.name, V24.name)
     for key, change in summary.changes:
         yield ""
-        yield from _change(key, change, summary.roots, summary.decided.get(key, ()))
+        decided = summary.decided.get(key, ())
+        yield from _change(key, change, summary.roots, decided, is_recordable=is_between)
     yield ""
     yield from _log(summary)
 
@@ -58,7 +61,7 @@ def answer(summary: Summary) -> list[str]:
     tally = summary.tally
     requests = count_noun(tally.requests, "request")
     if summary.is_against_log:
-        share = _percent(summary.not_as_logged, tally.requests)
+        share = _percent(summary.not_as_logged, summary.with_status)
         gets = word_for(summary.not_as_logged, "gets", "get")
         return [f"{summary.not_as_logged:,} of {requests} {gets} another status than was logged ({share})"]
     if not tally.requests:
@@ -80,8 +83,16 @@ def answer(summary: Summary) -> list[str]:
 
 
 def logged_as_before(summary: Summary) -> str:
-    """Return the number of requests that have the status that was logged, as a sentence without its dot."""
+    """Return the number of requests that have the status that was logged, as a sentence without its dot, and
+    of how many others the log has no status.
+    """
     count = summary.as_logged
+    others = summary.tally.requests - summary.with_status
+    if others and summary.with_status:
+        lines = f"the lines of {others:,} others log none"
+        return f"{count:,} of {summary.with_status:,} requests with a logged status have it, {lines}"
+    if others:
+        return f"no line logs a status: {count_noun(others, 'request')} cannot be compared with one"
     return f"{count_noun(count, 'request')} {word_for(count, 'has', 'have')} the status that was logged"
 
 
@@ -134,7 +145,12 @@ def _skipped(summary: Summary) -> Iterator[str]:
 
 
 def _change(
-    key: ChangeKey, change: Change, roots: tuple[str, ...], decided: tuple[str, ...] = ()
+    key: ChangeKey,
+    change: Change,
+    roots: tuple[str, ...],
+    decided: tuple[str, ...] = (),
+    *,
+    is_recordable: bool = False,
 ) -> Iterator[str]:
     yield f"{count_noun(change.requests, 'request')}: {key.what}"
     for side, lines in (("old", key.old), ("new", key.new)):
@@ -148,6 +164,9 @@ def _change(
         yield "    no line differs: a default of the dialect"
     if decided:
         yield f"    decided in the text: {', '.join(decided)}"
+    elif is_recordable and (comments := comments_of_change(key, change)):
+        yield "    this records in the main file that the answers of 2.4 are wanted:"
+        yield from (f"        {comment}" for comment in comments)
     for what, names in (
         ("clients", change.clients),
         ("users", change.users),
@@ -181,11 +200,12 @@ def names_of(names: Counter[str]) -> str:
 
 
 def _log(summary: Summary) -> Iterator[str]:
-    share = _percent(summary.as_logged, summary.tally.requests)
+    is_known = summary.with_status or not summary.tally.requests
+    share = f" ({_percent(summary.as_logged, summary.with_status)})" if is_known else ""
     not_run = (
         f"; {summary.not_run:,} {word_for(summary.not_run, 'was', 'were')} not run" if summary.not_run else ""
     )
-    yield f"{logged_as_before(summary)} ({share}){not_run}"
+    yield f"{logged_as_before(summary)}{share}{not_run}"
     for (logged, now), number in summary.statuses:
         example = summary.tally.status_examples.get((logged, now), "")
         requests = count_noun(number, "request")

@@ -18,7 +18,7 @@ from whimbrel.config.options import LoadOptions
 from whimbrel.engine.specialized.split_path import LineParts, logged_parts
 from whimbrel.explain.request_description import CLIENT, host_table, place_of
 from whimbrel.replay.answers import EVERY_CLIENT, MAX_TAILS, FastAnswer, SideAnswers, Tail
-from whimbrel.replay.causes import ChangeCauses, status_reason
+from whimbrel.replay.causes import UNEXPLAINED, ChangeCauses, status_reason
 from whimbrel.replay.configured_formats import HOSTS
 from whimbrel.replay.host_logs import HostLogs, LogOwners
 from whimbrel.replay.log_files import MAX_LINE, LogPiece
@@ -26,6 +26,7 @@ from whimbrel.replay.log_format import LineFormat, LoggedRequest, best_format
 from whimbrel.replay.tally import MAX_EXAMPLES, NOT_RUN, UNAUTHORIZED, ChangeKey, HostlessLines, Tally
 from whimbrel.verify.digest_user import by_digest
 from whimbrel.verify.loading import load_side
+from whimbrel.verify.named_requests import MAX_REQUESTS, request_of
 from whimbrel.verify.probe import Probe, ProbeUser, TlsFacts
 from whimbrel.verify.request_words import request_words
 from whimbrel.verify.side import Side
@@ -283,6 +284,9 @@ class Replayer:
         change.paths[request.target.partition("?")[0]] += number
         if request.user:
             change.users[request.user] += number
+        if not outcome.change.new and len(change.asked) <= MAX_REQUESTS:
+            what = outcome.change.what.removesuffix(UNEXPLAINED)
+            change.asked[request_of(self._probe(request).request_text, what)] = None
         if len(change.examples) < MAX_EXAMPLES:
             probe = self._probe(request)
             change.words = change.words or request_words(probe)

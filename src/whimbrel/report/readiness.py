@@ -6,7 +6,7 @@ An upgrade, a comparison and a replay of logs each end with one.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Final
+from typing import Final, NamedTuple
 
 from whimbrel.base.counts import count_noun, word_for
 from whimbrel.base.dialect import V22, V24
@@ -18,156 +18,202 @@ from whimbrel.upgrade.knowledge.scope import KnowledgeScope, UnknownKind
 
 if TYPE_CHECKING:
     from whimbrel.replay.summary import Summary
+    from whimbrel.upgrade.model import Finding
     from whimbrel.verify.side import LoadError
     from whimbrel.verify.verification import DifferenceGroup, VerifyResult
 
 
 READY: Final = "ready for 2.4: "
 """What the sentence begins with."""
+YES: Final = "yes"
+YES_FOR_LOGS: Final = "yes for these logs"
+NOT_YET: Final = "not yet"
+NOT_DECIDED: Final = "not decided"
+NO: Final = "no"
 MAX_PLACES: Final = 4
 """Places of causes that a sentence names."""
 NOT_COMPARED: Final = "a check compares no answers"
 """The reason why nothing but a comparison decides a text without findings."""
+NOTHING_COMPARED: Final = "nothing is to change, so no answers were compared (whimbrel verify compares them)"
+"""The same of an upgrade that changes nothing."""
 
 
-def readiness(entries: Sequence[ReportEntry], unknown: int, uncompared: str, version_causes: int = 0) -> str:
+class _Standing(NamedTuple):
+    """What is known about going live; "" and () for nothing of a kind.
+
+    Attributes:
+        failure: why a side does not load. `unread`: why nothing could be compared.
+        refused: what opens or closes access, or changes statuses: the new text may not serve with it.
+        changes: other answers to review. `to_decide`: what is left to a person; `has_stop`: 2.4 does not
+            start until then.
+        no_start: what ends the start here.
+        unknown: what is not decided.
+        reason: why nothing stands against it. `verdict`: the word for that.
+        unwritten: where a copy answers 500 with the old .htaccess files.
+    """
+
+    failure: str = ""
+    unread: str = ""
+    refused: str = ""
+    changes: str = ""
+    to_decide: str = ""
+    has_stop: bool = False
+    no_start: str = ""
+    unknown: tuple[str, ...] = ()
+    reason: str = ""
+    verdict: str = YES
+    unwritten: str = ""
+
+
+def _sentence(standing: _Standing) -> str:
+    """Return the sentence: of all commands the first kind of reason that there is gives the verdict."""
+    verdict = standing.verdict
+    reason = standing.reason
+    unknown = ", ".join(filter(None, standing.unknown))
+    if standing.failure or (standing.refused and not standing.unread):
+        verdict = NO
+        reason = standing.failure or standing.refused
+    elif standing.unread:
+        verdict = NOT_DECIDED
+        reason = standing.unread
+    elif standing.changes or standing.to_decide:
+        is_stopped = bool(standing.to_decide) and standing.has_stop
+        reasons = (standing.changes, standing.to_decide)
+        verdict = NO if is_stopped else NOT_YET
+        reason = "; ".join(filter(None, reasons[::-1] if is_stopped else reasons))
+    elif standing.no_start:
+        verdict = NOT_YET
+        reason = f"it does not start here: {standing.no_start}"
+    elif unknown:
+        verdict = NOT_DECIDED
+        reason = unknown
+    if standing.unwritten and verdict != NO:
+        is_ready = verdict == standing.verdict
+        reason = standing.unwritten if is_ready else f"{standing.unwritten}; {reason}"
+        verdict = NOT_YET
+    return f"{READY}{verdict}: {reason}"
+
+
+def readiness(
+    entries: Sequence[ReportEntry],
+    unknown: int,
+    uncompared: str,
+    version_causes: int = 0,
+    by_comments: Sequence[Finding] = (),
+) -> str:
     """Return ``ready for 2.4: `` with yes, no, not yet or not decided, and the reason.
 
     *unknown* counts the facts that are not known and may matter. *uncompared* is the reason why the answers
     of both versions were not compared, "" where they were. *version_causes*: see `UpgradeResult`.
+    *by_comments*: see `decided_by_comments`.
     """
-    open_work = [to_decide(entries)] if any(map(is_to_decide, entries)) else []
+    open_work = to_decide(entries) if any(map(is_to_decide, entries)) else ""
+    if open_work and uncompared.startswith(NOT_VERIFIED):
+        open_work += f", {uncompared}"
     unread = [entry for entry in entries if entry.needs_review and not is_to_decide(entry)]
-    verdict = "yes"
-    reasons = ["nothing is left to do by hand"]
-    if open_work:
-        verdict = "no" if has_stop(entries) else "not yet"
-        reasons = open_work + [uncompared] * uncompared.startswith(NOT_VERIFIED)
-    elif unread or unknown or uncompared:
-        verdict = "not decided"
-        reasons = (
-            [f"{count_noun(len(unread), 'place')} could not be read: {unread[0].place}"] if unread else []
+    place = f"{count_noun(len(unread), 'place')} could not be read: {unread[0].place}" if unread else ""
+    lie = word_for(version_causes, "lies", "lie")
+    shown = f"(whimbrel verify shows what records {word_for(version_causes, 'it', 'them')})"
+    causes = f"{count_noun(version_causes, 'cause')} of other answers {lie} in the versions alone {shown}"
+    return _sentence(
+        _Standing(
+            changes=causes if version_causes else "",
+            to_decide=open_work,
+            has_stop=has_stop(entries),
+            unknown=(place, _unknown(unknown) if unknown and not unread else "", uncompared),
+            reason="nothing is left to do by hand" + _decided(by_comments),
         )
-        reasons += [_unknown(unknown)] if unknown and not unread else []
-        reasons += [uncompared] if uncompared else []
-    elif version_causes:
-        verdict = "not yet"
-        lie = word_for(version_causes, "lies", "lie")
-        causes = f"{count_noun(version_causes, 'cause')} of other answers {lie} in the versions alone"
-        reasons = [
-            f"{causes} (`whimbrel verify` shows what records {word_for(version_causes, 'it', 'them')})"
-        ]
-    return f"{READY}{verdict}: {', '.join(reasons)}"
+    )
 
 
 def readiness_of_comparison(verification: VerifyResult) -> str:
     """Return the same for a comparison of a text of 2.2 with one of 2.4; "" for other versions."""
     if verification.dialects != (V22.name, V24.name):
         return ""
-    from whimbrel.verify.verification import CUT, comments_sentence  # for a comparison alone
+    from whimbrel.verify.verification import CUT  # for a comparison alone
 
     groups = verification.causes_to_review
     refused = sum(group.kind == "access" or group.opens or group.closes for group in groups)
     unknown = len(verification.not_decided) + len(verification.scope.deciding)
     old, new = verification.errors
-    verdict = "yes"
+    written = _written(verification.scope)
     reason = "no answer differs"
     if verification.groups or verification.decided_facts:
         reason += f", but for {verification.excepted_note}"
-    decided = comments_sentence(verification.by_comments)
-    reason += f"; {decided}" if decided else ""
-    if new:
-        verdict = "no"
-        reason = f"the new configuration does not load{_place_of(new[0])}"
-    elif old and not _written(verification.scope):
-        verdict = "not decided"
-        reason = f"the old configuration does not load{_place_of(old[0])}, so nothing was compared"
-    elif written := _written(verification.scope):
-        verdict = "not decided"
-        reason = written
-    elif refused:
-        verdict = "no"
-        reason = f"{count_noun(refused, 'cause')} of access that differs"
-    elif groups:
-        verb = word_for(len(groups), "is", "are")
-        other = f"{count_noun(len(groups), 'cause')} of other answers {verb} to review{_causes(groups)}"
-        other += _about_names(groups)
-        verdict, reason = _unready(other, verification.to_decide, has_stop=verification.has_stop)
-    elif verification.to_decide:
-        verdict, reason = _unready("", verification.to_decide, has_stop=verification.has_stop)
-    elif verification.no_start:
-        verdict = "not yet"
-        reason = f"it does not start here: {verification.no_start}"
-    elif verification.is_cut:
-        verdict = "not decided"
-        reason = CUT
-    elif unknown:
-        verdict = "not decided"
-        reason = _unknown(unknown)
-    return _with_unwritten(verification.unwritten, verdict, reason)
+    changes = f"{count_noun(len(groups), 'cause')} of other answers {word_for(len(groups), 'is', 'are')}"
+    changes += f" to review{_causes(groups)}{_about_names(groups)}"
+    old_fails = (
+        f"the old configuration does not load{_place_of(old[0])}, so nothing was compared" if old else ""
+    )
+    return _sentence(
+        _Standing(
+            failure=f"the new configuration does not load{_place_of(new[0])}" if new else "",
+            unread=written or old_fails,
+            refused=f"{count_noun(refused, 'cause')} of access that differs" if refused else "",
+            changes=changes if groups else "",
+            to_decide=verification.to_decide,
+            has_stop=verification.has_stop,
+            no_start=verification.no_start,
+            unknown=(CUT if verification.is_cut else _unknown(unknown) if unknown else "",),
+            reason=reason + _decided(verification.by_comments),
+            unwritten=verification.unwritten,
+        )
+    )
 
 
 def readiness_of_replay(summary: Summary) -> str:
-    """Return the same for logged requests under a text of 2.2 and one of 2.4; "" for other versions."""
+    """Return the same for logged requests under a text of 2.2 and one of 2.4; "" for other versions.
+
+    Of what no log asks it says nothing: a comparison decides about that.
+    """
     if summary.dialects != (V22.name, V24.name):
         return ""
-    from whimbrel.verify.verification import comments_sentence
-
     tally = summary.tally
     total = count_noun(tally.requests, "request")
     other = sum(change.requests for key, change in tally.changes.items() if not summary.is_excepted(key))
-    verdict = "yes"
     reason = f"none of {total} changes"
     reason += f" but for what is {summary.excepted_note}" if tally.changed else ""
     if summary.decided_facts:
         facts = count_noun(len(summary.decided_facts), "unknown fact")
         reason += f"; {facts} decided in the text: {', '.join(dict.fromkeys(summary.decided_facts))}"
-    decided = comments_sentence(summary.by_comments)
-    reason += f"; {decided}" if decided else ""
-    if summary.errors:
-        verdict = "no"
-        reason = "a configuration does not load"
-    elif written := _written(summary.scope):
-        verdict = "not decided"
-        reason = written
-    elif summary.sources_sent:
-        verdict = "no"
+    refused = ""
+    if summary.sources_sent:
         gets = word_for(summary.sources_sent, "gets", "get")
-        reason = f"{summary.sources_sent:,} of {total} {gets} the source of a program that ran before"
-    elif summary.status_changes:
-        verdict = "no"
+        refused = f"{summary.sources_sent:,} of {total} {gets} the source of a program that ran before"
+    elif summary.access_changes:
+        gain = word_for(summary.access_changes, "gains or loses", "gain or lose")
+        refused = f"{summary.access_changes:,} of {total} {gain} access"
+    changes = ""
+    if summary.status_changes:
         words = word_for(summary.status_changes, "changes its status", "change their status")
-        reason = f"{summary.status_changes:,} of {total} {words}"
+        changes = f"{summary.status_changes:,} of {total} {words}"
     elif other:
         changes = f"{other:,} of {total} {word_for(other, 'changes', 'change')}, none its status"
-        verdict, reason = _unready(changes, summary.to_decide, has_stop=summary.has_stop)
-    elif summary.to_decide:
-        verdict, reason = _unready("", summary.to_decide, has_stop=summary.has_stop)
-    elif summary.no_start:
-        verdict = "not yet"
-        reason = f"it does not start here: {summary.no_start}"
-    elif not tally.requests:
-        verdict = "not decided"
-        reason = "no request was replayed"
-    elif summary.scope.deciding:
-        verdict = "not decided"
-        reason = _unknown(len(summary.scope.deciding))
-    return _with_unwritten(summary.unwritten, verdict, reason)
+    unknown = _unknown(len(summary.scope.deciding)) if summary.scope.deciding else ""
+    return _sentence(
+        _Standing(
+            failure="a configuration does not load" if summary.errors else "",
+            unread=_written(summary.scope),
+            refused=refused,
+            changes=changes,
+            to_decide=summary.to_decide,
+            has_stop=summary.has_stop,
+            no_start=summary.no_start,
+            unknown=(unknown if tally.requests else "no request was replayed",),
+            reason=reason + _decided(summary.by_comments),
+            verdict=YES_FOR_LOGS,
+            unwritten=summary.unwritten,
+        )
+    )
 
 
-def _with_unwritten(unwritten: str, verdict: str, reason: str) -> str:
-    """Return the sentence; of a copy that answers 500 with the old .htaccess files, that comes first."""
-    if unwritten and verdict in ("yes", "not decided", "not yet"):
-        reason = unwritten if verdict == "yes" else f"{unwritten}; {reason}"
-        verdict = "not yet"
-    return f"{READY}{verdict}: {reason}"
+def _decided(by_comments: Sequence[Finding]) -> str:
+    """Return what comments decide, behind a semicolon; "" for nothing."""
+    if not by_comments:
+        return ""
+    from whimbrel.verify.verification import comments_sentence  # a check does not need the engine
 
-
-def _unready(differences: str, to_decide: str, *, has_stop: bool) -> tuple[str, str]:
-    """Return the verdict, and its reasons, "" for none: that with which 2.4 does not start is the first."""
-    is_stopped = bool(to_decide) and has_stop
-    reasons = (to_decide, differences) if is_stopped else (differences, to_decide)
-    return "no" if is_stopped else "not yet", "; ".join(filter(None, reasons))
+    return f"; {comments_sentence(by_comments)}"
 
 
 def _causes(groups: Sequence[DifferenceGroup]) -> str:

@@ -11,6 +11,7 @@ from whimbrel.base.latin1 import to_text
 from whimbrel.base.lazy_dataclasses import replace
 from whimbrel.report.entries import entry_of
 from whimbrel.report.model import ReportEntry
+from whimbrel.upgrade.apply.left_decisions import OF_OLD, written_answers
 from whimbrel.upgrade.check.fixpoint import UpgradeResult
 from whimbrel.upgrade.edits.diff import display_path
 from whimbrel.upgrade.knowledge.scope import KnowledgeScope, UnknownItem
@@ -52,10 +53,24 @@ class WrittenLines:
         )
         if path not in self._result.files or not entry.line:
             return entry
-        line = self._written_line(finding, entry.line) or self.line(SourceLocation(path, entry.line))
+        written = self._written_line(finding, entry.line)
+        line = written or self.line(SourceLocation(path, entry.line))
         if not line:
             return replace(entry, is_old=True)
+        if written and entry.answers:
+            entry = self._about_new_text(entry, finding)
         return replace(entry, line=line, text=self._file(path).lines[line - 1].strip(), old=(), lines=())
+
+    def _about_new_text(self, entry: ReportEntry, finding: Finding) -> ReportEntry:
+        """Return *entry*, whose question is about lines that are written, with the choices that are left: a
+        comment at its line keeps these lines.
+        """
+        lines = self._file(finding.place.path).lines
+        written = {line.strip() for line in finding.new if line.strip()}
+        about = [text for text in dict.fromkeys(map(str.strip, lines)) if text in written]
+        is_elsewhere = any(other.path != finding.place.path for other in finding.elsewhere)
+        answers = written_answers(finding.rule, about, entry.answers, is_elsewhere=is_elsewhere)
+        return replace(entry, message=OF_OLD + entry.message, answers=answers)
 
     def sentence(self, text: str, directory: str, path: str = "") -> str:
         """Return *text* with the new numbers of the lines that it names as ``FILE:LINE``, and those of the

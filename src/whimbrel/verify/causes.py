@@ -276,6 +276,14 @@ class Causes:
             return None
         return scope
 
+    def lines_where(
+        self, plans: PlanPair, servers: tuple[ServerKey, ServerKey], is_wanted: Callable[[ConfigLine], bool]
+    ) -> Cause:
+        """Return the lines of both sides under *plans* for which *is_wanted* returns True."""
+        scopes = [self.scopes(*one) for one in zip(self.sides, plans, servers, strict=True)]
+        old, new = (_shown([line for line in _flat(row) if is_wanted(line)]) for row in scopes)
+        return Cause(old, new)
+
     def host_cause(self, servers: tuple[ServerKey, ServerKey]) -> Cause | None:
         """Return the virtual hosts as the cause if both sides choose hosts with other names, else None.
 

@@ -52,6 +52,10 @@ _OF_DIGEST: Final = frozenset(
 )
 _NONCE: Final = re.compile(r"(?<![\w\"])((?:next)?nonce|rspauth)=\"[^\"]*\"")
 
+VALUES: Final = ("status", "content-type", "handler", "cache-control", "vary", "user")
+"""Parts whose values say what changes; those of others differ from request to request."""
+MAX_VALUE: Final = 60  # characters of a value
+
 
 @dataclass(frozen=True, slots=True)
 class FieldDifference:
@@ -82,6 +86,22 @@ class Difference:
 
     def __str__(self) -> str:
         return "; ".join(map(str, self.parts))
+
+
+def words_of(difference: Difference) -> str:
+    """Return what differs: statuses and some fields with their values, all else by name."""
+    return ", ".join(
+        f"{part.name} {_short(part.old)} -> {_short(part.new)}" if part.name in VALUES else part.name
+        for part in difference.parts
+    )
+
+
+def _short(value: str) -> str:
+    if value and len(value) <= MAX_VALUE:
+        return value
+    if value:
+        return value[:MAX_VALUE] + "..."
+    return "none"
 
 
 def compare(old: Answer, new: Answer) -> Difference | None:

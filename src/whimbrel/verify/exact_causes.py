@@ -21,11 +21,11 @@ from whimbrel.verify.probe import Probe
 from whimbrel.verify.program_sources import SOURCE
 from whimbrel.verify.side import Side
 
-BUDGET: Final = RemovalBudget(requests=500, loaded=40_000)
+BUDGET: Final = RemovalBudget(requests=500, loaded=100_000)
 """What all causes of one verification may ask and load."""
 OF_CHECKS: Final = RemovalBudget(requests=100, loaded=40_000)
 """What it may ask and load to check causes that the texts and the directives show."""
-MAX_DECISIVE: Final = 4
+MAX_DECISIVE: Final = 8
 """Sets of lines that decided a difference, which are tried first for others."""
 MAX_WITHOUT: Final = 16
 """Sides without decisive lines that are kept, of at most MAX_STORED lines, and as many other ones."""

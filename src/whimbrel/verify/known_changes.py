@@ -23,15 +23,24 @@ _COMPRESSES: Final = re.compile(r"(?i)(set|add)outputfilter|filterprovider")
 
 def known_change(difference: Difference, answers: tuple[Answer, Answer], cause: Cause) -> str:
     """Return the rule that calls *difference*, whose lines are *cause*, cosmetic; "" for none."""
+    has_filter = any(compresses(line.text) for line in (*cause.old, *cause.new))
+    return SMALL_BODIES if has_filter and is_of_small_body(difference, answers) else ""
+
+
+def is_of_small_body(difference: Difference, answers: tuple[Answer, Answer]) -> bool:
+    """Return True if 2.2 alone compresses a small body, or announces it in Vary, and nothing else differs."""
     old, new = answers
     if old.dialect != V22.name or new.dialect == V22.name:
-        return ""
-    lines = (*cause.old, *cause.new)
-    has_filter = any(_COMPRESSES.match(line.text) and "DEFLATE" in line.text.upper() for line in lines)
+        return False
     is_small = new.length <= MAX_SMALL and not new.field("content-encoding")
     is_encoding = _OF_ENCODING.issuperset(difference.names) and "gzip" in _encodings(old)
     is_vary = difference.names == ("vary",) and _varies(old) - _varies(new) == {"accept-encoding"}
-    return SMALL_BODIES if has_filter and is_small and (is_encoding or is_vary) else ""
+    return is_small and (is_encoding or is_vary)
+
+
+def compresses(text: str) -> bool:
+    """Return True for a line that puts mod_deflate's filter into the chain."""
+    return _COMPRESSES.match(text) is not None and "DEFLATE" in text.upper()
 
 
 def _encodings(answer: Answer) -> str:

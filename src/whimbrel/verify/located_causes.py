@@ -20,12 +20,12 @@ from whimbrel.verify.deciding_lines import deciding_lines, deciding_module
 from whimbrel.verify.default_reasons import default_reason
 from whimbrel.verify.difference import Difference, compare
 from whimbrel.verify.exact_causes import AnswerOf, ExactCauses
-from whimbrel.verify.known_changes import REASONS, known_change
+from whimbrel.verify.known_changes import REASONS, compresses, is_of_small_body, known_change
 from whimbrel.verify.probe import Probe
 from whimbrel.verify.probe_engine import AccessCheck, refuses
 from whimbrel.verify.side import Side
 from whimbrel.verify.text_differences import MAX_LINES
-from whimbrel.verify.type_reasons import TypeReasons, dotted_name
+from whimbrel.verify.type_reasons import TypeReasons, dotted_name, is_about_names
 from whimbrel.verify.unsafe_urls import REASON as UNSAFE_URL
 from whimbrel.verify.unsafe_urls import unsafe_url_cause
 
@@ -49,7 +49,11 @@ class LocatedCause:
 
 
 class LocatedCauses:
-    """Finds the causes of differences between the sides of *lines*, whose answers *answer* returns."""
+    """Finds the causes of differences between the sides of *lines*, whose answers *answer* returns.
+
+    Attributes:
+        own_texts: the .htaccess files that both sides send, whose bodies are not compared.
+    """
 
     def __init__(self, lines: tuple[SideLines, SideLines], answer: AnswerOf = Side.answer) -> None:
         self.lines = lines
@@ -59,6 +63,7 @@ class LocatedCauses:
         self.causes = Causes(*lines)
         self.types = TypeReasons(self.causes)
         self.exact_causes = ExactCauses(self.causes, self.difference, self.answer)
+        self.own_texts: set[str] = set()
 
     def reset(self) -> None:
         """Forget what was found out, with what it took of the budgets."""
@@ -68,6 +73,12 @@ class LocatedCauses:
         """Drop what belongs to plans that are about to be dropped."""
         self.causes.forget()
         self.types.forget()
+
+    @property
+    def note_of_own_texts(self) -> str:
+        """The .htaccess files that are sent and whose bodies were not compared, in words; "" for none."""
+        names = ", ".join(sorted(self.own_texts)[:MAX_LINES])
+        return f"the bodies of {names} (sent as they are; their lines are compared)" if names else ""
 
     @property
     def is_of_versions(self) -> bool:
@@ -92,9 +103,11 @@ class LocatedCauses:
 
     def difference(self, old: Answer, new: Answer) -> Difference | None:
         """Return the difference of two answers, paths below the server roots relative to these."""
+        pair = old, new
         if old.file != new.file:
-            return compare(self._relocated(old, self.old), self._relocated(new, self.new))
-        return compare(old, new)
+            pair = self._relocated(old, self.old), self._relocated(new, self.new)
+        found = compare(*pair)
+        return self._without_own_text(found, (old, new)) if found is not None else None
 
     def located(
         self,
@@ -130,6 +143,7 @@ class LocatedCauses:
             else self._cause(
                 probe,
                 difference,
+                answers,
                 plans,
                 servers=(answers[0].server, answers[1].server),
                 has_equal_access=has_equal_access and None not in plans,
@@ -174,6 +188,23 @@ class LocatedCauses:
         _, new = self.new.checked(probe)
         return self.is_of_access(answers, (old, new))
 
+    def _without_own_text(self, difference: Difference, answers: tuple[Answer, Answer]) -> Difference | None:
+        """Return *difference* without what follows from the contents of a .htaccess file that both sides read
+        and send: its lines are what is compared. None if nothing else differs.
+        """
+        if not self.is_of_versions or "body" not in difference.names or not self._send_own_text(answers):
+            return difference
+        self.own_texts.add(answers[0].file)
+        parts = tuple(part for part in difference.parts if part.name not in _OF_FILES)
+        return Difference(parts) if parts else None
+
+    def _send_own_text(self, answers: tuple[Answer, Answer]) -> bool:
+        """Return True if each side sends a .htaccess file as it is, and reads its lines."""
+        return all(
+            answer.sends_file and lines.at(lines.side.loaded.disk.openable(answer.file), 0) is not None
+            for lines, answer in zip(self.lines, answers, strict=True)
+        )
+
     def _send_other_contents(self, difference: Difference, answers: tuple[Answer, Answer]) -> bool:
         """Return True if the bodies alone differ, and the files that are sent as they are do."""
         if "body" not in difference.names or not _OF_FILES.issuperset(difference.names):
@@ -202,6 +233,7 @@ class LocatedCauses:
         self,
         probe: Probe,
         difference: Difference,
+        answers: tuple[Answer, Answer],
         plans: tuple[Plan | None, Plan | None],
         *,
         servers: tuple[ServerKey, ServerKey],
@@ -219,10 +251,15 @@ class LocatedCauses:
         likely = self.causes.cause(difference, plans, servers=servers, has_equal_access=has_equal_access)
         if not self.is_of_versions:
             return LocatedCause(likely)
-        decides = self.exact_causes.decides(probe, difference, likely)
-        if decides is None:
-            return LocatedCause(likely, UNCHECKED)
-        return LocatedCause(likely) if decides else LocatedCause(Cause((), ()), NOT_FOUND)
+        is_compressed = is_of_small_body(difference, answers)
+        foreseen = (lambda line: compresses(line.text)) if is_compressed else is_about_names
+        for cause in (likely, self.causes.lines_where(plans, servers, foreseen)):
+            decides = self.exact_causes.decides(probe, difference, cause)
+            if decides is None:
+                return LocatedCause(likely, UNCHECKED)
+            if decides:
+                return LocatedCause(cause)
+        return LocatedCause(Cause((), ()), NOT_FOUND)
 
     @staticmethod
     def _relocated(answer: Answer, side: Side) -> Answer:

@@ -9,6 +9,8 @@ finds nothing at its line decides about clients who lose access, and about nothi
 A DIFF decides as well about what is not known of its line: the person has looked at it. Of a line that only
 the other text has it stands at the lines, or above the section, that have its place.
 
+Of a difference without lines the main file names the requests (see named_requests.py).
+
 Where the versions differ whatever the text is, no line causes that, and a comment anywhere in the text that
 names the rule decides.
 """
@@ -24,6 +26,7 @@ from whimbrel.upgrade.knowledge.scope import KnowledgeScope, UnknownKind
 from whimbrel.upgrade.model import ACCESS_RULES, DIFFERENCE, Finding, Risk
 from whimbrel.upgrade.source.suppressions import OF_COMMENT
 from whimbrel.verify.answer import DECIDES, DecidingLine
+from whimbrel.verify.named_requests import decided_requests
 from whimbrel.verify.verification import DifferenceGroup, VerifyResult, is_of_access, rule_of_reason
 
 Recorded = dict[tuple[str, int], list[Finding]]
@@ -77,9 +80,11 @@ def mark_decided(result: VerifyResult, recorded: Iterable[Finding], *, side: int
     places = by_place(one for one in found if one.message != OF_COMMENT or one.rule in _OF_LINES)
     _decide_facts(result, places, side)
     for group in filter(can_be_decided, result.groups if found else ()):
+        if group.comments(side):
+            group.decided = decided_requests(group.requests, found)
+            continue
         if is_without_lines(group, side):
-            rule = rule_of_reason(group.reason)
-            group.decided = tuple(_at(one) for one in found if one.rule == rule)[:1]
+            group.decided = by_rule(rule_of_reason(group.reason), found)
             continue
         lines = [(line.path, line.line) for line in _lines(group, side)]
         wanted = [Risk.OPENS] * group.opens + [Risk.CLOSES] * group.closes
@@ -137,6 +142,11 @@ def decisions(
     if not all(found):
         return ()
     return tuple({one.rule: _at(one) for row in found for one in row}.values())
+
+
+def by_rule(rule: str, recorded: Iterable[Finding]) -> tuple[str, ...]:
+    """Return ``RULE at FILE:LINE`` for the first comment with *rule*, () without one."""
+    return tuple(_at(one) for one in recorded if one.rule == rule)[:1]
 
 
 def is_without_lines(group: DifferenceGroup, side: int = 1) -> bool:

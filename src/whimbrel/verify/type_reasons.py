@@ -13,6 +13,7 @@ from typing import Final
 from whimbrel.base.dialect import V22
 from whimbrel.verify.answer import Answer, DecidingLine
 from whimbrel.verify.causes import Causes, PlanPair, ServerKey
+from whimbrel.verify.config_lines import ConfigLine
 from whimbrel.verify.deciding_lines import explain
 from whimbrel.verify.difference import Difference
 from whimbrel.verify.loading import misses_types
@@ -122,6 +123,11 @@ def dotted_name(
     names = {line.text.partition(" ")[0].lower() for line in lines}
     is_of_extension = bool(names) and _OF_NAMES.issuperset(names)  # such as the status of a handler
     return OF_DOT if is_of_extension or _OF_EXTENSIONS.issuperset(difference.names) else ""
+
+
+def is_about_names(line: ConfigLine) -> bool:
+    """Return True for a line that looks at the extensions of a name alone."""
+    return line.name in _OF_NAMES
 
 
 def _sets_type(side: Side, probe: Probe) -> bool:

@@ -10,14 +10,15 @@ from whimbrel.base.counts import count_noun
 from whimbrel.base.errors import SourceLocation
 from whimbrel.base.lazy_dataclasses import dataclass, field
 from whimbrel.base.lazy_re import compile
-from whimbrel.upgrade.apply.left_decisions import LEFT
+from whimbrel.upgrade.apply.left_decisions import LEFT, OF_OLD
 from whimbrel.upgrade.knowledge.scope import KnowledgeScope
 from whimbrel.upgrade.knowledge.start_stops import StartStops
 from whimbrel.upgrade.model import AccessDifference, Finding, Risk
 from whimbrel.verify.answer import Answer, DecidingLine
 from whimbrel.verify.causes import REFUSED_LINE, Cause
 from whimbrel.verify.decisive_line import decisive_line
-from whimbrel.verify.difference import Difference
+from whimbrel.verify.difference import Difference, words_of
+from whimbrel.verify.named_requests import MAX_REQUESTS, comments_of, request_of
 from whimbrel.verify.probe import Probe
 from whimbrel.verify.program_sources import SOURCE, is_source
 from whimbrel.verify.side import LoadError
@@ -109,6 +110,7 @@ class DifferenceGroup:
         further: for access: the lines that decided the requests behind the first one.
         is_of_versions: both texts have the lines of the cause, and the versions do not do the same with them.
         words: what `whimbrel explain` shows this difference with; () for nothing. `unshown`: why it cannot.
+        requests: those that differ, as `request_of` returns them; at most one more than comments may name.
     """
 
     kind: str
@@ -124,6 +126,17 @@ class DifferenceGroup:
     further: Cause = Cause((), ())
     words: tuple[str, ...] = ()
     unshown: str = ""
+    requests: dict[str, None] = field(default_factory=dict)
+
+    def comments(self, side: int = 1) -> list[str]:
+        """Return the comments that decide about it by its requests, if no comment at a line of *side* (1: the
+        new text) and none with a rule does; [] for none.
+        """
+        cause = self.joint_cause
+        has_line = bool((*(cause.old, cause.new)[side], *self.lines[side]))
+        has_rule = bool(self.foreseen_by) and not is_of_access(self)
+        is_open = has_line or has_rule or self.opens or self.kind == "httpd"
+        return [] if is_open else comments_of(self.requests)
 
     @property
     def joint_cause(self) -> Cause:
@@ -151,6 +164,8 @@ class DifferenceGroup:
         *is_first*: it stands before the others.
         """
         self.count += 1
+        if len(self.requests) <= MAX_REQUESTS:
+            self.requests[request_of(example.probe.request_text, words_of(example.difference))] = None
         if is_first:
             self.examples.insert(0, example)
             return
@@ -399,7 +414,7 @@ def comments_sentence(findings: Iterable[Finding]) -> str:
 
 
 def _fact(message: str) -> str:
-    return message.removeprefix(LEFT).partition("; ")[0]
+    return message.removeprefix(LEFT).removeprefix(OF_OLD).partition("; ")[0]
 
 
 def is_of_access(group: DifferenceGroup) -> bool:

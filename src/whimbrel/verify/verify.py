@@ -301,7 +301,8 @@ class Comparison:
         self.result.groups = self.found()
         self.result.failures = tuple(self.failures.sentences(self.result.groups))
         self.result.limits.extend(filter(None, (self._state_pages.limit,)))
-        self.result.not_compared = self._state_pages.note_of_bodies
+        notes = self._state_pages.note_of_bodies, self.located.note_of_own_texts
+        self.result.not_compared = ", ".join(filter(None, notes))
         for lines in self.lines:
             self.result.scope = self.result.scope.with_items(undecided_passwords(lines))
         if self._coverage is not None:

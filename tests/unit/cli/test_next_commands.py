@@ -414,7 +414,10 @@ def test_the_main_file_of_suse_is_not_below_its_server_root(tmp_path: Path) -> N
     (tmp_path / "image/etc/apache2/httpd.conf").write_text(text)
     _status, output = run(["upgrade", "image", "--out", "new"], tmp_path)
     command = line_of(output, "Next")
-    assert command == ["verify", str(tmp_path / "image/etc/apache2/httpd.conf"), "new/etc/apache2/httpd.conf"]
+    assert command == [
+        "verify",
+        *(str(tmp_path / name / "etc/apache2/httpd.conf") for name in ("image", "new")),
+    ]
     status, output = run(command, tmp_path)
     assert status in (0, 1, 3) and output.startswith("old (2.2) and new (2.4): "), output
 
@@ -425,11 +428,11 @@ def test_what_follows_a_replay() -> None:
     cosmetic = {ChangeKey("vary", rule="C30"): Change(requests=1, words=("http://a/x",))}
     tally = Tally(requests=1, changes=cosmetic)
     quiet = Summary("o", "n", (), tally, dialects=("2.2", "2.4"))
-    first = "First: compare what no logged request asks: whimbrel verify 'old dir' new\n"
+    first = "What no logged request asks is compared by: whimbrel verify 'old dir' new\n"
     assert after_replay(quiet, old, new, "a test") == f"{first}Next: a test\n"
     of_backups = after_replay(quiet, None, new, "a test", has_backups=True)
     assert of_backups.startswith(
-        "First: compare what no logged request asks: whimbrel verify --backups new\n"
+        "What no logged request asks is compared by: whimbrel verify --backups new\n"
     )
     changed = Tally(changes={ChangeKey("status 200 -> 403"): Change(requests=1, words=("/x",))})
     of_upgrade = Summary("o", "n", (), changed, dialects=("2.2", "2.4"))
@@ -458,7 +461,7 @@ def test_a_copy_is_served_on_ports_that_need_no_root(site: Path, tmp_path: Path)
     assert command == [
         *("serve", "--loopback", "--port", "80=8080", "--port", "443=8443", "-D", "MORE", str(copy))
     ], output
-    first = next(one for one in output.splitlines() if one.startswith("First: "))
+    first = next(one for one in output.splitlines() if one.startswith("What no logged request asks"))
     assert first.endswith(f"whimbrel verify -D MORE {shlex.quote(str(site))} {copy}")
     failed = Summary("o", "n", (), Tally(), ("n: bad",), dialects=("2.2", "2.4"))
     assert after_replay(failed, None, Path("n"), "", ["-D", "A"]) == "Next: whimbrel check -D A n\n"

@@ -18,10 +18,15 @@ from whimbrel.cli.request_lines import colored, copy, shown
         ("200\t1000\th\tGET /old\n", "GET http://h/old 200 1.0 ms"),
         ("400\t10\t-\t-\n", "- 400 0.0 ms"),
         ("no line of ours\n", "no line of ours"),
+        # apache2 2.4.71, `ErrorDocument 403 /missing.html`: the client gets 403, `%s %>s` has 403 404
+        ("403 404\t1000\th\tGET /x HTTP/1.1\n", "GET http://h/x 403 1.0 ms"),
+        ("410 410\t1000\th\tGET /g HTTP/1.1\n", "GET http://h/g 410 1.0 ms"),
+        ("200 200 443\t1000\th\tGET /g HTTP/1.1\n", "GET https://h/g 200 1.0 ms"),
+        ("404 200 80\t1000\th\tGET /g HTTP/1.1\n", "GET http://h/g 200 1.0 ms"),
     ],
 )
 def test_one_line(line: str, text: str) -> None:
-    assert shown(line, is_colored=False).replace("  ", " ") == text
+    assert shown(line, is_colored=False, secure={443}).replace("  ", " ") == text
 
 
 def test_the_scheme_is_that_of_the_port() -> None:

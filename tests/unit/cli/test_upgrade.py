@@ -549,3 +549,14 @@ def test_the_command_for_one_file_explains_it(tmp_path: Path) -> None:
     older = warm_command.run(words, cwd=tmp_path).stderr.decode()
     assert "What changes in one file" not in older
     assert re.search(r"^The diff of one file alone: whimbrel upgrade .*--target 2.4.58", older, re.MULTILINE)
+
+
+def test_a_file_that_is_left_as_it_is_has_one_first_step(tmp_path: Path) -> None:
+    """Which sections stand around a lone file with `Satisfy all` is not known: nothing is written."""
+    part = tmp_path / ".htaccess"
+    part.write_bytes(b"Satisfy all\n")
+    done = warm_command.run([*WORDS[: WORDS.index("upgrade") + 1], str(part)], cwd=tmp_path)
+    *_, first, other, following = done.stderr.decode().splitlines()
+    assert done.returncode == 3 and first.startswith("First: correct C17 .htaccess:1: ")
+    assert other.startswith("Or, name its server, if it is here, for what it needs: ")
+    assert following == "Next: whimbrel explain C17"

@@ -130,7 +130,7 @@ KNOWLEDGE
     GET /x
     GET /y
 
-80 requests have the status that was logged (5.33 %); 5 were not run
+80 of 1,494 requests with a logged status have it, the lines of 6 others log none (5.35 %); 5 were not run
     9 requests: logged 404, both versions answer 200
     4 requests: logged 200, now 403: GET /x
 {ANSWER.splitlines()[0]}
@@ -238,9 +238,8 @@ def test_a_comment_that_names_the_rule_decides_about_a_change() -> None:
         assert summary.has_changes_to_review is not is_decided
         text = text_of(summary)
         assert ("    decided in the text: R01 at /n:7\n" in text) is is_decided, text
-        yes = (
-            "ready for 2.4: yes: none of 2 requests changes but for what is decided in the text (R01 at /n:7)"
-        )
+        reason = "none of 2 requests changes but for what is decided in the text (R01 at /n:7)"
+        yes = f"ready for 2.4: yes for these logs: {reason}"
         assert text.startswith(yes) is is_decided, text
         assert summary.as_dict()["changes"][0]["decided"] == (["R01 at /n:7"] if is_decided else [])
 
@@ -251,3 +250,15 @@ def test_a_cause_that_is_cut_is_not_decided() -> None:
     tally = Tally(requests=1, changes={key: Change(requests=1)})
     recorded = [Finding("C01", SourceLocation("/n", line.line), "m") for line in lines]
     assert Summary("o", "n", (), tally).with_decisions(recorded).has_changes_to_review
+
+
+def test_lines_without_a_status_are_no_part_of_the_share() -> None:
+    """A log of `%t %h "%r" %b` beside one with `%>s`."""
+    statuses = Counter({(200, 200, 200): 175, (200, 404, 404): 25, (0, 200, 200): 200})
+    tally = Tally(lines=400, requests=400, statuses=statuses)
+    text = text_of(Summary("o", "n", ("log",), tally))
+    share = "175 of 200 requests with a logged status have it, the lines of 200 others log none (87.50 %)"
+    assert share in text and "43.75" not in text
+    tally = Tally(lines=2, requests=2, statuses=Counter({(0, 200, 200): 2}))
+    text = text_of(Summary("o", "n", ("log",), tally))
+    assert "no line logs a status: 2 requests cannot be compared with one\n" in text

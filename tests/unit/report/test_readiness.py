@@ -47,10 +47,10 @@ def test_the_sentence(entries: list[ReportEntry], unknown: int, uncompared: str,
 @pytest.mark.parametrize(
     ("count", "reason"),
     [
-        (1, "1 cause of other answers lies in the versions alone (`whimbrel verify` shows what records it)"),
+        (1, "1 cause of other answers lies in the versions alone (whimbrel verify shows what records it)"),
         (
             2,
-            "2 causes of other answers lie in the versions alone (`whimbrel verify` shows what records them)",
+            "2 causes of other answers lie in the versions alone (whimbrel verify shows what records them)",
         ),
     ],
 )
@@ -119,13 +119,15 @@ def test_other_versions_have_no_sentence() -> None:
 @pytest.mark.parametrize(
     ("statuses", "changes", "sentence"),
     [
-        ({(200, 200, 200): 3}, {}, "yes: none of 3 requests changes"),
-        ({(200, 200, 500): 2, (200, 200, 200): 1}, {}, "no: 2 of 3 requests change their status"),
+        ({(200, 200, 200): 3}, {}, "yes for these logs: none of 3 requests changes"),
+        ({(200, 200, 500): 2, (200, 200, 200): 1}, {}, "no: 2 of 3 requests gain or lose access"),
+        # another refusal is no access, as in a comparison
+        ({(200, 401, 403): 2, (200, 200, 200): 1}, {}, "not yet: 2 of 3 requests change their status"),
         ({(200, 200, 200): 3}, {ChangeKey("vary"): 2}, "not yet: 2 of 3 requests change, none its status"),
         (
             {(200, 200, 200): 3},
             {ChangeKey("vary", rule="C30"): 2},
-            "yes: none of 3 requests changes but for what is cosmetic",
+            "yes for these logs: none of 3 requests changes but for what is cosmetic",
         ),
         ({}, {}, "not decided: no request was replayed"),
     ],

@@ -53,3 +53,31 @@ def test_places_below_the_directory_alone_are_shortened() -> None:
     assert relative_places(text, "/srv/a") == text.replace("/srv/a/conf", "conf")
     assert relative_places("http://h/srv/a/x.conf:3", "/srv/a") == "http://h/srv/a/x.conf:3"
     assert relative_places("/etc/x.conf:3", "/") == "/etc/x.conf:3"
+
+
+def test_the_choices_are_about_the_text_that_is_there(tmp_path: Path) -> None:
+    """A comment keeps what stands below it: above a line that an upgrade wrote, it keeps that line. So no
+    choice of any rule says that it keeps the old text, or that the upgrade would write the new one."""
+    conf = (
+        f"<Directory {tmp_path}/htdocs>\nOrder allow,deny\nAllow from all\n</Directory>\n"
+        "LoadModule ssl_module modules/mod_ssl.so\nLoadModule proxy_module modules/mod_proxy.so\n"
+        "LoadModule proxy_http_module modules/mod_proxy_http.so\n"
+        "SSLProxyEngine on\nProxyPass /b https://back.example/\n"
+        "SSLCARevocationFile conf/crl.pem\nSSLVerifyClient require\nSSLCACertificateFile conf/ca.pem\n"
+    )
+    result = upgrade(config_tree(tmp_path, {"conf/httpd.conf": conf, "htdocs/x": ""}))
+    written = WrittenLines(result)
+    root = str(tmp_path)
+    rules = set()
+    for finding in result.findings:
+        before = entry_of(finding, root)
+        entry = written.entry(before, finding, root)
+        if not (finding.edits and before.answers):
+            continue
+        rules.add(finding.rule)
+        assert "keeps the text as it is" not in str(entry.answers), entry
+        assert "upgrade writes" not in str(entry.answers), entry
+        assert entry.answers[0].startswith(f"yes: # whimbrel: ignore[{finding.rule}] above the line keeps")
+        assert entry.message.startswith("of the text of 2.2: ")
+        assert entry.text in {line.strip() for line in finding.new}
+    assert rules >= {"C11", "C40", "C43"}, rules

@@ -7,8 +7,13 @@ from pathlib import Path
 import pytest
 from tests.unit.verify.sites import make_root, side
 
-from whimbrel.verify.located_causes import OTHER_CONTENTS
+from whimbrel.verify import exact_causes
+from whimbrel.verify.coverage.without_line import RemovalBudget
+from whimbrel.verify.located_causes import NOT_FOUND, OTHER_CONTENTS
+from whimbrel.verify.type_reasons import OF_DOT
 from whimbrel.verify.verify import verify
+
+DEFLATE = "AddOutputFilterByType DEFLATE text/html"
 
 
 @pytest.mark.parametrize("text", ["home\n", "other home\n"])
@@ -21,3 +26,47 @@ def test_files_with_other_contents(tmp_path: Path, text: str) -> None:
     reasons = {group.reason for group in verify(*sides, limit=500).groups if "body" in str(group.examples)}
     assert (OTHER_CONTENTS in reasons) is (text != "home\n")
     assert not any("the versions differ in body" in reason for reason in reasons)
+
+
+def test_sent_htaccess_file(tmp_path: Path) -> None:
+    """A visitor gets a .htaccess file that no section protects; what an upgrade writes into it is no other
+    document. Another field of the same answer is compared."""
+    sides = []
+    for name, dialect, line in (
+        ("old", "2.2", "Order allow,deny\nAllow from all\n"),
+        ("new", "2.4", "Require all granted\n"),
+    ):
+        make_root(tmp_path / name, {"htdocs/a/index.html": "home\n", "htdocs/a/.htaccess": line})
+        text = f'ServerRoot "{tmp_path}/{name}"\n<Directory "{tmp_path}/{name}/htdocs">\nAllowOverride All\n'
+        sides.append(side(tmp_path / name, name, f"{text}</Directory>\n", dialect))
+    result = verify(*sides, limit=500)
+    found = [example for group in result.groups for example in group.examples]
+    of_file = [one.difference.names for one in found if one.probe.target == "/a/.htaccess"]
+    assert of_file == [("content-type",)], of_file  # 2.2 sends text/plain by default, 2.4 no type
+    assert "/a/.htaccess (sent as they are; their lines are compared)" in result.not_compared
+
+
+def test_causes_beyond_the_search(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Where the search for single lines may ask nothing, lines that are known to do such things are tried:
+    mod_deflate of 2.4 leaves small bodies alone, and mod_mime of 2.4 the dots before a name."""
+    monkeypatch.setattr(exact_causes, "BUDGET", RemovalBudget(requests=0, loaded=0))
+    sides = []
+    for name, dialect in (("old", "2.2"), ("new", "2.4")):
+        make_root(tmp_path / name, {"htdocs/index.html": "home\n"})
+        text = (
+            f'ServerRoot "{tmp_path}/{name}"\nOptions None\nAddHandler cgi-script .cgi\n{DEFLATE}\n'
+            '<FilesMatch "\\.cgi$">\nHeader set X-A 1\n</FilesMatch>\n'
+        )
+        sides.append(side(tmp_path / name, name, text, dialect, "deflate", "filter", "cgid"))
+    groups = verify(*sides, limit=500).groups
+    assert not [group.reason for group in groups if NOT_FOUND in group.reason]
+    compressed = [
+        group.rule
+        for group in groups
+        for example in group.examples
+        if "content-encoding" in example.difference.names
+    ]
+    assert set(compressed) == {"C30"}
+    of_dot = [group for group in groups if "/.cgi" in {one.probe.target for one in group.examples}]
+    (group,) = [group for group in of_dot if group.examples[0].difference.names[0] == "status"]
+    assert (group.reason, group.cause.new[0].text) == (OF_DOT, "AddHandler cgi-script .cgi")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import pytest
+from whimbrel.verify.named_requests import MAX_REQUESTS
 
 from whimbrel.base.errors import SourceLocation
 from whimbrel.base.lazy_dataclasses import replace
@@ -10,7 +11,8 @@ from whimbrel.report.page.verify_page import verify_page
 from whimbrel.report.readiness import readiness_of_comparison
 from whimbrel.upgrade.knowledge.scope import KnowledgeScope, UnknownItem, UnknownKind
 from whimbrel.upgrade.model import Finding, Risk
-from whimbrel.upgrade.source.suppressions import OF_COMMENT
+from whimbrel.upgrade.source.marks import OF_REQUEST, requests_in
+from whimbrel.upgrade.source.suppressions import OF_COMMENT, suppressions
 from whimbrel.verify.answer import DECIDES, Answer, DecidingLine
 from whimbrel.verify.causes import Cause
 from whimbrel.verify.difference import Difference, FieldDifference
@@ -264,3 +266,52 @@ def test_the_sentence_says_if_only_invented_names_differ(
         result.groups[-1].examples = [replace(example, weight=weight, probe=Probe(target))]
     ready = readiness_of_comparison(result)
     assert (expected in ready) if expected else ("only for" not in ready)
+
+
+def without_lines(*paths: str, statuses: tuple[int, int] = (403, 404)) -> VerifyResult:
+    """Return a comparison with one cause without lines, of requests for *paths*."""
+    result = compared((), statuses, "no line decides it")
+    (group,) = result.groups
+    example = group.examples.pop()
+    group.count = 0
+    for path in paths:
+        group.add(replace(example, probe=Probe(path, host="a")))
+    return result
+
+
+def named(text: str, line: int = 1) -> Finding:
+    """Return what `check` makes of a comment in the main file that names a request."""
+    return Finding("DIFF", SourceLocation("/new.conf", line), f"{OF_REQUEST}{text}")
+
+
+def test_a_difference_without_lines_is_decided_by_its_requests() -> None:
+    """The report offers the comments that decide it; each covers the request that it names, with what
+    differs there, and no other one."""
+    result = without_lines("/.cgi", "/.pl")
+    offered = result.groups[0].comments()
+    assert offered == [
+        "# whimbrel: ignore[DIFF GET http://a/.cgi: status 403 -> 404]",
+        "# whimbrel: ignore[DIFF GET http://a/.pl: status 403 -> 404]",
+    ]
+    data = "".join(f"{line}\n" for line in offered).encode()
+    assert not suppressions(data + b"Listen 81\n")  # they say nothing about the line below
+    found = [named(text, line) for line, text in requests_in(data)]
+    mark_decided(result, found)
+    assert result.groups[0].decided == ("DIFF at /new.conf:1", "DIFF at /new.conf:2")
+    assert readiness_of_comparison(result).startswith("ready for 2.4: yes: ")
+    for others in (found[:1], [named("GET http://a/.cgi: status 403 -> 404")], []):
+        result = without_lines("/.cgi", "/.pl")
+        mark_decided(result, others)
+        assert result.verdict is Verdict.DIFFERENT
+    for other in (without_lines("/.cgi2"), without_lines("/.cgi", statuses=(403, 410))):
+        mark_decided(other, found)
+        assert other.verdict is Verdict.DIFFERENT
+
+
+def test_no_comment_about_a_request_opens_access() -> None:
+    result = without_lines("/a", statuses=(403, 200))
+    assert not result.groups[0].comments()
+    mark_decided(result, [named("GET http://a/a: status 403 -> 200")])
+    assert result.verdict is Verdict.DIFFERENT
+    result = without_lines(*(f"/{number}" for number in range(MAX_REQUESTS + 1)))
+    assert not result.groups[0].comments()

@@ -53,7 +53,8 @@ def unknown_tables(
     them = "it" if len(rows) == 1 else "them"
     counts = [f"{number(len(compared))} not decided"] if compared else []
     counts += [f"{number(len(deciding))} that may matter"] if deciding else []
-    note = f"{', '.join(counts)}: the verdict does not cover {them}."
+    in_all = f"{number(len(rows))} in all: " if len(counts) > 1 else ""
+    note = f"{in_all}{', '.join(counts)}: the verdict does not cover {them}."
     if not rows:
         note = "Nothing that may matter."
     filled = [at for at in range(len(_COLUMNS)) if any(row[at].text for row in (*rows, *others))]

@@ -41,6 +41,7 @@ from whimbrel.verify.answer import DecidingLine
 from whimbrel.verify.verification import (
     DifferenceGroup,
     Example,
+    NotDecided,
     Verdict,
     VerifyResult,
     access_differences,
@@ -72,9 +73,10 @@ def verify_page(verification: VerifyResult, next_command: str = "", first: str =
         access_sentence(verification),
     )
     further = tuple(
-        (one.reason, str(one.probe) if one.probe is not None else "") for one in verification.not_decided
+        (one.reason, str(one.probe) if one.probe is not None else _place_of(one))
+        for one in verification.not_decided
     )
-    items = [_item(group, verification.names, anchors) for group in shown]
+    items = [_item(at, group, verification.names, anchors) for at, group in enumerate(shown, 1)]
     groups = (*_load_errors(verification, anchors), *_groups(shown, items, anchors))
     places = _places(shown, items)
     return ReportPage(
@@ -186,7 +188,13 @@ def _places(groups: list[DifferenceGroup], items: list[ShownFinding]) -> dict[tu
     return places
 
 
-def _item(group: DifferenceGroup, names: tuple[str, str], anchors: Anchors) -> ShownFinding:
+def _place_of(one: NotDecided) -> str:
+    """Return the line of the new text, or of the old one, that *one* is about; "" for none."""
+    place = next(iter((*one.places[1], *one.places[0])), None)
+    return f"{place[0]}:{place[1]}" if place is not None else ""
+
+
+def _item(at: int, group: DifferenceGroup, names: tuple[str, str], anchors: Anchors) -> ShownFinding:
     risk = risk_of(group)
     old, new = names_of(group, names)
     line = _first_line(group)
@@ -194,6 +202,9 @@ def _item(group: DifferenceGroup, names: tuple[str, str], anchors: Anchors) -> S
     notes += [OF_VERSIONS] if group.is_of_versions else []
     notes += [page_text(group.reason)] if group.reason else []
     notes += [page_text(f"decided in the text: {', '.join(group.decided)}")] if group.decided else []
+    if group.comments() and not group.decided:
+        notes += [page_text("to record in the main file that the answers of 2.4 are wanted:")]
+        notes += list(map(page_text, group.comments()))
     causes = (old, group.joint_cause.old), (new, group.joint_cause.new)
     # of a line that one version refuses, the other one may have it as well: that side is not "nothing"
     sides = tuple(CodeSide(page_text(name), _lines(lines)) for name, lines in causes if lines)
@@ -201,7 +212,7 @@ def _item(group: DifferenceGroup, names: tuple[str, str], anchors: Anchors) -> S
         anchors.new("cause"),
         RULES[group.kind],
         KINDS[group.kind],
-        f"line {line.line}" if line is not None and line.line else "no line",
+        f"difference {at}" + (f", line {line.line}" if line is not None and line.line else ""),
         KEYS[risk],
         risk.value,
         page_text(headline(group)),

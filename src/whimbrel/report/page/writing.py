@@ -23,6 +23,7 @@ if TYPE_CHECKING:
 STYLES: Final = ("base.css", "page.css")
 SCRIPTS: Final = ("page.js",)
 _QUOTED: Final = re.compile("`([^`]+)`")
+_LINE_NUMBER: Final = re.compile(r"(:[0-9]+)\b")
 _STATE: Final = re.compile("<(?=[/!sS])")
 MAX_EAGER: Final = 300
 """Findings that are whole in the document."""
@@ -92,6 +93,13 @@ def prose(text: str) -> Markup:
     return Markup(_QUOTED.sub(r"<code>\1</code>", str(escape(text))))
 
 
+def place(text: str) -> Markup:
+    """Return *text* with its markup escaped, and the numbers of lines in it as words that do not break."""
+    from markupsafe import Markup, escape
+
+    return Markup(_LINE_NUMBER.sub(r'<span class="line">\1</span>', str(escape(text))))
+
+
 @cache
 def _environment() -> Environment:
     """Return the environment of the templates: everything is escaped, and a misspelt name is an error."""
@@ -106,5 +114,6 @@ def _environment() -> Environment:
         lstrip_blocks=True,
     )
     environment.filters["number"] = number
+    environment.filters["place"] = place
     environment.filters["prose"] = prose
     return environment

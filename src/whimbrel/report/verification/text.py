@@ -47,7 +47,9 @@ _VERDICTS: Final = {
 
 SCREEN: Final = 24
 """Lines of a text that a person sees at once."""
-_RECORD: Final = f"# whimbrel: ignore[{DIFFERENCE}] above each of their lines records that"
+_RECORD: Final = (
+    f"# whimbrel: ignore[{DIFFERENCE}] above each of their lines records that, if nobody gains access by it"
+)
 _REMEDIES: Final = {
     UNREACHED: "whimbrel explain URL --diff CONF compares a URL that you know",
     TIME_ENDED: "--limit asks more requests",
@@ -168,6 +170,10 @@ def _print_group(console: Console, number: int, group: DifferenceGroup, names: t
         console.print(f"    {group.reason}")
     if group.decided:
         console.print(printable_line(f"    decided in the text: {', '.join(group.decided)}"))
+    elif group.comments():
+        console.print("    this records in the main file that the answers of 2.4 are wanted:")
+        for comment in group.comments():
+            console.print(printable_line(f"        {comment}"))
     if group.is_of_versions:
         console.print("    the versions differ in what these lines do")
 

@@ -24,6 +24,8 @@ if TYPE_CHECKING:
 
 LEFT: Final = "left by upgrade to decide: "
 """The begin of the message of such a finding."""
+OF_OLD: Final = "of the text of 2.2: "
+"""Begin of a message about what an upgrade has replaced."""
 AS_BEFORE: Final = "no: write lines that answer as 2.2 did (`whimbrel verify` compares them)"
 """The answer to a question about other answers of a text that an upgrade writes."""
 MAX_WRITTEN: Final = 60
@@ -233,32 +235,53 @@ def _beside(lines: list[bytes], number: int, numbers: Container[int], section: s
             at += step
 
 
+def written_answers(
+    rule: str,
+    about: Sequence[str],
+    answers: tuple[str, ...],
+    *,
+    is_elsewhere: bool = False,
+    has_own: bool = True,
+) -> tuple[str, str]:
+    """Return the answers to a question about lines *about* that an upgrade has written: yes keeps them.
+
+    *answers* are those about the text of 2.2. *is_elsewhere*: further lines are in other files, and
+    *has_own*: some are in the file of the question.
+    """
+    comment = f"# whimbrel: ignore[{rule}] above the line keeps the new text, and records that"
+    if is_elsewhere:
+        comment += f" here; ignore[{DIFFERENCE}] above its lines in other files, if nobody gains"
+    others = len(about) - 1
+    lines = f" and {count_noun(others, 'more line')}" if others > 0 else ""
+    by_hand = f"no: correct `{cut(about[0], MAX_WRITTEN)}`{lines}" if about else "no: correct the line"
+    if not has_own:  # the lines at this place are those of the text of 2.2
+        by_hand = "no: correct what it wrote in other files"
+    return f"yes: {comment}", AS_BEFORE if AS_BEFORE in answers else f"{by_hand} by hand"
+
+
 def _finding(one: LeftDecision, place: SourceLocation) -> Finding:
     question = one.decision
     answers = one.answers
     advice = one.advice
+    message = one.message
     risk = Risk(one.risk)
     if one.is_written:
         # what the old line did is over; an example of the comparison says what stays
         risk = Risk.CHANGES if risk is Risk.BREAKS else risk
         advice = "look at the lines that the upgrade wrote"
         question = question or f"Is what upgrade wrote right? {one.message}"
-        comment = f"# whimbrel: ignore[{one.rule}] above the line keeps the new text, and records that"
-        if one.is_elsewhere:
-            comment += f" here; ignore[{DIFFERENCE}] above its lines in other files, if nobody gains"
-        others = len(one.about) - 1
-        lines = f" and {count_noun(others, 'more line')}" if others else ""
-        has_own = not (one.is_elsewhere and set(one.about) <= set(one.adjacent))
-        by_hand = (
-            f"no: correct `{cut(one.about[0], MAX_WRITTEN)}`{lines}" if one.about else "no: correct the line"
+        message = OF_OLD + message
+        answers = written_answers(
+            one.rule,
+            one.about,
+            one.answers,
+            is_elsewhere=one.is_elsewhere,
+            has_own=not (one.is_elsewhere and set(one.about) <= set(one.adjacent)),
         )
-        if not has_own:  # the lines at this place are those of the text of 2.2
-            by_hand = "no: correct what it wrote in other files"
-        answers = f"yes: {comment}", AS_BEFORE if AS_BEFORE in one.answers else f"{by_hand} by hand"
     return Finding(
         one.rule,
         place,
-        LEFT + one.message,
+        LEFT + message,
         advice,
         risk,
         decision=LEFT + (question or one.message),

@@ -44,7 +44,13 @@ from whimbrel.upgrade.rule import Rule
 from whimbrel.upgrade.rules import all_rules
 from whimbrel.upgrade.source.config_tree import ConfigTree, Role
 from whimbrel.upgrade.source.line_map import LineEdits, LineMap
-from whimbrel.upgrade.source.suppressions import access_lines_in, is_recorded, is_suppressed, reviewed_lines
+from whimbrel.upgrade.source.suppressions import (
+    access_lines_in,
+    is_recorded,
+    is_suppressed,
+    named_requests,
+    reviewed_lines,
+)
 
 if TYPE_CHECKING:
     from whimbrel.config.configuration import Configuration
@@ -232,7 +238,8 @@ class _Fixpoint:
         self.result.scope = self.original.scope().with_items(self.accepted.values())
         self.result.exempted = tuple(self._sorted([one for found in self.exempted.values() for one in found]))
         recorded = [one for found in self.recorded.values() for one in found]
-        self.result.recorded = tuple(self._sorted([*recorded, *reviewed_lines(self.original, recorded)]))
+        recorded += [*reviewed_lines(self.original, recorded), *named_requests(self.original)]
+        self.result.recorded = tuple(self._sorted(recorded))
         return self.result
 
     def _run_order(self, rules: list[Rule]) -> tuple[list[Finding], bool]:
@@ -282,6 +289,7 @@ class _Fixpoint:
                     f"ignore[{finding.rule}]: {finding.accepted}",
                     NOT_SHOWN,
                     finding.shown_by or SHOWN_BY,
+                    matters=False,  # the comment is the decision, and the verdict names it
                 )
         self.exempted[rules[0].number] = exempted
         self.recorded[rules[0].number] = recorded

@@ -10,6 +10,10 @@ _RULES: Final = re.compile(rb"[ \t]*\[([ \t,]*\w+(?:[ \t,]+\w+)*[ \t,]*)\]")
 # a list that is not closed or empty, or a rule outside of brackets: its author did not mean all rules
 _FAULTY: Final = re.compile(rb"[ \t]*[\[({:=]|[ \t]+[A-Za-z]\d\d\b")
 
+_REQUEST: Final = re.compile(rb"[ \t]*\[[ \t]*DIFF[ \t]+([A-Z]+ https?://.*\S)[ \t]*\]", re.IGNORECASE)
+OF_REQUEST: Final = "2.4 answers otherwise: "
+"""Begin of the message of a finding that a comment makes which names a request; what it names follows."""
+
 
 def marks_in(line: bytes) -> list[frozenset[str]]:
     """Return the rules that each mark in the comment of *line* names; an empty set means all.
@@ -24,6 +28,20 @@ def marks_in(line: bytes) -> list[frozenset[str]]:
             found.append(frozenset(rules[1].decode("latin-1").upper().replace(",", " ").split()))
         elif _FAULTY.match(comment, mark.end()) is None:
             found.append(frozenset())
+    return found
+
+
+def requests_in(data: bytes) -> list[tuple[int, str]]:
+    """Return the requests that comments of *data* name, each with the number of its line:
+    ``# whimbrel: ignore[DIFF GET http://a/b: status 403 -> 404]``. Such a mark exempts no line.
+    """
+    found = []
+    for number, line in enumerate(data.split(b"\n"), 1) if b"whimbrel:" in data else ():
+        comment = line.lstrip(b" \t")
+        mark = _MARK.search(comment) if comment.startswith(b"#") else None
+        named = _REQUEST.match(comment, mark.end()) if mark is not None else None
+        if named is not None:
+            found.append((number, named[1].decode("latin-1")))
     return found
 
 

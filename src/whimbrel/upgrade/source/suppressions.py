@@ -7,9 +7,9 @@ from collections.abc import Iterable, Iterator
 from typing import Final
 
 from whimbrel.base.errors import SourceLocation
-from whimbrel.upgrade.model import ACCESS_RULES, Finding, Risk
+from whimbrel.upgrade.model import ACCESS_RULES, DIFFERENCE, Finding, Risk
 from whimbrel.upgrade.source.config_tree import ConfigTree, Role, SourceFile, Statement
-from whimbrel.upgrade.source.marks import marks_in
+from whimbrel.upgrade.source.marks import OF_REQUEST, marks_in, requests_in
 from whimbrel.upgrade.source.section_ranges import access_lines_of, at_each_line, stripped_lines
 from whimbrel.upgrade.source.walk import walk
 
@@ -70,6 +70,16 @@ def reviewed_lines(tree: ConfigTree, findings: Iterable[Finding] = ()) -> Iterat
                     yield Finding(rule, place, OF_COMMENT)
                     continue
                 yield from at_each_line(Finding(rule, place, OF_COMMENT, risk=Risk.CLOSES), texts)
+
+
+def named_requests(tree: ConfigTree) -> Iterator[Finding]:
+    """Yield a finding for each request that a comment of the main file names: other answers to it, in what
+    the comment names, are wanted.
+    """
+    main = next((file for file in tree.files.values() if file.role is Role.MAIN), None)
+    if main is not None:
+        for line, text in requests_in(main.document.bytes):
+            yield Finding(DIFFERENCE, SourceLocation(main.path, line), f"{OF_REQUEST}{text}")
 
 
 def _names_at(finding: Finding, tree: ConfigTree) -> frozenset[str] | None:

@@ -22,7 +22,7 @@ def test_items_that_matter_come_first_and_the_others_in_a_fold() -> None:
     assert [[cell.text for cell in row] for row in table.folded] == [
         ["left out", "a.conf:2", "logs", "no answer depends on it"]
     ]
-    assert table.note == "1 not decided, 1 that may matter: the verdict does not cover them."
+    assert table.note == "2 in all: 1 not decided, 1 that may matter: the verdict does not cover them."
     assert table.anchor == ANCHOR
     assert unknown_tables(KnowledgeScope()) == ()
 
