@@ -13,7 +13,7 @@ from collections.abc import Mapping
 from typing import Final, NamedTuple
 
 from whimbrel.base.numbers import is_digits
-from whimbrel.cli.request_lines import sent_status
+from whimbrel.cli.sent_status import sent_status
 
 MARK: Final = "X-Whimbrel-Compare"
 FIELDS: Final = (

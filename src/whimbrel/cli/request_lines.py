@@ -14,10 +14,10 @@ from typing import BinaryIO, Final, TextIO
 
 from whimbrel.base.numbers import is_digits
 from whimbrel.base.printable import printable
+from whimbrel.cli.sent_status import sent_status
 
 COLORS: Final = {"2": "32", "3": "36", "4": "33", "5": "31"}
 """Color of a status by its first digit."""
-_ERRORS: Final = ("4", "5")
 MAX_LINE: Final = 64 << 10
 """Bytes of a line that are read at once."""
 
@@ -42,17 +42,6 @@ def shown(line: str, *, is_colored: bool, secure: Collection[int] = ()) -> str:
     if is_colored and status[:1] in COLORS:
         status = f"\033[{COLORS[status[0]]}m{status}\033[0m"
     return f"{text} {status} {int(time) / 1000:.1f} ms"
-
-
-def sent_status(statuses: str) -> str:
-    """Return the status that the client got, of `%s %>s %{local}p`.
-
-    If the page of an ErrorDocument fails, httpd sends the first error and logs the second one as the last
-    status (ap_die); the page itself may set another status than that of an error.
-    """
-    first, *others = statuses.split(" ")
-    last = others[0] if others else ""
-    return first if first[:1] in _ERRORS and last[:1] in _ERRORS else last or first
 
 
 def colored(output: TextIO, environment: Mapping[str, str]) -> bool:

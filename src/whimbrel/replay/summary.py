@@ -85,7 +85,7 @@ class Summary:
         for key in self.tally.changes if found else ():
             # a cause with more lines is cut: what the others do is not decided by the comments at these
             if comments_of_change(key, self.tally.changes[key]):
-                decided[key] = decided_requests(self.tally.changes[key].asked, found)
+                decided[key] = decided_requests(self.tally.changes[key].named_requests, found)
             elif is_of_defaults(key):
                 decided[key] = by_rule(rule_of_reason(key.reason), found)
             elif not key.rule and len(key.new) < MAX_CAUSE_LINES:
@@ -356,7 +356,7 @@ def risk_of(key: ChangeKey) -> Risk:
 def comments_of_change(key: ChangeKey, change: Change) -> list[str]:
     """Return the comments that decide about a change without lines; [] for none."""
     is_open = bool(key.new or key.rule) or is_of_defaults(key) or risk_of(key) is Risk.OPENS
-    return [] if is_open else comments_of(change.asked)
+    return [] if is_open else comments_of(change.named_requests)
 
 
 def is_of_defaults(key: ChangeKey) -> bool:

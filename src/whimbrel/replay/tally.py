@@ -77,8 +77,8 @@ class Change:
         requests: logged requests. `distinct`: those that were answered apart.
         examples: requests in words, the first ones. `dropped`: requests of names that were dropped.
         words: those of `explain` for the first one.
-        asked: the requests of a change without lines, as comments name them (`request_of`); at most one more
-            than comments may name.
+        named_requests: the requests of a change without lines, as comments name them (`request_of`); at most
+            one more than comments may name.
     """
 
     requests: int = 0
@@ -90,7 +90,7 @@ class Change:
     examples: list[str] = field(default_factory=list)
     words: tuple[str, ...] = ()
     dropped: int = 0
-    asked: dict[str, None] = field(default_factory=dict)
+    named_requests: dict[str, None] = field(default_factory=dict)
 
     def add(self, other: Change) -> None:
         """Add a later piece's."""
@@ -98,8 +98,10 @@ class Change:
         self.distinct += other.distinct
         self.dropped += other.dropped
         self.words = self.words or other.words
-        room = MAX_REQUESTS + 1 - len(self.asked)
-        self.asked.update(dict.fromkeys([one for one in other.asked if one not in self.asked][:room]))
+        room = MAX_REQUESTS + 1 - len(self.named_requests)
+        self.named_requests.update(
+            dict.fromkeys([one for one in other.named_requests if one not in self.named_requests][:room])
+        )
         self.examples = [*self.examples, *other.examples][:MAX_EXAMPLES]
         for mine, theirs in (
             (self.clients, other.clients),

@@ -284,9 +284,9 @@ class Replayer:
         change.paths[request.target.partition("?")[0]] += number
         if request.user:
             change.users[request.user] += number
-        if not outcome.change.new and len(change.asked) <= MAX_REQUESTS:
+        if not outcome.change.new and len(change.named_requests) <= MAX_REQUESTS:
             what = outcome.change.what.removesuffix(UNEXPLAINED)
-            change.asked[request_of(self._probe(request).request_text, what)] = None
+            change.named_requests[request_of(self._probe(request).request_text, what)] = None
         if len(change.examples) < MAX_EXAMPLES:
             probe = self._probe(request)
             change.words = change.words or request_words(probe)

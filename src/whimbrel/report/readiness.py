@@ -154,7 +154,7 @@ def readiness_of_comparison(verification: VerifyResult) -> str:
             to_decide=verification.to_decide,
             has_stop=verification.has_stop,
             no_start=verification.no_start,
-            unknown=(CUT if verification.is_cut else _unknown(unknown) if unknown else "",),
+            unknown=(CUT,) if verification.is_cut else (_unknown(unknown),) * bool(unknown),
             reason=reason + _decided(verification.by_comments),
             unwritten=verification.unwritten,
         )

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import pytest
-from whimbrel.verify.named_requests import MAX_REQUESTS
 
 from whimbrel.base.errors import SourceLocation
 from whimbrel.base.lazy_dataclasses import replace
@@ -16,6 +15,7 @@ from whimbrel.upgrade.source.suppressions import OF_COMMENT, suppressions
 from whimbrel.verify.answer import DECIDES, Answer, DecidingLine
 from whimbrel.verify.causes import Cause
 from whimbrel.verify.difference import Difference, FieldDifference
+from whimbrel.verify.named_requests import MAX_REQUESTS
 from whimbrel.verify.probe import Probe
 from whimbrel.verify.recorded_decisions import _lines, has_recordable_decisions, mark_decided
 from whimbrel.verify.verification import (
