@@ -101,7 +101,8 @@ def _cause_of(explanation: RequestExplanation) -> AnswerCause:
         return AnswerCause(sentence=" ".join(explanation.errors[0].split()))
     block, step = _decision(explanation)
     if step is not None:
-        return _cause_of_step(step, block, explanation)
+        cause = _cause_of_step(step, block, explanation)
+        return _with_access(cause, step, block) if explanation.status == 404 else cause
     if explanation.status is None:
         return _cause_of_unknown(block, explanation)
     if explanation.status < 400:
@@ -115,6 +116,14 @@ def _cause_of(explanation: RequestExplanation) -> AnswerCause:
     if refusal is not None:
         return AnswerCause(refusal.lines, refusal.what)
     return AnswerCause((), _logged(explanation) or "no line of the configuration decides it")
+
+
+def _with_access(cause: AnswerCause, step: ExplanationStep, block: Iterable[ExplanationStep]) -> AnswerCause:
+    """Return *cause* with the lines that let the client in before *step* found no file."""
+    access = None if step.kind == "access" or step.what == "mod_dir" else _last(block, "access")
+    is_open = access is None or access.result != GRANTED
+    granting = () if is_open or access is None else admitting_lines(access)
+    return replace(cause, granting=tuple(line for line in granting if line not in cause.lines))
 
 
 def _replaced_error(explanation: RequestExplanation) -> AnswerCause | None:

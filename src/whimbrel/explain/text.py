@@ -168,16 +168,19 @@ def _cause_rows(
     label: str, explanation: RequestExplanation, sources: SourceLines, root: str
 ) -> Iterator[TextRow]:
     cause = cause_of(explanation)
+    granted = "granted" if cause.lines or cause.sentence else label
+    labels = [granted, *[""] * len(cause.granting)]
+    rows = [_row(*row, sources, root) for row in zip(labels, cause.granting, strict=False)]
+    is_error = (explanation.status or 0) >= 400
+    if is_error:  # who may ask is decided before what is missing is found
+        yield from rows
     for line in cause.lines:
         yield _row(label, line, sources, root)
         label = ""
     if cause.sentence:
         yield TextRow(label, without_root(cause.sentence, root))
-        label = ""
-    granted = "granted" if cause.lines or cause.sentence else label
-    for line in cause.granting:
-        yield _row(granted, line, sources, root)
-        granted = ""
+    if not is_error:
+        yield from rows
 
 
 def without_root(text: str, root: str) -> str:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from pathlib import Path
 
 import pytest
@@ -126,6 +127,27 @@ def test_the_server_stands_beside_each_kind_of_argument(tmp_path: Path, words: t
     assert found.stdout.startswith(said) and (of_line or "GET http" in found.stdout)
     missing = run(*(f"{tmp_path}/none" if word == "SERVER" else word for word in words))
     assert (missing.exit_code, missing.output) == (2, f"{tmp_path}/none: no such file or directory\n")
+
+
+def test_access_is_named_before_the_file_that_is_not_there(tmp_path: Path) -> None:
+    """2.4 takes the Require line of <Files> in the place of that of the directory: no password is asked."""
+    conf = (
+        "ServerRoot {0}\nListen 80\n"
+        + "".join(
+            f"LoadModule {name}_module modules/mod_{name}.so\n"
+            for name in ("authz_core", "authz_host", "authz_user", "authn_core", "authn_file", "auth_basic")
+        )
+        + "DocumentRoot {0}\n<Directory {0}>\nAuthType Basic\nAuthName a\nAuthUserFile {0}/users\n"
+        "Require valid-user\n</Directory>\n"
+    )
+    (tmp_path / "old.conf").write_text(conf.format(tmp_path))
+    files = "<Files none>\nRequire ip 192.0.2.0/24\n</Files>\n"
+    (tmp_path / "new.conf").write_text(conf.format(tmp_path) + files)
+    found = run("/none", f"{tmp_path}/new.conf", "--diff", f"{tmp_path}/old.conf@2.4").stdout
+    _, old, new = re.split(r"^[-+] /.*$", found.partition("steps that differ")[0], flags=re.MULTILINE)
+    assert "Require valid-user" in old and "no credentials were sent" in old
+    assert re.search(r"^granted +Require ip 192.0.2.0/24 .*:17\nbecause +DocumentRoot ", new.strip()), new
+    assert "none does not exist" in new
 
 
 def test_a_rule_beside_a_server_is_explained(tmp_path: Path) -> None:

@@ -68,7 +68,8 @@ def test_the_line_and_the_sentence(
 def test_a_missing_file_is_the_cause_in_front_of_a_missing_error_document(side: Side) -> None:
     cause = cause_of(explained(side, "/none"))
     assert cause.sentence.endswith("htdocs/none does not exist")
-    assert [text.split()[0] for text in texts(cause)] == ["DocumentRoot"]
+    assert [line.text.split()[0] for line in cause.lines] == ["DocumentRoot"]
+    assert [line.text for line in cause.granting] == ["Require all granted"]
 
 
 def test_a_user_that_no_line_admits(side: Side) -> None:
