@@ -12,6 +12,17 @@ from whimbrel.upgrade.apply import image_copy
 
 CHANGED = ("etc/httpd/conf/httpd.conf", "srv/shop/closed/.htaccess", "var/www/html/closed/.htaccess")
 
+KEYS = """\
+ServerRoot "/opt/httpd"
+Listen 80
+LoadModule mime_module modules/mod_mime.so
+CustomLog logs/access_log common
+SSLCertificateFile conf/server.crt
+SSLCertificateKeyFile conf/tls/server.key
+AliasMatch ^/manual(/.*)?$ "/opt/httpd/manual$1"
+"""
+KEY = "-----BEGIN {}PRIVATE KEY-----\nAAAA\n"
+
 
 def contents(top: Path) -> dict[str, bytes | str]:
     """Return the texts of files and the targets of links by their paths."""
@@ -59,6 +70,39 @@ def test_out_is_an_image_with_the_documents(tmp_path: Path) -> None:
     _, output = run("verify", image, out, "--color", "never")
     assert "nobody gains and nobody loses" in output and "not here" not in output
     assert f"changed in {out}: srv/shop/closed/.htaccess" in written
+
+
+def test_keys_and_logs_below_documents_stay_where_they_are(tmp_path: Path) -> None:
+    """The sections and AliasMatch of an installation below one directory reach its conf and logs.
+
+    A key that no line names is copied, but not for others: the mode of its file was for the old group.
+    """
+    image = tmp_path / "a"
+    files = {
+        "opt/httpd/conf/httpd.conf": KEYS,
+        "opt/httpd/conf/tls/server.key": KEY.format("RSA "),
+        "opt/httpd/conf/server.crt": "certificate",
+        "opt/httpd/logs/access_log": "line",
+        "opt/httpd/logs/access_log.1": "line",
+        "opt/httpd/modules/mod_mime.so": "module",
+        "opt/httpd/manual/index.html": "page",
+        "opt/httpd/manual/old.pem": KEY.format(""),
+    }
+    for name, text in files.items():
+        place = image / name
+        place.parent.mkdir(parents=True, exist_ok=True)
+        place.write_text(text)
+        place.chmod(0o640)
+    expected = ["opt/httpd/conf/httpd.conf", "opt/httpd/manual/index.html", "opt/httpd/manual/old.pem"]
+    for more in ("", '<Directory "/opt/httpd">\n</Directory>\n'):
+        (image / "opt/httpd/conf/httpd.conf").write_text(KEYS + more)
+        out = tmp_path / f"out{len(more)}"
+        _, written = run("upgrade", "-d", image / "opt/httpd", "--out", out, "--no-verify")
+        assert "not copied: modules, logs, keys and certificates (2 files, such as " in written
+        assert sorted(contents(out)) == expected
+        copied = out / "opt/httpd/manual/old.pem"
+        assert copied.stat().st_mode & 0o777 == 0o600
+        assert f"the owner alone: 1 document with a private key, such as {image}" in written
 
 
 def test_documents_beyond_the_bound_are_named(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

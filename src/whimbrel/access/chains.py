@@ -11,6 +11,7 @@ from typing import Final, Generic
 
 from whimbrel.access.directory_walks import DirectoryWalks, SectionGroups
 from whimbrel.access.host_roots import MAX_HOST_ROOTS, host_roots
+from whimbrel.access.joint_names import JointNames, NamePattern
 from whimbrel.access.samples import regex_samples, wildcard_samples
 from whimbrel.access.sections import (
     Override,
@@ -41,7 +42,10 @@ _MAX_PATH_INFOS: Final = 5
 """The maximum number of texts that are tried behind the URL path of a file."""
 _MAX_NAMES: Final = 20
 """The maximum number of names that are tried below each URL path of `ServedRequests`."""
-_FILES: Final = frozenset({SectionKind.FILES, SectionKind.FILES_MATCH})
+_IN_PATH: Final = "path"
+"""The patterns of <DirectoryMatch> sections, which are searched in the path of the file."""
+_IN_URL: Final = "url"
+"""The patterns of <Location> sections."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -145,6 +149,7 @@ class _ServerMap(Generic[S, V]):
         patterns = [u for u in self.locations if u.regex is not None or u.fnmatch]
         ends = ["/" + name for section in patterns for name in _names_of(section)]
         self.path_infos = [*dict.fromkeys(["/" + _NEUTRAL, *ends])][:_MAX_PATH_INFOS] if patterns else []
+        self.joint: dict[tuple[NamePattern, ...], JointNames] = {}
 
     def _roots(
         self, root: str, inventory: SectionInventory[S, V], server: V | None, bounds: Bounds
@@ -208,6 +213,39 @@ class _ServerMap(Generic[S, V]):
         for other in self.urls_of(path):
             if other != url and [section for section in self.locations if section.matches(other)] == matching:
                 yield other
+
+    # names -----------------------------------------------------------------------------------------
+    def joint_names(self, directory: str, known: Sequence[str]) -> tuple[str, ...]:
+        """Return a name for each set of sections that a file of *directory* can have, beside those of the
+        names *known*."""
+        patterns = self._name_patterns(directory)
+        if len(patterns) < 2:
+            return ()
+        if patterns not in self.joint:
+            self.joint[patterns] = JointNames(patterns)
+        before = {_IN_PATH: directory, _IN_URL: self.url_of(directory) or ""}
+        return self.joint[patterns].of(before, known)
+
+    def _name_patterns(self, directory: str) -> tuple[NamePattern, ...]:
+        """Return the patterns of sections about access that may match names in *directory*.
+
+        A section without a pattern has one name, which is tried in any case.
+        """
+        around: dict[S, None] = dict.fromkeys(self._walks.of(directory)[0])
+        around.update(dict.fromkeys(self.regex_sections))
+        nested = [
+            unit
+            for outer in around
+            for groups in (self.shared, self.own)
+            for unit in groups.nested_files.get(outer, ())
+        ]
+        sections = (
+            *(("", unit) for unit in (*self.outermost_files, *nested)),
+            *((_IN_PATH, unit) for unit in self.regex_sections if self.is_relevant(unit)),
+            *((_IN_URL, unit) for unit in self.locations),
+        )
+        found = [(kind, unit.expression) for kind, unit in sections if kind != "" or unit.has_lines]
+        return tuple(dict.fromkeys(NamePattern(regex, kind) for kind, regex in found if regex is not None))
 
     # matching --------------------------------------------------------------------------------------
     def chain(self, witness: _Witness) -> SectionChain[S]:
@@ -380,9 +418,11 @@ def _witnesses(server: _ServerMap[S, V], bounds: Bounds) -> Iterator[_Witness]:
         for name in _names_of(section)
     )
     for directory in directories:
-        for name in names:
+        for name in (*names, *server.joint_names(directory, [*names, _NEUTRAL])):
             yield from _with_all_urls(server, directory, name, False)
             yield from _with_path_info(server, directory, name, False)
+    if any(not joint.is_complete for joint in server.joint.values()):
+        bounds.exceeded["not every name that several patterns of sections match together was tried"] = None
 
 
 def _with_all_urls(

@@ -79,6 +79,15 @@ class RequestSection:
         """The number of path components: <Directory> sections are merged in this order."""
         return 0 if self.pattern == "/" else self.pattern.count("/")
 
+    @property
+    def expression(self) -> Regex | None:
+        """The pattern as an expression that is searched; None for a section of one name or path."""
+        if self.is_malformed or self.regex is not None:
+            return self.regex
+        if self.fnmatch:
+            return compile_fnmatch(self.pattern, by_segment=self.kind is not SectionKind.FILES)
+        return None
+
     def matches(self, text: str) -> bool:
         """Return True if the pattern matches *text*.
 
@@ -86,13 +95,9 @@ class RequestSection:
         """
         if self.is_malformed:
             return False
-        if self.regex is not None:
-            return self.regex.search(text) is not None
-        if self.fnmatch:
-            return (
-                compile_fnmatch(self.pattern, by_segment=self.kind is not SectionKind.FILES).search(text)
-                is not None
-            )
+        expression = self.expression
+        if expression is not None:
+            return expression.search(text) is not None
         if self.kind is SectionKind.LOCATION:
             return _below(self.pattern, text)
         return self.pattern == text

@@ -23,6 +23,7 @@ from whimbrel.report.model import Report, ReportEntry
 from whimbrel.report.questions import QuestionText
 from whimbrel.report.start_failures import reason_of
 from whimbrel.upgrade.apply.left_decisions import LEFT, FoundDecision, findings_left
+from whimbrel.upgrade.apply.moved_trees import decisions_of_moved
 from whimbrel.upgrade.apply.transaction import decisions_left
 from whimbrel.upgrade.apply.unread_journal import unread_journal
 from whimbrel.upgrade.check.check import (
@@ -180,9 +181,10 @@ def _left(
             return b""
 
     known = {(finding.rule, finding.place.path, finding.place.line) for finding in findings}
+    left = decisions_left(directory) or decisions_of_moved(directory, files, text_of)
     return [
         one
-        for one in findings_left(decisions_left(directory), files, text_of)
+        for one in findings_left(left, files, text_of)
         if wanted.selects(one.finding.rule)
         and (one.finding.rule, one.finding.place.path, one.finding.place.line) not in known
     ]

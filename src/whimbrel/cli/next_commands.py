@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Final
 from whimbrel.base.counts import count_noun
 from whimbrel.base.dialect import V22, V24
 from whimbrel.base.latin1 import from_system, to_bytes
-from whimbrel.base.layouts import DEBIAN, SUSE
+from whimbrel.base.layouts import DEBIAN, SUSE, UPSTREAM
 from whimbrel.base.lazy_dataclasses import replace
 from whimbrel.base.lazy_re import compile
 from whimbrel.cli.options import given_names, given_words, words_of
@@ -102,7 +102,7 @@ def after_upgrade(
     """
     lines: list[str] = []
     target = words_of(context, "target_build")
-    is_named = target in ([DEBIAN], [SUSE]) and "builtin" not in given_names(context)
+    is_named = target in ([DEBIAN], [SUSE], [UPSTREAM]) and "builtin" not in given_names(context)
     builtin = ["--builtin", *target] if is_named else []
     if options is not None and out is None and is_of_24 and _is_in_place(options):
         words = [*builtin, *given_words(context, READ)]

@@ -42,7 +42,8 @@ def about_one_file(
     if not paths:
         return []
     access, edits = _edit_counts(result)
-    path = max(paths, key=lambda one: (access[one], edits[one]))
+    questioned = {one.place.path for one in result.findings if one.needs_review or one.decision}
+    path = max(paths, key=lambda one: (one in questioned, access[one], edits[one]))
     if (
         given_words(context, (CARRIED | how) - EXPLAINED - _NO_MATTER)
         or len(context.params["conf"] or ()) > 1

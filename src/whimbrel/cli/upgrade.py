@@ -130,6 +130,7 @@ class BuildChoice(StrEnum):
     debian = "debian"
     shared = "shared"
     suse = "suse"
+    upstream = "upstream"
 
 
 class Assumption(StrEnum):
@@ -143,7 +144,8 @@ TargetBuildOption = Annotated[
     typer.Option(
         "--target-build",
         help="Write for this build of 2.4: Debian's or SUSE's, which refuse LoadModule lines of compiled-in "
-        "modules, or one with all modules as files. Default: detected. Example: --target-build debian",
+        "modules, one with all modules as files (shared), or with all but the MPM (upstream, as ./configure "
+        "builds it). Default: detected. Example: --target-build debian",
     ),
 ]
 Write = Annotated[
@@ -353,13 +355,12 @@ def upgrade(
             following[:0] = _about_named(result, only) or about_one_file(context, result, what, top, HOW)
         if is_left and out is not None and not first_stop(result):
             following.append(f"To go live: {writing}")
-        uncompared = result.unverified or _uncompared(result, what, wanted, is_verified=verify)
         output = _Output(
             shape,
             color,
             is_written,
             words,
-            uncompared,
+            result.unverified or _uncompared(result, what, wanted, is_verified=verify),
             following,
             not no_pager,
             copy,

@@ -41,7 +41,7 @@ class BuildRefuted(Exception):
 def presumed_build(options: LoadOptions, dialect: Dialect) -> Build:
     """Return the build that *options* name, or the one that the main file shows before it is executed."""
     version = "2.2" if dialect.version < (2, 4) else "2.4"
-    if options.build != AUTO:
+    if options.build != AUTO and not (options.is_build_of_24 and version == "2.2"):
         return Build(options.build, version)
     path = root_relative(options.server_root, options.file)
     text = main_text_of(options)

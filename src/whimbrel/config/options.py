@@ -41,6 +41,7 @@ class LoadOptions:
         overlay: contents of files that replace those on disk, by absolute path, as named or without links.
         copies: files that contents of *overlay* were read from, by the same paths.
         build: the build of httpd whose compiled-in modules and default paths apply (base/builds.py).
+        is_build_of_24: *build* is that of the 2.4 of a comparison: the text shows the one of its 2.2.
         service_files: the files from which a service takes the environment and options, as they are here.
         generated: the files of *overlay* that the start script of a distribution writes, missing here.
         is_elsewhere: the server runs on another machine: a line that names a file, directory, library or user
@@ -74,6 +75,7 @@ class LoadOptions:
     build: str = ANY
     compiled_in: frozenset[str] | None = None
     built_in_origin: str = ""
+    is_build_of_24: bool = False
     is_unix: bool = False
     program: str = ""
     service_files: tuple[str, ...] = ()

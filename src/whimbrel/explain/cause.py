@@ -530,6 +530,12 @@ def admitting_lines(access: ExplanationStep) -> tuple[Origin, ...]:
     return _lines(admitted or [step for step in leaves if step.what.startswith("Order")])
 
 
+def lines_of_other_methods(access: ExplanationStep) -> tuple[Origin, ...]:
+    """Return the Require lines of containers that have none for the method, by which 2.4 admits it."""
+    containers = (step for step in access.all() if step.result == GRANTED and step.detail == OTHER_METHODS)
+    return _lines(leaf for step in containers for leaf in step.all() if leaf.lines and not leaf.children)
+
+
 def _word_of(step: ExplanationStep) -> str:
     """Return the kind of a Require line in lower case."""
     words = [word for word in step.what.lower().split() if word != "not"]

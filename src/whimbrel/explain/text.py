@@ -12,8 +12,15 @@ from whimbrel.base.lazy_dataclasses import dataclass
 from whimbrel.base.terminal_text import UNBOUNDED, columns_of, padded, paint, shown, wrapped
 from whimbrel.config.origins import Origin
 from whimbrel.engine.explain.deciding_rules import is_negated
-from whimbrel.engine.explain.decisions import DECLINES, GRANTED
-from whimbrel.explain.cause import admitting_lines, cause_of, choosing_lines, deciding_block, handler_lines
+from whimbrel.engine.explain.decisions import DECLINES, GRANTED, OTHER_METHODS
+from whimbrel.explain.cause import (
+    admitting_lines,
+    cause_of,
+    choosing_lines,
+    deciding_block,
+    handler_lines,
+    lines_of_other_methods,
+)
 from whimbrel.explain.changes import ChangedStep, innermost
 from whimbrel.explain.response_differences import part_texts
 from whimbrel.explain.rewriting import negotiations, refused_paths, rewritten_paths
@@ -169,18 +176,34 @@ def _cause_rows(
 ) -> Iterator[TextRow]:
     cause = cause_of(explanation)
     granted = "granted" if cause.lines or cause.sentence else label
-    labels = [granted, *[""] * len(cause.granting)]
-    rows = [_row(*row, sources, root) for row in zip(labels, cause.granting, strict=False)]
-    is_error = (explanation.status or 0) >= 400
-    if is_error:  # who may ask is decided before what is missing is found
+    rows = list(_granting_rows(granted, explanation, sources, root))
+    is_missing = explanation.status == 404
+    if is_missing:  # who may ask is decided before what is not there is found
         yield from rows
     for line in cause.lines:
         yield _row(label, line, sources, root)
         label = ""
     if cause.sentence:
         yield TextRow(label, without_root(cause.sentence, root))
-    if not is_error:
+    if not is_missing:
         yield from rows
+
+
+def _granting_rows(
+    label: str, explanation: RequestExplanation, sources: SourceLines, root: str
+) -> Iterator[TextRow]:
+    """Yield the lines that let the client in; of none those that are about other methods alone."""
+    granting = cause_of(explanation).granting
+    for line in granting:
+        yield _row(label, line, sources, root)
+        label = ""
+    top = next((step for step in deciding_block(explanation) if step.kind == "access"), None)
+    if granting or top is None or top.result != GRANTED:
+        return
+    for line in lines_of_other_methods(top):
+        row = _row(label, line, sources, root)
+        yield TextRow(row.label, f"{row.text}: {OTHER_METHODS}", row.place)
+        label = ""
 
 
 def without_root(text: str, root: str) -> str:

@@ -19,6 +19,11 @@ from whimbrel.upgrade.model import Risk
 SCREEN: Final = 24
 """Lines of a text that a person sees at once."""
 _REFUSALS: Final = frozenset(("401", "403"))
+_LOGINS: Final[dict[tuple[str, ...], str]] = {
+    ("401", "403"): "users who log in may lose access",
+    ("403", "401"): "users who log in may gain access",
+}
+"""What another refusal means for users whom a log does not name."""
 
 
 def text_of(summary: Summary) -> str:
@@ -113,21 +118,34 @@ def _access(summary: Summary) -> str:
         none = f"none of {summary.compared} gains or loses it"
     gains = counts[Risk.OPENS]
     loses = counts[Risk.CLOSES]
+    refused = "".join(f"; {one}" for one in _other_refusals(summary))
     if not gains and not loses:
-        refused = sum(_refuses(key) * change.requests for key, change in summary.changes)
-        if not refused:
-            return f"access: {none}"
-        other = f"{count_noun(refused, 'request')} {word_for(refused, 'gets', 'get')} another refusal"
-        return f"access: {none}; {other}"
+        return f"access: {none}{refused}"
     gaining = f"{count_noun(gains, 'request')} {word_for(gains, 'gains', 'gain')} it"
     by_others = f" ({others:,} by another line than those of access control)" if others else ""
-    return f"access: {gaining}, {loses:,} {word_for(loses, 'loses', 'lose')} it{by_others}"
+    return f"access: {gaining}, {loses:,} {word_for(loses, 'loses', 'lose')} it{by_others}{refused}"
 
 
-def _refuses(key: ChangeKey) -> bool:
-    """Return True if one side alone answers 401 or 403."""
-    found = STATUS.search(key.what)
-    return found is not None and bool(_REFUSALS.intersection(found.groups()))
+def _other_refusals(summary: Summary) -> Iterator[str]:
+    """Yield what is said of requests that both sides refuse, each with another status.
+
+    A log may lack users, and 401 asks for one: behind 403 a login is in vain.
+    """
+    numbers = dict.fromkeys(_LOGINS, 0)
+    others = 0
+    for key, change in summary.changes:
+        found = STATUS.search(key.what)
+        statuses = found.groups() if found is not None else ()
+        if statuses in numbers:
+            numbers[statuses] += change.requests
+        elif not _REFUSALS.isdisjoint(statuses) and risk_of(key) not in (Risk.OPENS, Risk.CLOSES):
+            others += change.requests
+    for statuses, number in numbers.items():
+        if number:
+            got = f"{count_noun(number, 'request')} {word_for(number, 'gets', 'get')} {statuses[1]}"
+            yield f"{got} in the place of {statuses[0]}: {_LOGINS[statuses]}"
+    if others:
+        yield f"{count_noun(others, 'request')} {word_for(others, 'gets', 'get')} another refusal"
 
 
 def taken_for(tally: Tally) -> Iterator[str]:

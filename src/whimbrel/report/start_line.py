@@ -4,15 +4,19 @@ machine.
 
 from __future__ import annotations
 
+import re
 from typing import Final
 
+from whimbrel.base.counts import and_more
 from whimbrel.base.errors import SourceLocation
 from whimbrel.upgrade.check.fixpoint import UpgradeResult
 from whimbrel.upgrade.edits.diff import display_path
-from whimbrel.upgrade.knowledge.loaded import OF_TYPES
+from whimbrel.upgrade.knowledge.loaded import OF_TYPES, STARTS
 from whimbrel.upgrade.knowledge.start_stops import StartStops, start_stops
 
 OF_MACHINE: Final = "modules, users and certificates of its machine were not tested"
+_CODE: Final = re.compile(r"^(?:\([0-9]+\)[^:]*: )?(?:AH[0-9]{5}: )?")
+"""The number of the system's error and the code of httpd, before the fact."""
 NEW_TEXT: Final = "(new text)"
 """Mark of a line that the text of 2.2 lacks."""
 
@@ -38,7 +42,19 @@ def start_line(result: UpgradeResult, directory: str, *, is_open: bool, is_writt
     stops = "; ".join(stops_of(result).texts(place_of))
     if is_open:
         return f"start: on this machine 2.4 ends at {stops}" if stops else ""
-    return f"start: 2.4 loads the new text; {f'on this machine it ends at {stops}' if stops else OF_MACHINE}"
+    if stops:
+        return f"start: 2.4 loads the new text; on this machine it ends at {stops}"
+    return f"start: 2.4 loads the new text{_not_in_image(result)}; {OF_MACHINE}"
+
+
+def _not_in_image(result: UpgradeResult) -> str:
+    """Return what ends the start of the server of an image, whose files are not in it; "" for nothing."""
+    if not result.tree.disk.image:
+        return ""
+    items = (item.subject for item in result.scope.items if item.consequence in STARTS)
+    subjects = dict.fromkeys(_CODE.sub("", subject).rstrip(".") for subject in items)
+    first = next(iter(subjects), "")
+    return f"; it needs what the image lacks: {first}{and_more(len(subjects) - 1)}" if first else ""
 
 
 def stops_of(result: UpgradeResult) -> StartStops:

@@ -14,11 +14,15 @@ from whimbrel.base.lazy_dataclasses import dataclass
 
 
 class Edit(NamedTuple):
-    """Put *text* in the place of bytes *start* to *end*."""
+    """Put *text* in the place of bytes *start* to *end*.
+
+    Of several insertions at one position those of lower *rank* come first, else those that are given first.
+    """
 
     start: int
     end: int
     text: bytes
+    rank: int = 0
 
     def clashes(self, other: Edit) -> bool:
         """True where both want to change the same byte, or one inserts inside what the other replaces."""
@@ -90,7 +94,7 @@ def _ordered(groups: Iterable[Group]) -> list[tuple[Edit, Group]]:
     """
     return sorted(
         ((edit, group) for group in groups for edit in group.edits),
-        key=lambda pair: (pair[0].start, pair[0].end),
+        key=lambda pair: (pair[0].start, pair[0].end, pair[0].rank),
     )
 
 

@@ -248,8 +248,11 @@ class TargetBuild(Enum):
     DEBIAN = "debian"
     SHARED = "shared"
     SUSE = "suse"
+    UPSTREAM = "upstream"
 
 
+LOADED_BUILDS: Final = frozenset({TargetBuild.DEBIAN, TargetBuild.SUSE, TargetBuild.UPSTREAM})
+"""Builds with modules compiled in that the text must not load: it is read as one of them reads it."""
 NEWEST: Final = 71
 """The N of the newest release 2.4.N that the rules support."""
 

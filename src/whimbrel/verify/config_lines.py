@@ -113,6 +113,13 @@ class ServedPaths:
                 found.append(prefix)
         return found
 
+    def path_of(self, url: str) -> str:
+        """Return the path that the URL path of a directory is mapped to, both with their slash."""
+        for prefix, target in (*self.aliases, ("/", self.root)):
+            if url.startswith(prefix.rstrip("/") + "/"):
+                return target.rstrip("/") + "/" + url[len(prefix.rstrip("/")) + 1 :]
+        return self.root
+
     @property
     def tops(self) -> list[str]:
         """The directories that are served."""

@@ -62,11 +62,16 @@ def compare_with_httpd(program: str, side: Side, result: VerifyResult) -> None:
     """Add to *result* how *program*, an httpd 2.4, answers otherwise than the engine of *side*."""
     try:
         if side.options.image:
-            raise NoServer(f"it would read this machine, and not the image {side.options.image}")
+            raise NoServer(
+                f"it would read this machine, and not the image {side.options.image}: run whimbrel verify "
+                "on the machine of the image, or in a container with it as /"
+            )
         with running(program, side) as ports:
             _compare_all(side, result, ports)
     except NoServer as problem:
-        result.not_decided.append(NotDecided(f"{program} got no request: {problem}"))
+        text = f"{program} got no request: {problem}"
+        result.failures += (f"not tested with httpd: {text}",)
+        result.not_decided.append(NotDecided(text))
     except OSError as problem:
         result.not_decided.append(NotDecided(f"{program}: {problem}"))
 

@@ -17,12 +17,12 @@ names the rule decides.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from typing import Final
 
 from whimbrel.base.dialect import V22, V24
 from whimbrel.base.lazy_dataclasses import replace
-from whimbrel.upgrade.knowledge.scope import KnowledgeScope, UnknownKind
+from whimbrel.upgrade.knowledge.scope import KnowledgeScope, UnknownItem, UnknownKind
 from whimbrel.upgrade.model import ACCESS_RULES, DIFFERENCE, Finding, Risk
 from whimbrel.upgrade.source.suppressions import OF_COMMENT
 from whimbrel.verify.answer import DECIDES, DecidingLine
@@ -89,8 +89,27 @@ def mark_decided(result: VerifyResult, recorded: Iterable[Finding], *, side: int
         lines = [(line.path, line.line) for line in lines_to_mark(group, side)]
         wanted = [Risk.OPENS] * group.opens + [Risk.CLOSES] * group.closes
         group.decided = decisions(lines, group.reason, wanted, places)
+        if side and not (group.decided or group.rule or wanted):
+            result.scope = result.scope.with_items(_without_journal(lines, places))
     named = [*(comment for group in result.groups for comment in group.decided), *result.decided_facts]
     result.by_comments = decided_by_comments(found, named)
+
+
+def _without_journal(lines: Iterable[tuple[str, int]], places: Recorded) -> Iterator[UnknownItem]:
+    """Yield the comments at *lines* with a rule about access that no journal explains, of a difference that
+    they would decide if they answered a question of an upgrade.
+    """
+    for line in lines:
+        for one in places.get(line, ()):
+            if one.rule in ACCESS_RULES and one.message == OF_COMMENT:
+                yield UnknownItem(
+                    UnknownKind.NOT_READ,
+                    one.place,
+                    f"ignore[{one.rule}]: what was asked: no journal here is of an upgrade of this text",
+                    "so the comment decides about clients who lose access, and about nothing else",
+                    "compare as the user and on the machine of that upgrade, or write "
+                    f"ignore[{one.rule},{DIFFERENCE}]",
+                )
 
 
 def _decide_facts(result: VerifyResult, places: Recorded, side: int) -> None:

@@ -20,7 +20,7 @@ from whimbrel.upgrade.check.fixpoint import UpgradeResult
 from whimbrel.upgrade.check.unverified import not_verified
 from whimbrel.upgrade.knowledge.loaded import NOT_TRUE
 from whimbrel.upgrade.knowledge.scope import KnowledgeScope, UnknownItem, UnknownKind
-from whimbrel.upgrade.model import ACCESS_RULES, DIFFERENCE, Finding, Risk, Safety, TargetBuild
+from whimbrel.upgrade.model import ACCESS_RULES, DIFFERENCE, LOADED_BUILDS, Finding, Risk, Safety
 from whimbrel.upgrade.source.binary import sources_of
 from whimbrel.upgrade.source.built_in_modules import as_its_build
 from whimbrel.upgrade.source.config_tree import ReportProgress, no_progress
@@ -139,7 +139,7 @@ def both_texts(result: UpgradeResult, options: LoadOptions) -> tuple[LoadOptions
     options = as_its_build(options, result.tree.built_in)
     options = replace(options, compiled_in=sources_of(result.tree.built_in))
     target = result.tree.options.target_build
-    build = target.value if target in (TargetBuild.DEBIAN, TargetBuild.SUSE) else options.build
+    build = target.value if target in LOADED_BUILDS else options.build
     return options, replace(
         options, overlay={**options.overlay, **with_real_paths(result.files)}, build=build
     )

@@ -223,7 +223,8 @@ class VerifyResult:
         ports: those of the Listen lines of the new side.
         documents: where both sides read the documents that their texts name, if each by its own rule would
             read others; else "".
-        failures: what answers 500 on the new side alone, why, and the line, as sentences.
+        failures: what answers 500 on the new side alone, why, and the line, as sentences; then why a real
+            server got no request.
         by_comments: findings about the new text that its comments decide, refusals and openings first.
         not_compared: the bodies that are made at each request, in words; "" for none.
         unwritten: where a server of the new side, a copy, answers 500 with the old .htaccess files; "" for

@@ -10,18 +10,18 @@ from collections.abc import Sequence
 from itertools import islice
 
 from tests.fuzz import seeds as recorded
+from whimbrel.access.patterns.automaton import Alphabet, NoAutomaton, PatternAutomaton, TooLarge
+from whimbrel.access.patterns.syntax import UnknownSyntax, irregular_part, parse_pattern
 from whimbrel.base.fnmatch import compile_fnmatch, simple_match
 from whimbrel.base.regex import RegexError, compile_regex, scannable, without_end
-from whimbrel.verify.patterns.automaton import Alphabet, NoAutomaton, PatternAutomaton, TooLarge
-from whimbrel.verify.patterns.syntax import UnknownSyntax, irregular_part, parse_pattern
 
 COVERED = (
     "base/fnmatch.py",
     "base/pcre.py",
     "base/regex.py",
     "base/regex_cost.py",
-    "verify/patterns/automaton.py",
-    "verify/patterns/syntax.py",
+    "access/patterns/automaton.py",
+    "access/patterns/syntax.py",
 )
 TOKENS = (
     b"(",

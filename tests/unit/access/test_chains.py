@@ -54,6 +54,20 @@ def test_a_file_section_in_a_folder_comes_after_those_outside(tmp_path: Path) ->
     assert ["/htdocs/", "x.a", "*.a"] in [names(chain, tmp_path) for chain in every if chain.is_certain]
 
 
+def test_a_name_that_no_file_has_is_matched_by_several_patterns(tmp_path: Path) -> None:
+    conf = (
+        f'DocumentRoot ROOT/htdocs\n<FilesMatch "^\\.ht">\n{DENY}</FilesMatch>\n'
+        f'<Files *~>\n{DENY}</Files>\n<Directory ROOT/htdocs/a>\n{DENY}<FilesMatch "\\.bak.?$">\n{DENY}'
+        "</FilesMatch>\n</Directory>\n"
+    )
+    every = [
+        names(chain, tmp_path) for chain in found(tmp_path, {"conf/httpd.conf": conf, "htdocs/a/b.html": ""})
+    ]
+    assert ["^\\.ht", "*~"] in every
+    assert ["/htdocs/a/", "^\\.ht", "*~", "\\.bak.?$"] in every  # such as .ht.bak~
+    assert ["^\\.ht", "*~", "\\.bak.?$"] not in every  # a section of one directory
+
+
 def test_allow_override_none_hides_the_files(tmp_path: Path) -> None:
     conf = (
         "DocumentRoot ROOT/htdocs\n<Directory ROOT/htdocs>\nAllowOverride None\n</Directory>\n"

@@ -10,6 +10,7 @@ from whimbrel.base.builds import Build
 from whimbrel.base.dialect import DIALECTS
 from whimbrel.base.errors import ConfigError, NoMpm, UnknownDirective
 from whimbrel.config.configuration import Configuration
+from whimbrel.config.detected_build import presumed_build
 from whimbrel.config.load import complete, read_as_its_build
 from whimbrel.config.options import LoadOptions
 from whimbrel.config.servers import server_at
@@ -165,3 +166,17 @@ def test_a_link_to_the_modules_of_debian_shows_its_build(
         return
     with pytest.raises(UnknownDirective, match="User"):
         complete(read_as_its_build(options, ALL, DIALECTS["2.4"]))
+
+
+@pytest.mark.parametrize("build", ["upstream", "debian", "shared", "suse"])
+def test_a_named_build_of_24_says_nothing_of_the_22_it_is_compared_with(build: str, tmp_path: Path) -> None:
+    """2.2 built with --enable-mods-shared=all loads all its modules, whatever 2.4 has compiled in."""
+    names = "alias", "authz_host", "log_config"
+    lines = "".join(f"LoadModule {name}_module modules/mod_{name}.so\n" for name in names)
+    (tmp_path / "httpd.conf").write_text(f"ServerName a\nListen 127.0.0.1:8080\n{lines}")
+    options = LoadOptions(
+        server_root=str(tmp_path), file="httpd.conf", check_only=True, build=build, is_build_of_24=True
+    )
+    assert presumed_build(options, DIALECTS["2.2"]).name == "auto"
+    assert presumed_build(options, DIALECTS["2.4"]).name == build
+    read_as_its_build(options, ALL, DIALECTS["2.2"])

@@ -240,3 +240,18 @@ def test_a_header_line_that_did_nothing_is_no_step(tmp_path: Path) -> None:
     texts = [step.what for step in explained(side, "/index.html").all() if step.kind == "header"]
     assert any(text.startswith("Header set X-Site") for text in texts)
     assert not any(text.startswith("Header set Content-Type") for text in texts)
+
+
+def test_a_method_that_no_require_is_about_is_granted_by_name(tmp_path: Path) -> None:
+    # mod_authz_core: a container none of whose lines is about the method grants (apache2 2.4.71: 200)
+    limit = "AuthType Basic\nAuthName x\n<LimitExcept GET>\nRequire user admin\n</LimitExcept>\n"
+    conf = CONF.replace(
+        "</Directory>\n<VirtualHost",
+        f'</Directory>\n<Directory "@ROOT@/htdocs/open">\n{limit}</Directory>\n<VirtualHost',
+    )
+    (tmp_path / "htdocs/open").mkdir(parents=True)
+    (tmp_path / "htdocs/open/x.html").write_text("x")
+    lines = list(short_lines(explained(side_of(tmp_path, conf), "/open/x.html"), NOTHING, OutputStyle("/r")))
+    assert lines[0].startswith("200 OK")
+    (granted,) = (line for line in lines if line.startswith("granted"))
+    assert "Require user admin: about other methods" in granted

@@ -58,6 +58,11 @@ def test_what_access_control_did_not_decide_is_counted_and_said() -> None:
     tally.changes = {ChangeKey("status 403 -> 404"): Change(2)}
     text = text_of(Summary("old", "new", ("log",), tally))
     assert "\naccess: no logged request gains or loses it; 2 requests get another refusal\n" in text
+    tally.changes = {ChangeKey("status 401 -> 403"): Change(2), ChangeKey("status 403 -> 401"): Change(1)}
+    text = text_of(Summary("old", "new", ("log",), tally))
+    # RFC 9110, 15.5.2 and 15.5.4: credentials are asked for with 401, and do not help with 403
+    assert "2 requests get 403 in the place of 401: users who log in may lose access" in text
+    assert "1 request gets 401 in the place of 403: users who log in may gain access" in text
     tally.changes = {ChangeKey("status 301 -> 302"): Change(2)}
     assert "no logged request gains or loses it" in text_of(Summary("old", "new", ("log",), tally))
 

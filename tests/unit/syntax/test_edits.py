@@ -83,3 +83,8 @@ def test_a_refused_group_clashes_with_the_chosen(data: bytes, groups: list[Group
     for left_out in refused:
         with pytest.raises(OverlapError):
             apply(data, [*chosen, left_out])
+
+
+def test_insertions_at_one_position_have_the_order_of_their_ranks() -> None:
+    edits = [Edit(1, 1, b"c", 2), Edit(1, 1, b"b", 1), Edit(1, 1, b"a"), Edit(1, 2, b"X")]
+    assert apply(b"0123", [Group((one,)) for one in edits]) == b"0abcX23"

@@ -78,6 +78,8 @@ def test_httpd_has_a_process_group_of_its_own(tmp_path: Path) -> None:
     assert [item.reason for item in result.not_decided] == [
         f"{tmp_path}/httpd got no request: ended with status 1"
     ]
+    reason = f"{tmp_path}/httpd got no request: ended with status 1"
+    assert result.failures == (f"not tested with httpd: {reason}",)
     assert int((tmp_path / "group").read_text()) != os.getpgrp()
 
 

@@ -93,6 +93,23 @@ def test_a_difference_is_decided_by_the_rule_that_reports_it(
     assert (ready == decided) is is_decided, ready
 
 
+@pytest.mark.parametrize(
+    ("statuses", "message", "is_named"),
+    [((401, 403), OF_COMMENT, True), ((401, 403), "m", False), ((200, 403), OF_COMMENT, False)],
+    ids=["without-journal", "found", "loses-access"],
+)
+def test_a_comment_that_no_journal_explains_is_named_beside_what_it_leaves_open(
+    statuses: tuple[int, int], message: str, is_named: bool
+) -> None:
+    kind = "access" if statuses[0] == 200 else "response"
+    result = compared((7,), statuses, kind=kind)
+    mark_decided(result, [replace(finding("C17", 7, Risk.CLOSES), message=message)])
+    assert bool(result.groups[0].decided) is not is_named
+    assert [(item.place, item.subject.partition(":")[0]) for item in result.scope.items] == (
+        [(SourceLocation("/new.conf", 7), "ignore[C17]")] if is_named else []
+    )
+
+
 def test_one_cause_of_both_directions_needs_both() -> None:
     for risks, is_decided in (([Risk.OPENS], False), ([Risk.OPENS, Risk.CLOSES], True)):
         result = compared((7,), (403, 200), kind="access")

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from typing import Final
 
+from whimbrel.access.clients import find_client
 from whimbrel.access.decision import AccessVerdict
 from whimbrel.base.counts import and_more
 from whimbrel.base.errors import SourceLocation
@@ -86,7 +87,7 @@ def _admitted_beside(tree: ConfigTree, analysis: AccessAnalysis) -> dict[AccessS
         known: dict[AccessSection, str] = cached[1]
         return known
     by_login: dict[AccessSection, dict[SourceLocation, None]] = {}
-    by_list: dict[AccessSection, SourceLocation] = {}
+    by_list: dict[AccessSection, tuple[SourceLocation, str]] = {}
     for chain in analysis.decisions.chains:
         refusing = [unit for unit in chain.sections if unit.kind in FILES and _has_closed_lists(unit)]
         before = analysis.decisions.before_22(chain) if refusing else None
@@ -99,10 +100,12 @@ def _admitted_beside(tree: ConfigTree, analysis: AccessAnalysis) -> dict[AccessS
             if satisfy is not None and _has_closed_lists(lists):
                 by_login.setdefault(section, {})[tree.original_place(satisfy)] = None
             elif lists.kind in LOCATION_KINDS and not lists.is_page:
-                by_list.setdefault(section, tree.original_place(lists.place))
+                client = find_client(before.space, before.when[AccessVerdict.GRANTED], before.space.true)
+                example = f", such as {chain.url}: {client}" if client is not None and chain.url else ""
+                by_list.setdefault(section, (tree.original_place(lists.place), example))
     found: dict[AccessSection, str] = {}
-    for section, place in by_list.items():
-        found[section] = f"{_named(tree, [place])} admits clients to these files below it"
+    for section, (place, example) in by_list.items():
+        found[section] = f"{_named(tree, [place])} admits clients to these files below it{example}"
     for section, places in by_login.items():
         found[section] = f"users who log in read these files where Satisfy Any holds ({_named(tree, places)})"
     tree.cache["access control admitted beside"] = (analysis, found)
@@ -138,6 +141,19 @@ def opens(request: FailingChain) -> bool:
     """Return True if 2.4 admits the example client of the request, which 2.2 refuses."""
     example = request[1]
     return example is not None and example.after is AccessVerdict.GRANTED
+
+
+def losses(analysis: AccessAnalysis, requests: Iterable[FailingChain]) -> Iterator[FailingChain]:
+    """Yield those of *requests* whose new text also refuses a client that 2.2 admits, with that client."""
+    for chain, _example in requests:
+        before = analysis.decisions.before_22(chain)
+        after = analysis.decisions.decide_24(chain, analysis.variant_forms)
+        if before is None or after is None:
+            continue
+        for example in before.differences(after):
+            if example.before is AccessVerdict.GRANTED:
+                yield chain, example
+                break
 
 
 def open_requests(plan: SectionPlan) -> list[FailingChain]:

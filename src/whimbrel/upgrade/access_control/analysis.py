@@ -102,6 +102,7 @@ class AccessAnalysis:
     obstacles: dict[AccessSection, FailingChain]
     models: dict[AccessSection, Finding] = field(default_factory=dict)
     _replacements: dict[AccessSection, Replacement] = field(default_factory=dict)
+    _ranks: dict[AccessSection, int] = field(default_factory=dict)
     _undecided: dict[AccessSection, Chain | None] = field(default_factory=dict)
     _examples: dict[AccessSection, Counterexample | None] = field(default_factory=dict)
 
@@ -119,6 +120,7 @@ class AccessAnalysis:
                 replacement or self.plans[section].replacement,
                 self.decisions.removed_names,
                 also_22=tree.options.also_22,
+                rank=self._rank(section),
             )
         return section_edits(
             section,
@@ -126,7 +128,15 @@ class AccessAnalysis:
             self.decisions.unchanged_lines[section],
             self.decisions.removed_names,
             also_22=tree.options.also_22,
+            rank=self._rank(section),
         )
+
+    def _rank(self, section: AccessSection) -> int:
+        """Return the place of a section in the order in which chains have them, from 1."""
+        if not self._ranks:
+            ordered = sorted(self.inventory.sections, key=_merge_key)
+            self._ranks.update((one, number) for number, one in enumerate(ordered, 1))
+        return self._ranks[section]
 
     def _is_unchanged(self, unit: AccessSection) -> bool:
         """Return True if the section keeps its own lines under each combination of its conditions."""
@@ -262,6 +272,14 @@ class AccessAnalysis:
         text = [f"<AuthzProviderAlias {ALIAS.args}>", "</AuthzProviderAlias>"]
         first = _first_section(self.inventory)
         return (first.insert_before(text),) if first is not None else ()
+
+
+def _merge_key(section: AccessSection) -> tuple[int, bool]:
+    """Return the key of the order of sections of one kind: those in a directory follow those outside, and
+    those of a virtual host follow those of all servers."""
+    outer = section.outer
+    depth = 0 if outer is None else 1 + max(outer.components, outer.directory.count("/"))
+    return depth, section.server is not None
 
 
 def _cut(line: str) -> str:
@@ -572,6 +590,7 @@ def _for_all(
             holder,
             equivalent.lines(repeat.control),
             "" if section.kind in FILES else directory_of(holder).rstrip("/"),
+            without=_sections_at(equivalent, repeat.without),
         )
 
 
@@ -588,6 +607,7 @@ def _equivalent_plan(first: SectionPlan, equivalent: EquivalentHost) -> SectionP
             equivalent.sections.get(repeat.holder, repeat.holder),
             equivalent.lines(repeat.control),
             repeat.prefix,
+            without=_sections_at(equivalent, repeat.without),
         )
         for repeat in first.replacement.repeats
     )
@@ -604,6 +624,12 @@ def _equivalent_plan(first: SectionPlan, equivalent: EquivalentHost) -> SectionP
         _equivalent_chains(equivalent, first.failing),
         _equivalent_chains(equivalent, first.possible),
     )
+
+
+def _sections_at(
+    equivalent: EquivalentHost, sections: tuple[AccessSection, ...]
+) -> tuple[AccessSection, ...]:
+    return tuple(equivalent.sections.get(section, section) for section in sections)
 
 
 def _equivalent_chains(

@@ -366,6 +366,9 @@ def _modules_24(modules: Sequence[str]) -> tuple[str, ...]:
         "auth_basic",
     )
     names = [name.removesuffix("_module") for name in modules]
+    if "authz_host" in names and "access_compat" not in names:
+        # where `LoadLines.insertion` loads it beside +StrictRequire
+        names.insert(names.index("authz_host") + 1, "access_compat")
     return tuple(dict.fromkeys([*names, *needed]))
 
 

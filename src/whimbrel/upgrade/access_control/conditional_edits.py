@@ -39,14 +39,17 @@ branches."""
 
 
 def of_conditional(
-    unit: AccessSection, form: Replacement, gone: frozenset[str], *, also_22: bool
+    unit: AccessSection, form: Replacement, gone: frozenset[str], *, also_22: bool, rank: int = 0
 ) -> tuple[FileEdit, ...]:
-    """Return the edits that give the section the lines of *form*; *gone* are directives that 2.4 lacks."""
+    """Return the edits that give the section the lines of *form*; *gone* are directives that 2.4 lacks.
+
+    *rank* is that of its repetitions.
+    """
     names = CONTROL | gone
     old = [
         line for line in unit.lines if line.name.removeprefix("<") in names or is_lost(line, unit.statement)
     ]
-    repeats = tuple(repeated(unit, repeat, also_22=also_22) for repeat in form.repeats)
+    repeats = tuple(repeated(unit, repeat, also_22=also_22, rank=rank) for repeat in form.repeats)
     if also_22:
         return (*guarded(unit, old, form.control), *repeats)
     wanted: dict[Path, tuple[Around, list[AccessLine]]] = {}

@@ -10,13 +10,23 @@ from typing import Final
 from whimbrel.access.layers import AccessLine
 from whimbrel.base.counts import and_more
 from whimbrel.base.errors import SourceLocation
+from whimbrel.config.model import LOCATION_KINDS
 from whimbrel.upgrade.access_control.analysis import AccessAnalysis
-from whimbrel.upgrade.access_control.effective import LIMITS, flatten_directives, idle_limits
+from whimbrel.upgrade.access_control.effective import (
+    LIMITS,
+    RECORD,
+    flatten_directives,
+    has_directive,
+    idle_limits,
+)
 from whimbrel.upgrade.access_control.replacement import FILES, FileCase, Lines, Repetition, directory_of
 from whimbrel.upgrade.access_control.sections import AccessSection
 from whimbrel.upgrade.edits.diff import display_path
 from whimbrel.upgrade.source.config_tree import ConfigTree, Statement
 
+_OF_LISTS: Final = frozenset({"all", "ip", "host", "env", "local", "forward-dns"})
+"""The words of Require lines that have the place of Order, Allow and Deny."""
+_OF_USERS: Final = frozenset({"user", "valid-user", "group", "file-owner", "file-group", "dbm-group"})
 MAX_PLACES: Final = 3
 """Places of a repeated section that a reason names."""
 
@@ -30,11 +40,64 @@ def edit_reasons(tree: ConfigTree, analysis: AccessAnalysis, section: AccessSect
         asks = any("method" in line.args.lower().split()[:2] for line in flatten_directives(plan.control))
         stays = "the lines that stay decide about its methods as before"
         yield f"`Require method` has the place of {named}" if asks else f"{named} goes: {stays}"
+    yield from _of_outer_lines(tree, analysis, section, plan.control)
     repeats = plan.replacement.repeats
     if repeats and section.statement is not None:
         yield _of_repetitions(tree, section.statement, repeats, in_holder=section.kind in FILES)
     if plan.replacement.cases:
         yield _of_cases(tree, plan.replacement.cases)
+
+
+def _of_outer_lines(
+    tree: ConfigTree, analysis: AccessAnalysis, section: AccessSection, control: Lines
+) -> Iterator[str]:
+    """Yield where Require lines come from that have the place of no line of the section itself."""
+    own = section.access_lines
+    written = [line.args.split() for line in flatten_directives(control) if line.name == "require"]
+    words = {next((word.lower() for word in args if word.lower() != "not"), "") for args in written}
+    for names, kinds, what in (
+        (RECORD, _OF_LISTS, "Order, Allow and Deny"),
+        (frozenset({"require"}), _OF_USERS, "Require"),
+    ):
+        outer = None if has_directive(own, names) else _outer_with(analysis, section, names)
+        if outer is None or words.isdisjoint(kinds):
+            continue
+        place = _place(tree, outer.place)
+        added = next(" ".join(args) for args in written if not kinds.isdisjoint(map(str.lower, args)))
+        yield (
+            f"`Require {added}` is there for {what} of {place}, which 2.2 joins with this section; of "
+            "several sections 2.4 takes the Require lines of the last alone"
+        )
+        if added == "all granted":
+            yield from _later_guards(tree, analysis, section)
+
+
+def _outer_with(
+    analysis: AccessAnalysis, section: AccessSection, names: frozenset[str]
+) -> AccessSection | None:
+    """Return the last section around *section* with lines of *names*, None where requests differ in it."""
+    around = (chain.sections[-2::-1] for chain in analysis.chains_ending_at(section) if chain.is_certain)
+    found = {
+        next((unit for unit in sections if has_directive(unit.access_lines, names)), None)
+        for sections in around
+    }
+    outer = found.pop() if len(found) == 1 else None
+    return None if outer is None else analysis.variants.base.get(outer, outer)
+
+
+def _later_guards(tree: ConfigTree, analysis: AccessAnalysis, section: AccessSection) -> Iterator[str]:
+    """Yield that later sections decide about some or all URLs of a section that admits every client."""
+    units = set(analysis.variants.of[analysis.equivalents.get(section, (section,))[0]].values())
+    later: dict[str, None] = {}
+    for chain in analysis.decisions.chains:
+        at = next((number for number, unit in enumerate(chain.sections) if unit in units), None)
+        for unit in chain.sections[at + 1 :] if at is not None else ():
+            if unit.kind in LOCATION_KINDS and unit.statement is not None:
+                tag = f"<{unit.statement.node.name} {unit.statement.args.strip()}>"
+                later[f"`{tag}` at {_place(tree, unit.place)}"] = None
+    if later:
+        decides = "decides" if len(later) == 1 else "decide"
+        yield f"alone this section admits every client, in both versions: {_listed([*later])} {decides} later"
 
 
 def _of_cases(tree: ConfigTree, cases: Sequence[FileCase]) -> str:
@@ -66,8 +129,13 @@ def _of_repetitions(
     where = _listed(named)
     tag = f"<{statement.node.name} {statement.args.strip()}>"
     requires = f"{holders[0]} requires" if len(holders) == 1 else "the sections there require"
+    left_out = dict.fromkeys(other for one in repeats for other in one.without)
+    names = [
+        f"`<{one.statement.node.name} {one.statement.args.strip()}>`" for one in left_out if one.statement
+    ]
+    besides = f" but for the names of {_listed(names)}" if names else ""
     return (
-        f"upgrade repeats `{tag}` {where}, with what {requires}: 2.2 admits the same clients "
+        f"upgrade repeats `{tag}` {where}{besides}, with what {requires}: 2.2 admits the same clients "
         "there, and of several sections 2.4 takes the Require lines of the last alone"
     )
 

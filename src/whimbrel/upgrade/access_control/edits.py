@@ -65,16 +65,18 @@ def section_edits(
     removed_names: frozenset[str],
     *,
     also_22: bool = False,
+    rank: int = 0,
 ) -> tuple[FileEdit, ...]:
     """Return the edits that give the section the lines of *replacement*.
 
-    *unchanged_lines* are its other relevant lines, *removed_names* the directives that 2.4 lacks.
+    *unchanged_lines* are its other relevant lines, *removed_names* the directives that 2.4 lacks. *rank* is
+    that of its repetitions.
     """
     names = CONTROL | removed_names
     current = [statement for statement in section.lines if statement.name.removeprefix("<") in names]
     control = _in_place(current, _in_order(current, tuple(_with_head(current, replacement.control))))
     wanted = [*_hoisted(current, unchanged_lines, replacement.control), *control]
-    repeats = tuple(repeated(section, repeat, also_22=also_22) for repeat in replacement.repeats)
+    repeats = tuple(repeated(section, repeat, also_22=also_22, rank=rank) for repeat in replacement.repeats)
     if also_22:
         return (*(guarded(section, current, wanted) if _changed(current, wanted) else ()), *repeats)
     cases = [line for case in replacement.cases for line in _case(section, case)]
@@ -336,9 +338,17 @@ def _at_start_of(statement: Statement, text: list[str], *, tabbed: bool) -> File
     return FileEdit(statement.file.path, Edit(node.body, node.body, body))
 
 
-def repeated(unit: AccessSection, repeat: Repetition, *, also_22: bool) -> FileEdit:
+def repeated(unit: AccessSection, repeat: Repetition, *, also_22: bool, rank: int) -> FileEdit:
     """Return the edit that repeats the section: inside its holder for a <Files> section, else behind itself
-    or at the start of a virtual host."""
+    or at the start of a virtual host.
+
+    *rank* is the place of the section among those that are merged: httpd merges repetitions in their order.
+    """
+    place = _repeated(unit, repeat, also_22=also_22)
+    return FileEdit(place.path, place.edit._replace(rank=rank))
+
+
+def _repeated(unit: AccessSection, repeat: Repetition, *, also_22: bool) -> FileEdit:
     name = opening_line(unit, repeat)
     text = [f"<{name}>", *rendered(repeat.control, unit, 1), f"</{name.partition(' ')[0]}>"]
     if also_22:

@@ -15,6 +15,7 @@ from whimbrel.upgrade.access_control.admission import (
     UNCHANGED,
     admitted,
     beside,
+    losses,
     opens,
     pending_requests,
     reachable_requests,
@@ -326,17 +327,21 @@ def _failing_finding(
     plan = analysis.plans[section]
     wrong = plan.failing or sorted(pending_requests(plan), key=lambda one: not opens(one))
     before = "" if plan.failing else IF_EVER
+    closing = [one for one in wrong if not opens(one)]
+    opening = [one for one in wrong if opens(one)]
+    closing = closing or list(losses(analysis, opening))
+    # of both directions one is shown
+    wrong = [*opening[:1], *closing[:1], *opening[1:], *closing[1:]]
     evidence = "\n".join(
         before + _evidence(chain, str(example) if example else "") for chain, example in wrong[:3]
     ) + _example_origin(analysis, section)
-    admits_more = any(map(opens, wrong))
     return Finding(
         number,
         section.place,
         f"{_message(tree, analysis, section)}; upgrade found no text of 2.4 that decides alike for every "
         "client, which does not show that there is none",
         _advice_where_failing(tree, section),
-        Risk.OPENS if admits_more else Risk.CLOSES,
+        Risk.OPENS if opening else Risk.CLOSES,
         Safety.REVIEW if edits else Safety.MANUAL,
         edits,
         evidence,

@@ -6,13 +6,14 @@ as GET. A request with another method was refused there if GET was. 2.4 evaluate
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from itertools import product
 
 from whimbrel.access.atoms import Atom, MethodIs
 from whimbrel.access.clients import ExampleClient, find_client
 from whimbrel.access.decision import AccessDecision, AccessVerdict
 from whimbrel.access.layers import AccessLine
+from whimbrel.access.space import Function
 from whimbrel.base.dialect import V24
 from whimbrel.base.errors import SourceLocation
 from whimbrel.config.model import LOCATION_KINDS
@@ -56,7 +57,38 @@ def limited(tree: ConfigTree) -> Iterator[Finding]:
                 ),
                 "remove the container if all methods are meant",
                 Risk.COSMETIC,
+                evidence=_open_methods(analysis, section),
             )
+
+
+def _open_methods(analysis: AccessAnalysis, section: AccessSection) -> str:
+    """Return the methods that the present text admits for every client where it refuses others to some; ""
+    for none."""
+    for chain in analysis.host_chains.every():
+        cases = list(_cases(chain)) if chain.last is section and chain.is_certain else []
+        decision = _decision_under(analysis, chain, cases[0]) if len(cases) == 1 else None
+        if decision is None:
+            continue
+        granted = decision.when[AccessVerdict.GRANTED]
+        tests = [atom for atom in decision.atoms() if isinstance(atom, MethodIs)]
+        named = {atom.name: _is_open(decision, granted, tests, atom.name) for atom in tests}
+        others = _is_open(decision, granted, tests, "")
+        opened = [name for name, is_open in named.items() if is_open]
+        if not tests or all([others, *named.values()]) or not (others or opened):
+            continue
+        what = ", ".join(opened)
+        if others:
+            closed = [name for name, is_open in named.items() if not is_open]
+            what = f"every method but {', '.join(closed)}"
+        return f"open to every client, without a password: {chain.url or chain.path} with {what}"
+    return ""
+
+
+def _is_open(decision: AccessDecision, granted: Function, tests: Iterable[MethodIs], method: str) -> bool:
+    """Return True if every client is admitted with *method*, "" for one that no test names."""
+    values: dict[Atom, bool] = {atom: atom.name == method for atom in tests}
+    fixed: Function = decision.space.fixed(granted, values)
+    return bool(fixed == decision.space.true)
 
 
 def _has_limit(lines: Lines) -> bool:
@@ -184,6 +216,19 @@ def _cases(chain: Chain) -> Iterator[Values | None]:
 
 def _client_under(analysis: AccessAnalysis, chain: Chain, values: Values | None) -> ExampleClient | None:
     cache = analysis.decisions.cache
+    decision = _decision_under(analysis, chain, values)
+    if decision is None:
+        return None
+    granted = decision.when[AccessVerdict.GRANTED]
+    methods: dict[Atom, bool] = {
+        atom: atom.name == "GET" for atom in decision.atoms() if isinstance(atom, MethodIs)
+    }
+    return find_client(cache.space, granted, ~cache.space.fixed(granted, methods)) if methods else None
+
+
+def _decision_under(analysis: AccessAnalysis, chain: Chain, values: Values | None) -> AccessDecision | None:
+    """Return the decision of 2.4 about *chain* with these values of its conditions, None if not known."""
+    cache = analysis.decisions.cache
     layers = [
         cache.layer(
             section.kind,
@@ -194,10 +239,4 @@ def _client_under(analysis: AccessAnalysis, chain: Chain, values: Values | None)
         if values is None or all(literal.holds(values) for literal in section.conditions)
     ]
     decision: AccessDecision | None = cache.decision(V24.name, layers)
-    if decision is None:
-        return None
-    granted = decision.when[AccessVerdict.GRANTED]
-    methods: dict[Atom, bool] = {
-        atom: atom.name == "GET" for atom in decision.atoms() if isinstance(atom, MethodIs)
-    }
-    return find_client(cache.space, granted, ~cache.space.fixed(granted, methods)) if methods else None
+    return decision

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from functools import partial
+from typing import Final
 
 from whimbrel.access.chains import ServedRequests
 from whimbrel.access.decision import Counterexample
@@ -20,7 +21,9 @@ from whimbrel.upgrade.access_control.replacement import (
     FILES,
     Repetition,
     Replacement,
+    can_leave_out,
     directory_of,
+    name_expression,
     prefixes_of,
     url_prefix,
 )
@@ -28,6 +31,8 @@ from whimbrel.upgrade.access_control.sections import AccessSection, Chain
 from whimbrel.upgrade.source.config_tree import Statement
 
 Lines = tuple[AccessLine, ...]
+_MAX_LEFT_OUT: Final = 6
+"""The <Files> sections whose names a repetition may leave out: more would hide what it decides."""
 Request = tuple[Statement | None, Chain]
 """The virtual host of a request, None for the main server, and the sections that apply to it."""
 
@@ -53,6 +58,8 @@ class Placements:
         """Yield the repetitions of *section* with *lines* for *holder*: behind the section, then in hosts."""
         if section.kind in FILES:
             yield (Repetition(holder, lines),)
+            for others in _left_out(section, holder, chains):
+                yield (Repetition(holder, lines, without=others),)
             return
         by_server = self._prefixes_by_server(section, holder)
         needed = (prefix for prefixes in by_server.values() for prefix in prefixes)
@@ -153,6 +160,25 @@ class Placements:
             return _applies_as_assumed(section, replacements[section].repeats, server, chain), None
         differs, example = self.decisions.differs(chain, replacements, applies)
         return not differs, example
+
+
+def _left_out(
+    section: AccessSection, holder: AccessSection, chains: Sequence[Chain]
+) -> Iterator[tuple[AccessSection, ...]]:
+    """Yield <Files> sections whose names a repetition of *section* may leave out: one, then all of them.
+
+    They apply to some of *chains*, not to all.
+    """
+    found = dict.fromkeys(unit for chain in chains for unit in chain.sections if unit.kind in FILES)
+    others: dict[str, AccessSection] = {}
+    for unit in found:
+        is_common = all(unit in chain.sections for chain in chains)
+        if unit is not section and not is_common and can_leave_out(section, unit, holder):
+            others.setdefault(name_expression(unit), unit)
+    if len(others) <= _MAX_LEFT_OUT:
+        yield from ((unit,) for unit in others.values())
+        if len(others) > 1:
+            yield tuple(others.values())
 
 
 def is_one_path(section: AccessSection) -> bool:

@@ -31,6 +31,7 @@ _MAX_REPLACEMENTS: Final = 60
 _NEUTRAL: Final = (AccessLine("order", "deny,allow"),)
 _OPPOSITES: Final = {"limit": "limitexcept", "limitexcept": "limit"}
 _ALL: Final = AccessLine("satisfy", "All")
+_OF_SSL: Final = frozenset({"sslrequire", "sslrequiressl"})
 
 
 class Proposals:
@@ -249,11 +250,8 @@ class Proposals:
         right for them."""
         if replacement is not None and self._is_right(section, replacement, replacements, chains):
             return replacement
-        proposals_by_chain = (
-            self._forms(native.propose, [self.decisions.lines[u] for u in chain.sections]) for chain in chains
-        )
-        for control in dict.fromkeys(lines for proposed in proposals_by_chain for lines in proposed):
-            for lines in (control, (*_NEUTRAL, *control)):
+        for control in self._texts_of_group(chains, is_repetition=replacement is not None):
+            for lines in dict.fromkeys((control, _neutral(control))):
                 if replacement is None:
                     repetitions: list[tuple[Repetition, ...]] = [()]
                 elif holder is None or not can_hold(holder, section) or not self._is_admitted(holder, lines):
@@ -269,6 +267,22 @@ class Proposals:
                     if self._is_right(section, candidate, replacements, chains, added):
                         return candidate
         return None
+
+    def _texts_of_group(self, chains: list[Chain], *, is_repetition: bool) -> Iterator[Lines]:
+        """Yield texts for the decision of *chains*: native ones; for a repetition that conditions of mod_ssl
+        decide with, also those of mod_access_compat, which alone joins both by Satisfy Any.
+        """
+        makers = [native.propose]
+        units = {unit for chain in chains for unit in chain.sections}
+        if is_repetition and any(has_directive(self.decisions.lines[unit], _OF_SSL) for unit in units):
+            makers.append(compat.propose)
+        seen: set[Lines] = set()
+        for make in makers:
+            for chain in chains:
+                for lines in self._forms(make, [self.decisions.lines[u] for u in chain.sections]):
+                    if lines not in seen:
+                        seen.add(lines)
+                        yield lines
 
     def _is_right(
         self,

@@ -13,6 +13,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from typing import Final
 
+from whimbrel.access.file_conditions import quoted
 from whimbrel.access.layers import AccessLine
 from whimbrel.base.lazy_dataclasses import dataclass
 from whimbrel.config.model import SectionKind
@@ -30,19 +31,25 @@ class Repetition:
 
     *prefix* is its path as the section's pattern matches it, without a slash at the end. *server* is the
     virtual host that the repetition is written into; None: it follows the section, or is in its holder.
+    *without* are <Files> sections whose names a repeated <Files> section leaves out.
     """
 
     holder: AccessSection
     control: Lines
     prefix: str = ""
     server: Statement | None = None
+    without: tuple[AccessSection, ...] = ()
 
     def applies(self, section: AccessSection, chain: Chain, server: Statement | None) -> bool:
         """Return True if the repetition of *section* applies to the request of *chain* at *server*."""
         if section.kind in FILES:
-            return self.holder in chain.sections
+            return self.holder in chain.sections and self.has_name_of(chain)
         text = chain.path if section.kind is SectionKind.DIRECTORY_MATCH else chain.url
         return (self.server is None or self.server is server) and f"{text}/".startswith(f"{self.prefix}/")
+
+    def has_name_of(self, chain: Chain) -> bool:
+        """Return True if the name of the file is not among those that are left out."""
+        return not any(one in chain.sections for one in self.without)
 
 
 @dataclass(frozen=True, slots=True)
@@ -164,6 +171,9 @@ def opening_line(section: AccessSection, repeat: Repetition) -> str:
     """Return the opening line of a repetition, without brackets."""
     if section.kind in FILES:
         assert section.statement is not None
+        if repeat.without:
+            others = "|".join(name_expression(one) for one in repeat.without)
+            return f"FilesMatch {quoted(f'^(?!.*?(?:{others}))(?=.*?(?:{name_expression(section)}))')}"
         return f"{_NAMES[section.kind]} {section.statement.args}"
     if section.regex is None and not section.fnmatch:
         return f'Location "{repeat.prefix}"'
@@ -173,6 +183,26 @@ def opening_line(section: AccessSection, repeat: Repetition) -> str:
     return f'{name} "{ahead}.*?(?:{pattern})"' if pattern and '"' not in pattern else f'{name} "{ahead}"'
 
 
+def name_expression(section: AccessSection) -> str:
+    """Return the pattern of a <Files> section as an expression that is searched in the name of a file."""
+    expression = section.expression
+    return f"^{re.escape(section.pattern)}$" if expression is None else expression.pattern
+
+
+def can_leave_out(section: AccessSection, other: AccessSection, holder: AccessSection) -> bool:
+    """Return True if a repetition of *section* in *holder* can leave out the names of *other*.
+
+    *other* must apply to its names wherever the repetition does. A group of an expression would change the
+    number of a back reference behind it.
+    """
+    if other.outer is not None or other.conditions or other.server not in (None, holder.server):
+        return False
+    texts = [name_expression(one) for one in (section, other) if not one.is_malformed]
+    return len(texts) == 2 and not any(_BACK_REFERENCE.search(text) for text in texts)
+
+
+_BACK_REFERENCE: Final = re.compile(r"\\[1-9gk]|\(\?(?:P[=>]|R|[0-9+&-])|[^ -~]|\$\{|%\{")
+"""Back references, calls of groups, and what a line of a configuration does not keep."""
 _NAMES: Final = {SectionKind.FILES: "Files", SectionKind.FILES_MATCH: "FilesMatch"}
 
 
@@ -206,7 +236,11 @@ def merge_order(
         in_chain = [
             repeat
             for repeat in replacement.repeats
-            if (repeat.holder in index if applies is None else applies(section, repeat))
+            if (
+                repeat.holder in index and repeat.has_name_of(chain)
+                if applies is None
+                else applies(section, repeat)
+            )
         ]
         if section.kind in FILES:
             pending += [(index[repeat.holder], section, repeat.control) for repeat in in_chain]

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import itertools
-from collections.abc import Container, Iterator, Mapping
+from collections.abc import Container, Iterable, Iterator, Mapping
 from typing import Final
 
 from whimbrel.access.decision import AccessVerdict, Counterexample
@@ -66,16 +66,18 @@ class SectionPlan:
     @property
     def openings(self) -> int:
         """The number of failing chains in which 2.4 admits a client that 2.2 refuses."""
-        return sum(
-            example is None or example.after is AccessVerdict.GRANTED for _chain, example in self.failing
-        )
+        return _openings(self.failing)
 
     @property
-    def weight(self) -> tuple[int, int, int]:
+    def weight(self) -> tuple[int, int, int, int]:
         """What tells a better plan, the smaller: a text that refuses more is better than one that admits
-        more.
+        more, also for files that may come.
         """
-        return self.openings, len(self.failing), len(self.possible)
+        return self.openings, len(self.failing), _openings(self.possible), len(self.possible)
+
+
+def _openings(chains: Iterable[FailingChain]) -> int:
+    return sum(example is None or example.after is AccessVerdict.GRANTED for _chain, example in chains)
 
 
 _Attempt = tuple[dict[AccessSection, SectionPlan], Mapping[AccessSection, Lines | None]]

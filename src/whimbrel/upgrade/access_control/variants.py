@@ -106,12 +106,16 @@ class Variants:
         conditions = self.conditions(unit)
         control = _tree(conditions, [(values, form.control) for values, form in forms])
         holders = dict.fromkeys(
-            (self.base[repeat.holder], repeat.prefix) for _, form in forms for repeat in form.repeats
+            (self.base[repeat.holder], repeat.prefix, tuple(self.base[one] for one in repeat.without))
+            for _, form in forms
+            for repeat in form.repeats
         )
         repeats = []
-        for holder, prefix in holders:
-            table = [(values, _control_at(self.base, form, holder, prefix)) for values, form in forms]
-            repeats.append(Repetition(holder, _tree(conditions, table), prefix))
+        for holder, prefix, without in holders:
+            table = [
+                (values, _control_at(self.base, form, holder, prefix, without)) for values, form in forms
+            ]
+            repeats.append(Repetition(holder, _tree(conditions, table), prefix, without=without))
         return Replacement(control, tuple(repeats))
 
 
@@ -126,13 +130,19 @@ def _distinct(chains: Iterable[Chain]) -> list[Chain]:
 
 
 def _control_at(
-    base: dict[AccessSection, AccessSection], form: Replacement, holder: AccessSection, prefix: str
+    base: dict[AccessSection, AccessSection],
+    form: Replacement,
+    holder: AccessSection,
+    prefix: str,
+    without: tuple[AccessSection, ...],
 ) -> Lines:
     return next(
         (
             repeat.control
             for repeat in form.repeats
-            if base[repeat.holder] is holder and repeat.prefix == prefix
+            if base[repeat.holder] is holder
+            and repeat.prefix == prefix
+            and tuple(base[one] for one in repeat.without) == without
         ),
         (),
     )

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import os
 import stat
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Final
 
@@ -17,6 +17,7 @@ from whimbrel.base.latin1 import from_system, to_bytes, to_system, to_text
 from whimbrel.catalogue.written_files import WRITTEN, written_directory, written_path
 from whimbrel.config.execute import root_relative
 from whimbrel.config.includes import has_wildcards
+from whimbrel.upgrade.apply.left_out import LeftOut
 from whimbrel.upgrade.check.fixpoint import UpgradeResult
 from whimbrel.upgrade.files.named_files import named_files
 from whimbrel.upgrade.source.config_tree import ConfigTree
@@ -28,8 +29,10 @@ MAX_BYTES: Final = 256 << 20
 """Bytes of the documents that are copied."""
 _ACCOUNTS: Final = "/etc/passwd"
 
-Copying = Callable[[str, tuple[bytes, bytes] | None], None]
-"""Copies the file at a place; of two texts the second one is written, if its content is the first one."""
+Copying = Callable[[str, tuple[bytes, bytes] | None], bool]
+"""Copies the file at a place; of two texts the second one is written, if its content is the first one.
+Returns True for a file with a private key, whose copy the owner alone can read.
+"""
 
 
 def copy_image(result: UpgradeResult, to: Path, copied: Tree, copy: Copying) -> list[str]:
@@ -37,10 +40,11 @@ def copy_image(result: UpgradeResult, to: Path, copied: Tree, copy: Copying) -> 
     OSError.
     """
     tree = result.tree
-    writer = _ImageWriter(result, to, copied, copy)
+    named = named_files(tree)
+    left = LeftOut.of(tree, [file.path for file in named if file.is_linked])
+    writer = _ImageWriter(result, to, copied, copy, left)
     for path in (path for path in tree.files if path not in tree.generated):
         writer.write(path)
-    named = named_files(tree)
     for path in (*(file.path for file in named if not file.is_linked), *_accounts(tree), *tree.service_files):
         writer.write(path)
     for pattern in tree.include_patterns:
@@ -49,8 +53,7 @@ def copy_image(result: UpgradeResult, to: Path, copied: Tree, copy: Copying) -> 
         writer.make_directory(directory)
     writer.write_documents(_documents(tree))
     writer.finish()
-    secrets = [file.path for file in named if file.is_linked]
-    return list(_facts(from_system(str(to)), tree.disk.image, secrets, writer.missing))
+    return list(_facts(from_system(str(to)), tree.disk.image, left.secrets, writer))
 
 
 def included_directories(tree: ConfigTree) -> Iterator[str]:
@@ -70,10 +73,15 @@ class _ImageWriter:
 
     Attributes:
         missing: the directories of documents that have too much.
+        keys: the copied documents that contain a private key.
     """
 
-    def __init__(self, result: UpgradeResult, to: Path, copied: Tree, copy: Copying) -> None:
+    def __init__(
+        self, result: UpgradeResult, to: Path, copied: Tree, copy: Copying, left_out: LeftOut
+    ) -> None:
         self.missing: list[str] = []
+        self.keys: list[str] = []
+        self._left_out = left_out
         self._result = result
         self._disk = result.tree.disk
         self._to = to
@@ -91,7 +99,9 @@ class _ImageWriter:
             self._written.add(place)
             file = self._result.tree.files.get(path)
             text = self._result.files.get(path, file.document.bytes if file is not None else None)
-            self._copy(place, None if file is None or text is None else (file.document.bytes, text))
+            texts = None if file is None or text is None else (file.document.bytes, text)
+            if self._copy(place, texts):
+                self.keys.append(place)
 
     def make_directory(self, path: str) -> None:
         """Make the directory that *path* leads to."""
@@ -100,8 +110,10 @@ class _ImageWriter:
         self._directories[place] = None
         self._copied.make_directory(os.fsencode(self._target(place)))
 
-    def write_documents(self, tops: Iterable[str]) -> None:
-        """Write all that is below the directories *tops*, and what links there lead to."""
+    def write_documents(self, tops: Mapping[str, tuple[str, ...]]) -> None:
+        """Write what is below the directories *tops*, and what links there lead to; of a directory whose
+        value is not empty, the names alone that begin with a word of it.
+        """
         waiting = list(tops)
         done: list[str] = []
         while waiting:
@@ -110,8 +122,10 @@ class _ImageWriter:
             place = self._disk.on_disk(path).rstrip("/")
             if f"{place}/".startswith(tuple(done)) or not place.startswith(f"{self._disk.image}/"):
                 continue
-            done.append(f"{place}/")
-            entries = _entries(place)
+            starts = tops.get(path, ())
+            if not starts:
+                done.append(f"{place}/")
+            entries = _entries(place, starts, self._left_out.has)
             if entries is None:
                 self.missing.append(place)
                 continue
@@ -120,7 +134,8 @@ class _ImageWriter:
                 if stat.S_ISDIR(mode):
                     self.make_directory(entry)
                 elif stat.S_ISREG(mode) or (stat.S_ISLNK(mode) and self._disk.is_file(entry)):
-                    self.write(entry)
+                    if not self._left_out.has(self._disk.on_disk(entry)):
+                        self.write(entry)
                 elif stat.S_ISLNK(mode):
                     self._links[entry] = None
                     waiting += [entry] if self._disk.is_directory(entry) else []
@@ -160,7 +175,7 @@ class _ImageWriter:
         return self._to / to_system(place.removeprefix(self._disk.image)).lstrip("/")
 
 
-def _facts(name: str, image: str, secrets: list[str], missing: list[str]) -> Iterator[str]:
+def _facts(name: str, image: str, secrets: Sequence[str], writer: _ImageWriter) -> Iterator[str]:
     left = ["modules", "logs"]
     if secrets:
         left.append(f"keys and certificates ({count_noun(len(secrets), 'file')}, such as {secrets[0]})")
@@ -168,7 +183,12 @@ def _facts(name: str, image: str, secrets: list[str], missing: list[str]) -> Ite
         f"{name} is an image of the machine, as {image} is: its paths are those of the text; "
         f"not copied: {', '.join(left)}"
     )
-    for place in missing:
+    if writer.keys:
+        yield (
+            f"copied with a mode for the owner alone: {count_noun(len(writer.keys), 'document')} "
+            f"with a private key, such as {writer.keys[0]}"
+        )
+    for place in writer.missing:
         yield (
             f"not copied: the documents of {place}, more than {MAX_FILES} files or {MAX_BYTES >> 20} MB: "
             f"cp -an {place}/. {name}{place.removeprefix(image)}/"
@@ -191,21 +211,34 @@ def _written(tree: ConfigTree) -> Iterator[str]:
                 yield directory
 
 
-def _documents(tree: ConfigTree) -> list[str]:
-    """Return the directories of the text that URLs are mapped to or sections name."""
+def _documents(tree: ConfigTree) -> dict[str, tuple[str, ...]]:
+    """Return the directories of the text that URLs are mapped to or sections name, with the beginnings of the
+    names in them that can be served, if not all can.
+    """
     default = f"{tree.text_root.rstrip('/')}/htdocs"
     roots = served_roots(tree, default, tree.disk.place)
-    return [path for path in roots if tree.disk.is_directory(path)][::-1]
+    return {path: roots[path].starts for path in reversed(roots) if tree.disk.is_directory(path)}
 
 
-def _entries(top: str) -> list[tuple[str, int]] | None:
-    """Return what is below a directory, with modes, those above first; None for too much."""
+def _entries(
+    top: str, starts: tuple[str, ...], is_left_out: Callable[[str], bool]
+) -> list[tuple[str, int]] | None:
+    """Return what is below a directory, with modes, those above first; None for too much. In *top* itself
+    names count that begin with one of *starts*, if there are any.
+    """
     found: list[tuple[str, int]] = []
     size = 0
-    for raw, below, names in os.walk(to_bytes(top)):
+    first = to_bytes(top)
+    for raw, below, names in os.walk(first):
         below.sort()
+        if starts and raw == first:
+            below[:] = [name for name in below if to_text(name).startswith(starts)]
+            names = [name for name in names if to_text(name).startswith(starts)]
+        below[:] = [name for name in below if not is_left_out(to_text(os.path.join(raw, name)))]
         for name in (*below, *sorted(names)):
             path = os.path.join(raw, name)
+            if is_left_out(to_text(path)):
+                continue
             try:
                 status = os.lstat(path)
             except OSError:

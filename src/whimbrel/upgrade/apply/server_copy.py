@@ -18,6 +18,7 @@ from whimbrel.upgrade.apply.backup_paths import read_by_includes
 from whimbrel.upgrade.apply.image_copy import copy_image, included_directories
 from whimbrel.upgrade.apply.journal import WriteError
 from whimbrel.upgrade.apply.left_decisions import left_decisions
+from whimbrel.upgrade.apply.left_out import has_private_key
 from whimbrel.upgrade.apply.transaction import note_left, write
 from whimbrel.upgrade.apply.written_edits import written_edits
 from whimbrel.upgrade.check.fixpoint import UpgradeResult
@@ -171,8 +172,8 @@ def _note_left(result: UpgradeResult, top: str, to: Path, texts: Mapping[str, by
 def _copy_of_image(result: UpgradeResult, to: Path, copied: Tree) -> ServerCopy:
     image = result.tree.disk.image
 
-    def copy(path: str, texts: tuple[bytes, bytes] | None) -> None:
-        _copy(path, image, to, copied, texts)
+    def copy(path: str, texts: tuple[bytes, bytes] | None) -> bool:
+        return _copy(path, image, to, copied, texts)
 
     return ServerCopy(from_system(str(to)), tuple(copy_image(result, to, copied, copy)), is_image=True)
 
@@ -198,8 +199,9 @@ def _copy_named(named: NamedFile, directory: str, to: Path, copied: Tree) -> Non
 
 def _copy(
     path: str, directory: str, to: Path, copied: Tree, texts: tuple[bytes, bytes] | None = None
-) -> None:
-    """Copy a file, with its second text in *texts* if its content is the first one.
+) -> bool:
+    """Copy a file, with its second text in *texts* if its content is the first one; return True if it has a
+    private key. The owner alone can read the copy of a key: its group is that of the user who copies.
 
     Content and mode are those of one open file: whoever may exchange it could have the content of another one
     written with a mode by which all may read it.
@@ -216,6 +218,9 @@ def _copy(
         if data != expected:
             raise UsageError(f"{path} has changed while it was read")
         data = written
+    is_key = has_private_key(data)
+    if is_key:
+        owner = owner._replace(mode=owner.mode & 0o700)
     top = os.fsencode(to)
     target = os.path.join(top, to_bytes(display_path(path, directory)).lstrip(b"/"))
     if os.path.islink(source):
@@ -230,3 +235,4 @@ def _copy(
             place.create(data, owner, with_times=True, is_synced=False)
         else:
             place.replace(data, owner)
+    return is_key

@@ -7,11 +7,14 @@ do what it says. Each tree has a directory below it, named by a digest of the tr
 from __future__ import annotations
 
 import hashlib
+import json
 import os
+from collections.abc import Iterator
 from contextlib import suppress
 from typing import Final
 
 from whimbrel.base.accounts import effective_user, user_numbered
+from whimbrel.base.file_reading import read_regular
 from whimbrel.base.file_writing import NotPrivate, Place, Tree
 from whimbrel.base.latin1 import to_bytes, to_text
 from whimbrel.base.real_paths import without_links
@@ -48,6 +51,19 @@ def _home_of_user() -> bytes:
         return b""
 
 
+def _key(real: bytes) -> bytes:
+    """Return the name of the directory of the tree with a real path."""
+    return hashlib.sha256(real).hexdigest()[:32].encode()
+
+
+def _changed(directory: bytes) -> int:
+    """Return the time at which the journal of a directory was written, in nanoseconds; 0 without one."""
+    try:
+        return os.stat(os.path.join(directory, JOURNAL.encode())).st_mtime_ns
+    except OSError:
+        return 0
+
+
 class StateDirectory:
     """The directory of one tree.
 
@@ -61,8 +77,31 @@ class StateDirectory:
         self.tree = to_text(real)
         home = state_home()
         self._home = home
-        key = hashlib.sha256(real).hexdigest()[:32]
-        self.path = to_text(os.path.join(home, b"whimbrel/upgrades", key.encode()))
+        self.path = to_text(os.path.join(home, b"whimbrel/upgrades", _key(real)))
+
+    @classmethod
+    def newest(cls, count: int) -> Iterator[StateDirectory]:
+        """Yield the directories of the *count* trees that were upgraded last, of each the tree that stood at
+        its path; nothing if the state of upgrades is kept nowhere.
+        """
+        try:
+            top = os.path.join(state_home(), b"whimbrel/upgrades")
+            with os.scandir(top) as entries:
+                found = [(_changed(entry.path), entry.path) for entry in entries]
+        except (OSError, NoStateDirectory):
+            return
+        for _, path in sorted(found, reverse=True)[:count]:
+            try:
+                tree = json.loads(read_regular(os.path.join(path, JOURNAL.encode())))["tree"]
+                real = to_bytes(tree)
+            except (OSError, ValueError, RecursionError, LookupError, TypeError, AttributeError):
+                continue
+            if os.path.basename(path) == _key(real):
+                directory = cls.__new__(cls)  # a tree that is gone may have a link in its place
+                directory.tree = tree
+                directory.path = to_text(path)
+                directory._home = state_home()
+                yield directory
 
     def place(self, name: str, *, create: bool = False) -> Place:
         """Return the place of a file of this directory; raises OSError and NoStateDirectory.

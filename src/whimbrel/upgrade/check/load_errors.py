@@ -35,7 +35,7 @@ from whimbrel.upgrade.check.new_lines import add_new_lines
 from whimbrel.upgrade.check.server_with_all import MAIN
 from whimbrel.upgrade.check.start_faults import without_place
 from whimbrel.upgrade.knowledge.scope import UnknownItem, UnknownKind
-from whimbrel.upgrade.model import LOAD_ERROR, Finding, Risk, TargetBuild
+from whimbrel.upgrade.model import LOAD_ERROR, LOADED_BUILDS, Finding, Risk
 from whimbrel.upgrade.rules.modules.x24_successors import OF_FPM, PHP
 from whimbrel.upgrade.rules.modules.x24_successors import RULE as SUCCESSORS
 from whimbrel.upgrade.source.branches import MPMS
@@ -168,7 +168,7 @@ def load_new_texts(result: UpgradeResult, options: LoadOptions) -> Configuration
 def _of_target(options: LoadOptions, result: UpgradeResult) -> LoadOptions:
     """Return *options* to load the new text by the build of 2.4 for which it is written."""
     target = result.tree.options.target_build
-    if target in (TargetBuild.DEBIAN, TargetBuild.SUSE):
+    if target in LOADED_BUILDS:
         return replace(options, build=target.value)
     return as_its_build(options, result.tree.built_in)
 

@@ -8,6 +8,7 @@ from typing import Final
 from whimbrel.base.layouts import UPSTREAM
 from whimbrel.catalogue import catalogue
 from whimbrel.config.configuration import Configuration
+from whimbrel.upgrade.edits.load_module import UNIX_MPMS
 from whimbrel.upgrade.model import LOAD_ERROR, Finding, Risk
 from whimbrel.upgrade.source.config_tree import ConfigTree, Statement
 from whimbrel.upgrade.source.queries import lines_for_24
@@ -34,10 +35,18 @@ def missing_mpm(tree: ConfigTree, configuration: Configuration) -> Iterator[Find
     binary that has one compiled in.
     """
     loaded = {name for name, _ in configuration.loaded_by_directive}
+    if any(map(_is_guarded, _mpm_lines(tree))):
+        return
     if configuration.build.name == UPSTREAM and not loaded & _identifiers():
         found = _none(tree)
         if found is not None:
             yield found
+
+
+def _is_guarded(line: Statement) -> bool:
+    """Return True if *line* loads its MPM unless one is compiled in."""
+    tests = [section.args.strip() for section in line.enclosing()]
+    return bool(tests) and {f"!{name}" for name in UNIX_MPMS} <= set(tests)
 
 
 def _none(tree: ConfigTree) -> Finding | None:

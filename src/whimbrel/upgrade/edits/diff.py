@@ -78,7 +78,7 @@ def changed_lines(
     """
     removed: list[tuple[int, str]] = []
     added: list[str] = []
-    for group in _regions(old, sorted(edits, key=lambda edit: (edit.start, edit.end))):
+    for group in _regions(old, sorted(edits, key=lambda edit: (edit.start, edit.end, edit.rank))):
         start = old.rfind(b"\n", 0, group[0].start) + 1
         end = old.find(b"\n", max(edit.end for edit in group))
         end = len(old) if end < 0 else end

@@ -12,7 +12,7 @@ from whimbrel.catalogue import ModuleEntry, catalogue
 from whimbrel.config.detected_build import lacks_module
 from whimbrel.upgrade.edits.helpers import insert_above_comment
 from whimbrel.upgrade.model import FileEdit, TargetBuild
-from whimbrel.upgrade.source.built_in_modules import is_of_suse
+from whimbrel.upgrade.source.built_in_modules import has_shared_mpm, is_of_suse
 from whimbrel.upgrade.source.config_tree import ConfigTree, Role, Statement
 from whimbrel.upgrade.source.queries import THIRD_PARTY_22, is_branch, main_statements, top_level
 
@@ -20,9 +20,11 @@ BUILT_IN: Final = frozenset(
     {"log_config_module", "logio_module", "version_module", "unixd_module", "watchdog_module"}
 )
 """Modules that Debian compiles in: a LoadModule line for one of them is an error there."""
-OF_SUSE: Final = frozenset({row.identifier for row in catalogue("2.4").modules if row.kind == "mpm"}) | {
-    *("unixd_module", "systemd_module")
-}
+MPMS: Final = frozenset({row.identifier for row in catalogue("2.4").modules if row.kind == "mpm"})
+"""The MPMs of 2.4."""
+UNIX_MPMS: Final = "mpm_prefork_module", "mpm_worker_module", "mpm_event_module"
+"""Those that ./configure --with-mpm compiles in: httpd's <IfModule> sees them before any LoadModule line."""
+OF_SUSE: Final = MPMS | {*("unixd_module", "systemd_module")}
 """Modules in the programs httpd-prefork, httpd-worker and httpd-event of SUSE: each has its MPM."""
 _DEBIAN: Final = "/usr/lib/apache2/modules"
 _MPM_TEST: Final = re.compile(r"!?(?:prefork|worker|event)\.c|!?mpm_\w+_module", re.IGNORECASE)
@@ -87,6 +89,8 @@ class LoadModuleLines:
         target = self.tree.options.target_build
         if target is TargetBuild.SUSE or (target is None and self.is_suse):
             return identifier in OF_SUSE and not self._has_module(directory, identifier)
+        if identifier in MPMS:
+            return target is TargetBuild.UPSTREAM or (target is None and self._has_no_mpm(directory))
         if identifier not in BUILT_IN:
             return False
         return None if target is None else target is TargetBuild.DEBIAN
@@ -102,6 +106,19 @@ class LoadModuleLines:
         row = catalogue("2.4").module(identifier)
         place = self.tree.module_file(f"{directory}/")
         return row is not None and bool(place) and lacks_module(place.rstrip("/"), row.file)
+
+    def _has_no_mpm(self, directory: str) -> bool:
+        """Return True if *directory* holds the modules of a 2.4, and no MPM."""
+        return all(self._lacks_module(directory, identifier) for identifier in MPMS)
+
+    def may_have_mpm(self) -> bool:
+        """Return True if nothing shows whether the 2.4 has its MPM compiled in.
+
+        configure does so without --enable-mpms-shared.
+        """
+        is_packaged = self.is_debian or has_shared_mpm(self.tree)
+        has_file = any(self._has_module(self._directory(), identifier) for identifier in MPMS)
+        return self.tree.options.target_build is None and not is_packaged and not has_file
 
     def _directory(self) -> str:
         if self.template is not None:
@@ -130,6 +147,12 @@ class LoadModuleLines:
     def insertion(self, row: ModuleEntry) -> tuple[Statement, FileEdit] | None:
         """Return the statement beside which the line for *row* is inserted, and the edit."""
         lines = [self.format_line(row.identifier)]
+        if row.kind == "mpm" and self.may_have_mpm():
+            lines = [
+                *(f"<IfModule !{identifier}>" for identifier in UNIX_MPMS),
+                *("    " + text for text in lines),
+                *["</IfModule>"] * len(UNIX_MPMS),
+            ]
         versions = next(
             (
                 statement
@@ -149,12 +172,28 @@ class LoadModuleLines:
         if row.kind == "mpm" or self.template is None or self.is_debian:
             placement = self._early_insertion(lines, mpm=row.kind == "mpm")
         else:
-            last = self._last_load_line()
+            last = self._checker_before_ssl(row.identifier) or self._last_load_line()
             placement = last, last.insert_after(lines)
         if placement is not None and row.identifier == "authz_core_module":
             core_test = self._first_core_test_before(placement[0])
             return (core_test, insert_above_comment(core_test, lines)) if core_test is not None else placement
         return placement
+
+    def _checker_before_ssl(self, identifier: str) -> Statement | None:
+        """Return the line of mod_authz_host for mod_access_compat if mod_ssl is loaded behind it, else None.
+
+        With SSLOptions +StrictRequire mod_ssl refuses for good where it is the first access checker that
+        refuses, and these run in the order of the LoadModule lines.
+        """
+        strict = (line.args.lower() for line in self.tree.named("ssloptions"))
+        if identifier != "access_compat_module" or not any("strictrequire" in text for text in strict):
+            return None
+        found = [line for line in self.lines if not any(line.enclosing())]
+        names = [line.words()[0] for line in found if line.words()]
+        if "authz_host_module" not in names or "ssl_module" not in names:
+            return None
+        at = names.index("authz_host_module")
+        return found[at] if at < names.index("ssl_module") else None
 
     def _first_core_test_before(self, place: Statement) -> Statement | None:
         """Return the first line of the main file before *place* at which a branch tests mod_authz_core: it

@@ -470,11 +470,12 @@ def missing_module_findings(tree: ConfigTree, number: str) -> Iterator[Finding]:
             continue
         at, edit = insertion
         place = need.line.place if need.line is not None else at.place
+        unless = " unless `httpd -l` lists an MPM" if row.kind == "mpm" and load_lines.may_have_mpm() else ""
         finding = Finding(
             number,
             place,
             f"{row.file} is not loaded: {need.why}",
-            f"load it: `{load_lines.format_line(need.identifier).strip()}`, {_where(tree, edit)}",
+            f"load it{unless}: `{load_lines.format_line(need.identifier).strip()}`, {_where(tree, edit)}",
             need.risk,
             Safety.SAFE,
             (edit,),

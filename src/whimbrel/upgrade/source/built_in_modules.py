@@ -16,7 +16,7 @@ from whimbrel.base.builds import ANY, AUTO, WINDOWS
 from whimbrel.base.errors import SourceLocation
 from whimbrel.base.file_reading import read_regular
 from whimbrel.base.latin1 import to_bytes
-from whimbrel.base.layouts import SUSE, Layout, recognize
+from whimbrel.base.layouts import DEBIAN, SHARED, SUSE, Layout, recognize
 from whimbrel.base.lazy_dataclasses import replace
 from whimbrel.catalogue import catalogue
 from whimbrel.config.options import LoadOptions
@@ -175,6 +175,13 @@ def is_of_suse(tree: ConfigTree) -> bool:
     lines = [line for line in tree.named("loadmodule", include_inactive=True) if line.words()]
     layout = _layout_of(tree, lines)
     return layout is not None and layout.build == SUSE
+
+
+def has_shared_mpm(tree: ConfigTree) -> bool:
+    """Return True if the text is one of packages whose 2.4 loads its MPM by a line."""
+    lines = [line for line in tree.named("loadmodule", include_inactive=True) if line.words()]
+    layout = _layout_of(tree, lines)
+    return layout is not None and layout.build in (SHARED, DEBIAN)
 
 
 def _distribution(tree: ConfigTree, lines: list[Statement]) -> Layout | None:

@@ -26,7 +26,9 @@ class LineEdits:
     """The line ranges of one set of edits to *data*."""
 
     def __init__(self, data: bytes, edits: Iterable[Edit]) -> None:
-        self.spans = list(_spans(data, _joined(sorted(edits, key=lambda edit: (edit.start, edit.end)))))
+        self.spans = list(
+            _spans(data, _joined(sorted(edits, key=lambda edit: (edit.start, edit.end, edit.rank))))
+        )
         self._starts = [span.new_start for span in self.spans]
 
     def source_line(self, line: int) -> int:

@@ -111,6 +111,7 @@ def sources(named: ConfigArguments) -> tuple[Sources, str]:
         server_root=from_system(top),
         file=from_system(server.file),
         build=_build_of(named.builtin, listed),
+        is_build_of_24=listed is None,
         is_unix=listed is not None and WINNT_SOURCE not in listed,
         compiled_in=listed_sources(listed) if listed is not None else None,
         built_in_origin=LISTED if listed is not None else "",

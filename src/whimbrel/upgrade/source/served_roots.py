@@ -45,12 +45,14 @@ class ServedRoot:
         line: the line that names it.
         is_named: a line maps URLs to this very path, so that it exists where the server runs.
         pattern: only directories that match it, and all below them, are served; None for all.
+        starts: names in the directory that begin with one of them are served, and all below; () for all.
     """
 
     path: str
     line: Statement
     is_named: bool = True
     pattern: Regex | None = None
+    starts: tuple[str, ...] = ()
 
 
 def executed_by_22(tree: ConfigTree, *names: str) -> Iterator[Statement]:
@@ -74,7 +76,10 @@ def served_roots(
         else:
             pattern = known.pattern if root.pattern is not None else None
             named = known if known.is_named else root
-            roots[root.path] = named if named.pattern is pattern else replace(named, pattern=pattern)
+            starts = known.starts + root.starts if known.starts and root.starts else ()
+            if named.pattern is not pattern or named.starts != starts:
+                named = replace(named, pattern=pattern, starts=starts)
+            roots[root.path] = named
     first = next(iter(tree.statements), None)
     if default_root and first is not None and not any(executed_by_22(tree, "documentroot")):
         roots.setdefault(default_root, ServedRoot(default_root, first, is_named=False))
@@ -105,7 +110,9 @@ def _above(path: str, mark: str, line: Statement) -> Iterator[ServedRoot]:
     """Yield the part of *path* above the first component that contains *mark*."""
     fixed = fixed_part(path, mark)
     if fixed.strip("/"):
-        yield ServedRoot(fixed, line)
+        start = path[len(fixed) :].partition(mark)[0].lstrip("/")
+        is_unbounded = fixed == path or not start
+        yield ServedRoot(fixed, line, starts=() if is_unbounded else (start,))
 
 
 def fixed_part(path: str, mark: str) -> str:

@@ -48,9 +48,9 @@ def reviewed_lines(tree: ConfigTree, findings: Iterable[Finding] = ()) -> Iterat
     """Yield a finding for each line with a comment that other answers than those of 2.2, which it causes, are
     wanted: ``# whimbrel: ignore[DIFF]``, or the number of a rule.
 
-    The question of a rule about access control is about lines that an upgrade wrote, and its journal is found
-    by the path of the tree: in a copy the comment alone shows the decision, as no check finds such lines. It
-    is one that clients lose access. *findings* are those about the text: what one of them reports, a comment
+    The question of a rule about access control is about lines that an upgrade wrote. Where its journal is not
+    found, the comment alone shows the decision, as no check finds such lines. It is one that clients lose
+    access. *findings* are those about the text: what one of them reports, a comment
     with its rule decides as it says.
     """
     known = {(one.rule, one.place.path, one.place.line) for one in findings}

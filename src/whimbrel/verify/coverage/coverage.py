@@ -337,17 +337,24 @@ class Coverage:
                     yield number, scope
 
     def _is_compared_by_path(self, number: int, scope: LineScope) -> bool:
-        """Return True for an <If> on the path of the file whose lines the chains of sections decide.
+        """Return True for a section on the name of the file whose lines the chains of sections decide.
 
-        Its directory is one path, and the other side has <Files> sections with its patterns: the chains have
+        A <Files> section has requests for each set of names that it can share with others. The directory of
+        an <If> is one path, and the other side has <Files> sections with its patterns: the chains have
         requests for both.
         """
+        if scope.kind in ("files", "filesmatch"):
+            return _is_of_one_directory(scope) and self._are_exact(scope)
         patterns = name_patterns(" ".join(words_of(scope))) if scope.kind == "if" else None
         if patterns is None:
             return False
         files = (one for one in self.sides[1 - number].scopes if one.kind in ("files", "filesmatch"))
         if not patterns <= {word for one in files for word in words_of(one)[-1:]}:
             return False
+        return self._are_exact(scope)
+
+    def _are_exact(self, scope: LineScope) -> bool:
+        """Return True if the chains of sections decide all lines of *scope*, and requests have met them."""
         states = [self.states.get(line) for line in scope.lines]
         return all(
             decided_by(line) is DecidedBy.EXACT and (state is None or state.is_met)
@@ -377,6 +384,16 @@ _REASONS: Final = {
     DecidedBy.VALUE: UNREACHED,
     DecidedBy.UNKNOWN: "its effect cannot be compared",
 }
+
+
+def _is_of_one_directory(scope: LineScope) -> bool:
+    """Return True if the sections around *scope* have no pattern and no condition of requests."""
+    outer = scope.outer
+    while outer is not None and outer.kind not in ("server", "htaccess"):
+        if outer.kind != "directory" or has_pattern(outer):
+            return False
+        outer = outer.outer
+    return True
 
 
 def _changed_words(line: ConfigLine, other: ConfigLine) -> str:

@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterator
 from itertools import chain, islice, zip_longest
 from typing import Final, TypeVar
 
+from whimbrel.access.joint_names import JointNames
 from whimbrel.base.lazy_dataclasses import replace
 from whimbrel.config.model import Server
 from whimbrel.http.syntax.url import escape_uri
@@ -14,7 +15,7 @@ from whimbrel.verify.derive.equal_hosts import EqualHosts
 from whimbrel.verify.derive.facts import Facts
 from whimbrel.verify.derive.hosts import UNKNOWN, Entrance, entrances
 from whimbrel.verify.derive.shared_scopes import SharedScopes, with_parents
-from whimbrel.verify.derive.targets import NEUTRAL, TargetCandidate, Targets
+from whimbrel.verify.derive.targets import NEUTRAL, TargetCandidate, Targets, name_patterns
 from whimbrel.verify.named_files import changed_keys
 from whimbrel.verify.probe import Probe
 from whimbrel.verify.tls_ports import default_server
@@ -63,6 +64,7 @@ class ProbeSource:
         self._classes: dict[object, list[Entrance]] = {}
         self._followers: dict[Entrance, None] = {}
         self._skipped: set[Entrance] = set()
+        self._joint_names: dict[tuple[object, ...], JointNames] = {}
 
     def groups(self) -> list[list[Entrance]]:
         """Return the ways in, those to the same pair of servers together."""
@@ -226,6 +228,7 @@ class ProbeSource:
             targets.setdefault(_clean(candidate.target))
         for target in chain(targets, map(_clean, islice(self._guarded_names(sources), share // 2))):
             yield first.probe(target)
+        self.is_cut = self.is_cut or any(one.is_cut for one, _, _ in sources)
         for route in routes:
             yield from map(route.probe, ("/", *route.targets))
         for candidate in exact:
@@ -281,12 +284,17 @@ class ProbeSource:
         found = [targets.of_scopes(own if only_own else shared) for targets, own, shared in sources]
         yield from _alternating(found)
 
-    @staticmethod
-    def _guarded_names(sources: Sources) -> Iterator[str]:
+    def _guarded_names(self, sources: Sources) -> Iterator[str]:
         """Yield names of <Files> sections about access in the directories of other sections about access:
         sections that no existing file brings together decide about one that may come."""
+        scopes = [[*own, *shared] for _targets, own, shared in sources]
+        patterns = [one for side in scopes for one in name_patterns(side)]
+        key = tuple(one.key for one in patterns)
+        if key not in self._joint_names:
+            self._joint_names[key] = JointNames(patterns)
+        joint = self._joint_names[key]
         yield from _alternating(
-            [targets.of_guarded_names([*own, *shared]) for targets, own, shared in sources]
+            [source[0].of_guarded_names(side, joint) for source, side in zip(sources, scopes, strict=True)]
         )
 
     @staticmethod

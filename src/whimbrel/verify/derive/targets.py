@@ -9,6 +9,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import islice
 from typing import Final
 
+from whimbrel.access.joint_names import JointNames, NamePattern
 from whimbrel.access.layers import is_access_directive
 from whimbrel.access.samples import regex_samples, wildcard_samples
 from whimbrel.base.fnmatch import compile_fnmatch
@@ -39,6 +40,8 @@ _PREFIXED: Final = frozenset(
 )
 _PATTERNED: Final = frozenset(("aliasmatch", "scriptaliasmatch", "wsgiscriptaliasmatch", "proxypassmatch"))
 _FILES: Final = frozenset(("files", "filesmatch"))
+_IN_URL: Final = "url"
+_IN_PATH: Final = "path"
 _PROTECTED_NAMES: Final = (".htaccess", ".htpasswd")
 """Files that sections for names of a kind protect on most servers."""
 _WITH_PATHS: Final = _FILES | {
@@ -62,7 +65,11 @@ class TargetCandidate:
 
 
 class Targets:
-    """The candidates of one server on one side; *keys* of maps become parts of them."""
+    """The candidates of one server on one side; *keys* of maps become parts of them.
+
+    Attributes:
+        is_cut: not every set of patterns that a name can match has a name.
+    """
 
     def __init__(
         self, lines: SideLines, served: ServedPaths, keys: Mapping[str, Sequence[str]] | None = None
@@ -70,6 +77,7 @@ class Targets:
         self.lines = lines
         self.served = served
         self.keys = keys or {}
+        self.is_cut = False
 
     def of_scopes(
         self, scopes: Iterable[LineScope], *, with_documents: bool = True
@@ -98,8 +106,11 @@ class Targets:
             for facts in distinct(found):
                 yield facts, bases
 
-    def of_guarded_names(self, scopes: Iterable[LineScope]) -> Iterator[str]:
-        """Yield the names of <Files> sections about access below each directory with lines about access."""
+    def of_guarded_names(self, scopes: Iterable[LineScope], joint: JointNames) -> Iterator[str]:
+        """Yield names of <Files> sections about access below each directory with lines about access.
+
+        They are names that one section matches, and one for each set of patterns that a name can match.
+        """
         names: dict[str, None] = {}
         bases: dict[str, None] = {}
         for scope in scopes:
@@ -116,7 +127,11 @@ class Targets:
             elif scope.kind in _WITH_PATHS:
                 bases.update(dict.fromkeys(islice(self.bases(scope), _MAX_SAMPLES)))
         for base in bases:
-            yield from (f"{base.rstrip('/')}/{escape_uri(name)}" for name in names if name)
+            url = base.rstrip("/") + "/"
+            before = {_IN_URL: url, _IN_PATH: self.served.path_of(url)}
+            more = joint.of(before, [*names, NEUTRAL]) if len(joint.patterns) > 1 else ()
+            yield from (f"{url}{escape_uri(name)}" for name in (*names, *more) if name)
+        self.is_cut = not joint.is_complete
 
     # sections ---------------------------------------------------------------------------------------
     def bases(self, scope: LineScope | None) -> Iterator[str]:
@@ -457,6 +472,34 @@ def _matches(argument: str, name: str, *, is_regex: bool) -> bool:
     except RegexError:
         return False
     return regex.search(name) is not None
+
+
+def name_patterns(scopes: Iterable[LineScope]) -> Iterator[NamePattern]:
+    """Yield the patterns of sections about access that match names of files."""
+    for scope in scopes:
+        if any(is_access_directive(line.name) for line in scope.lines):
+            yield from _name_patterns(scope)
+
+
+def _name_patterns(scope: LineScope) -> Iterator[NamePattern]:
+    """Yield the pattern of a section that matches names of files; none if it has one name or path."""
+    words = [word for word in ConfigLine("", scope.args, "", 0, scope).words() if word]
+    if not words:
+        return
+    argument = words[-1]
+    is_regex = scope.kind.endswith("match") or words[0] == "~"
+    try:
+        if scope.kind in _FILES:
+            if is_regex or any(char in argument for char in "*?["):
+                yield NamePattern(compile_regex(argument) if is_regex else compile_fnmatch(argument))
+        elif scope.kind in ("location", "locationmatch"):
+            if is_regex or any(char in argument for char in "*?["):
+                regex = compile_regex(argument) if is_regex else compile_fnmatch(argument, by_segment=True)
+                yield NamePattern(regex, _IN_URL)
+        elif scope.kind in ("directory", "directorymatch") and is_regex:
+            yield NamePattern(compile_regex(argument), _IN_PATH)
+    except RegexError:
+        return
 
 
 def _joined(base: str, text: str) -> str:

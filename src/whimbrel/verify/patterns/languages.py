@@ -12,10 +12,8 @@ from enum import Enum
 from functools import lru_cache
 from typing import Final
 
-from whimbrel.base.lazy_dataclasses import dataclass
-from whimbrel.base.regex import Regex, RegexError, compile_regex
-from whimbrel.verify.patterns import classes
-from whimbrel.verify.patterns.automaton import (
+from whimbrel.access.patterns import classes
+from whimbrel.access.patterns.automaton import (
     DEAD,
     MATCHED,
     Alphabet,
@@ -23,8 +21,10 @@ from whimbrel.verify.patterns.automaton import (
     PatternAutomaton,
     TooLarge,
 )
+from whimbrel.access.patterns.syntax import Tree, UnknownSyntax, irregular_part, parse_pattern
+from whimbrel.base.lazy_dataclasses import dataclass
+from whimbrel.base.regex import Regex, RegexError, compile_regex
 from whimbrel.verify.patterns.samples import boundary_samples
-from whimbrel.verify.patterns.syntax import Tree, UnknownSyntax, irregular_part, parse_pattern
 
 MAX_PAIRS: Final = 20_000
 """Pairs of states that one comparison visits."""

@@ -8,9 +8,8 @@ from collections.abc import Iterable, Iterator
 from itertools import chain, islice
 from typing import Final
 
-from whimbrel.base.latin1 import to_bytes, to_text
-from whimbrel.verify.patterns import classes
-from whimbrel.verify.patterns.syntax import (
+from whimbrel.access.patterns import classes
+from whimbrel.access.patterns.syntax import (
     Anchor,
     Around,
     Capture,
@@ -21,6 +20,7 @@ from whimbrel.verify.patterns.syntax import (
     Sequence,
     Tree,
 )
+from whimbrel.base.latin1 import to_bytes, to_text
 
 MAX_TEXTS: Final = 80
 """Texts that are built from the tree, before they are changed."""

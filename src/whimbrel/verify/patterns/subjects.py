@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Final
 
-from whimbrel.verify.patterns import classes
+from whimbrel.access.patterns import classes
 from whimbrel.verify.patterns.languages import Subjects
 from whimbrel.verify.patterns.uses import DIRECTORY, FILE, RELATIVE, URL
 

@@ -52,6 +52,19 @@ def test_an_option_of_the_server_is_part_of_the_decision(
     assert any("StrictRequire" in atom for atom in atoms) is is_strict
 
 
+def test_a_login_beside_strict_conditions_stays(tmp_path: Path) -> None:
+    # 2.2: mod_authz_host refuses first, so that mod_ssl notes nothing and Satisfy Any admits users; apache2
+    # 2.4.71 answers 200 to them with mod_access_compat loaded before mod_ssl, 403 behind it or without Order
+    outer = section("SSLRequireSSL\nSSLOptions +StrictRequire\n", "Require valid-user\nSatisfy any\n")
+    inner = "<Directory ROOT/htdocs/keys>\nOrder deny,allow\nDeny from all\nAllow from 10.1\n</Directory>\n"
+    main = f"{tmp_path}/conf/httpd.conf"
+    after = upgrade(config_tree(tmp_path, {"conf/httpd.conf": MODULES + outer + inner})).files[main].decode()
+    kept = after.partition("/keys>")[2]
+    assert "Deny from all" in kept and "Satisfy Any" in kept and "Require valid-user" in kept
+    assert after.index("access_compat_module") < after.index("ssl_module")
+    assert marks(tmp_path / "b", outer + inner)[1] == []
+
+
 def test_an_option_alone_is_left_as_it_is(tmp_path: Path) -> None:
     text = section("SSLOptions +StrictRequire\n", "Require valid-user\n")
     assert text_after(tmp_path, text).replace(str(tmp_path), "ROOT") == text

@@ -211,3 +211,40 @@ def test_a_file_in_which_require_is_refused_names_the_class_that_admits_it(tmp_p
         found.append([one for one in result.needs_review if one.place.path.endswith(".htaccess")])
     assert not found[1]
     assert "AllowOverride AuthConfig, and upgrade again" in found[0][0].advice
+
+
+def test_lines_of_outer_sections_have_their_reason(tmp_path: Path) -> None:
+    """2.2 joins Satisfy All of a section with the lists around it: who is not in 10.20 is refused there."""
+    conf = (
+        f"{MODULES}DocumentRoot ROOT/h\n<Location /svn>\nOrder deny,allow\nDeny from all\nAllow from 10.20\n"
+        "AuthType Basic\nAuthName x\nAuthUserFile users\nRequire user alice bob\nSatisfy any\n</Location>\n"
+        "<Location /svn/private>\nRequire user alice\nSatisfy all\n</Location>\n"
+    )
+    result = upgrade(config_tree(tmp_path, {"conf/httpd.conf": conf, "h/x": ""}))
+    line = conf.splitlines().index("<Location /svn>") + 1
+    (found,) = (one for one in result.findings if one.place.line == line + 10 and one.rule == "C17")
+    assert (
+        f"`Require ip 10.20` is there for Order, Allow and Deny of conf/httpd.conf:{line}, which 2.2 joins "
+        "with this section" in found.message
+    )
+
+
+def test_a_section_that_a_later_one_alone_protects_says_so(tmp_path: Path) -> None:
+    """Both versions admit every client by the .htaccess file; <LocationMatch> is merged behind it."""
+    conf = (
+        f"{MODULES}DocumentRoot ROOT/h\n<Directory ROOT/h>\nAllowOverride All\nOrder deny,allow\n"
+        "Allow from all\n</Directory>\n<LocationMatch ^/council/>\nOrder deny,allow\nDeny from all\n"
+        "Allow from 10.20\nSatisfy any\n</LocationMatch>\n"
+    )
+    files: dict[str, str | bytes] = {
+        "conf/httpd.conf": conf,
+        "h/council/.htaccess": "Satisfy all\n",
+        "h/council/x.html": "",
+    }
+    result = upgrade(config_tree(tmp_path, files))
+    (found,) = (one for one in result.findings if one.place.path.endswith(".htaccess") and one.rule == "C17")
+    line = conf.splitlines().index("<LocationMatch ^/council/>") + 1
+    assert (
+        "alone this section admits every client, in both versions: `<LocationMatch ^/council/>` at "
+        f"conf/httpd.conf:{line} decides later" in found.message
+    )

@@ -70,3 +70,13 @@ def test_branches_are_judged_under_each_value_of_their_conditions(tmp_path: Path
 
 
 OPENED = "<IfDefine X>\nOrder allow,deny\nAllow from all\nSatisfy any\n</IfDefine>\n"
+
+
+def test_methods_that_are_open_to_all_are_named(tmp_path: Path) -> None:
+    """apache2 2.4.71 answers 200 to a GET without a password, and 401 to a POST."""
+    limit = f"{USER}<LimitExcept GET>\nRequire valid-user\n</LimitExcept>\n"
+    conf = f"<Directory ROOT/h/a>\n{limit}</Directory>\n"
+    files: dict[str, str | bytes] = {"conf/httpd.conf": MODULES + SERVER + conf, "h/a/x.html": ""}
+    result = upgrade(config_tree(tmp_path, files), rules_of("access"))
+    (finding,) = (one for one in result.findings if one.rule == "X20")
+    assert finding.evidence == "open to every client, without a password: /a/x.html with GET"

@@ -202,3 +202,66 @@ def test_an_opening_for_a_file_that_may_come_is_to_decide_where_the_text_changes
     text = str(files["conf/httpd.conf"]).replace("Require user alice\n", f"Require valid-user\n{order}")
     found = _finding_about_files(upgrade(config_tree(tmp_path, {**files, "conf/httpd.conf": text})))
     assert (found.risk, found.needs_review, bool(found.edits)) == (Risk.OPENS, True, True)
+
+
+HIDDEN = '<FilesMatch "^\\.ht">\nOrder allow,deny\nDeny from all\nSatisfy All\n</FilesMatch>\n'
+SEMINAR: dict[str, str | bytes] = {
+    "conf/httpd.conf": HEAD + HIDDEN + PATTERN % "Order deny,allow\nDeny from all\n",
+    "htdocs/private/.htaccess": ANY,
+    "htdocs/private/index.html": "",
+}
+
+
+NARROW = "^(?!.*?(?:^\\.ht))(?=.*?(?:\\.(bak|sql)$))"
+
+
+def test_a_repeated_section_leaves_out_names_that_another_section_refuses(tmp_path: Path) -> None:
+    """2.2: Satisfy All of ^\\.ht holds for .htpasswd.bak, and refuses it; bob is admitted to x.bak.
+
+    apache2 2.4.71 with a repetition that has these names admits bob to .htpasswd.bak; with this text it
+    answers 403 to all for that name, and 200 to bob and 401 to others for x.bak.
+    """
+    result = upgrade(config_tree(tmp_path, SEMINAR))
+    inner = result.files[f"{tmp_path}/htdocs/private/.htaccess"].decode()
+    opening, _, rest = inner.partition("<FilesMatch ")[2].partition(">")
+    assert opening == f'"{NARROW}"'
+    assert rest.split("\n")[1].strip() == "Require user bob"
+    assert not any(finding.risk in (Risk.OPENS, Risk.CLOSES) for finding in result.findings)
+
+
+@pytest.mark.parametrize(("pattern", "opens"), [("\\.(bak|sql)$", True), (NARROW, False)])
+def test_verify_asks_for_names_that_two_sections_match(tmp_path: Path, pattern: str, opens: bool) -> None:
+    """The repetition for all names opens .htpasswd.bak to bob (apache2 2.4.71: 200), which 2.2 refuses."""
+    files = dict(upgrade(config_tree(tmp_path, SEMINAR)).files)
+    inner = f"{tmp_path}/htdocs/private/.htaccess"
+    files[inner] = files[inner].decode().replace(NARROW, pattern).encode()
+    old = LoadOptions(server_root=str(tmp_path))
+    new = LoadOptions(server_root=str(tmp_path), overlay=files)
+    groups = verify(*load_sides((old, new), ("2.2", "2.4"), ("2.2", "2.4"))).groups
+    asked = [example.probe.target for one in groups if one.kind == "access" for example in one.examples]
+    assert any(name.startswith("/private/.ht") for name in asked) is opens
+
+
+def test_repeated_sections_stay_in_the_order_in_which_they_are_merged(tmp_path: Path) -> None:
+    """Sections of names are merged in the order of the text (sections.html), repeated ones too.
+
+    apache2 2.4.71 with the repetitions the other way round answers 401 to 10.1 for .ht.bak, which 2.2 admits:
+    Satisfy Any of the second section holds there. Two rules report the two sections.
+    """
+    users = f"{USER}AuthGroupFile conf/groups\n"
+    conf = (
+        f"{MODULES}DocumentRoot ROOT/htdocs\n<Directory ROOT/htdocs>\nAllowOverride All\nOrder allow,deny\n"
+        f"Allow from all\n{users}Require group staff\n</Directory>\n"
+        '<Files ~ "^\\.ht">\nOrder deny,allow\nDeny from 10.3\n</Files>\n'
+        + PATTERN
+        % "Order allow,deny\nAllow from 10.1\nSatisfy Any\n"
+    )
+    files: dict[str, str | bytes] = {
+        "conf/httpd.conf": conf,
+        "htdocs/a/.htaccess": f"{users}Require user bob\n",
+        "htdocs/a/b/.htaccess": f"{users}Require user bob\n{DENIED}Satisfy Any\n",
+    }
+    result = upgrade(config_tree(tmp_path, files))
+    for name in ("a", "a/b"):
+        text = result.files[f"{tmp_path}/htdocs/{name}/.htaccess"].decode()
+        assert text.index("^\\.ht") < text.index("(bak|sql)")

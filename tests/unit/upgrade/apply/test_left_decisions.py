@@ -89,6 +89,33 @@ def test_a_question_stays_open_until_a_comment_records_it(root: Path, tmp_path: 
     assert (f"Next: whimbrel verify --backups -d {new}" in output) is not is_copy, output
 
 
+@pytest.mark.parametrize("is_image", [True, False], ids=["image", "server"])
+def test_a_tree_that_was_copied_or_moved_keeps_its_decisions(
+    root: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, is_image: bool
+) -> None:
+    """The same text at another place is checked as before; another text is not that tree."""
+    inside = str(root)[1:] if is_image else "."
+    if is_image:
+        shutil.copytree(root, tmp_path / "image" / inside)
+        root = tmp_path / "image" / inside
+    new = tmp_path / "new"
+    run(upgrade.app, "-d", root, "--out", new)
+    change(new / inside / "conf/httpd.conf", "FileETag", "# whimbrel: ignore[C11]\nFileETag")
+    before = run(check.app, "-d", new / inside)[1]
+    assert "ETags" not in before and LEFT in before, before
+    shutil.copytree(new, tmp_path / "copy", symlinks=True)
+    new.rename(tmp_path / "moved")
+    for name in ("copy", "moved"):
+        place = tmp_path / name / inside
+        output = run(check.app, "-d", place)[1]
+        assert f"{LEFT}Has the 2.2 binary the modules" in output and "ETags" not in output, output
+    other = tmp_path / "copy" / inside / "conf/httpd.conf"
+    other.write_text(f"Listen 8081\n# whimbrel: ignore[C11]\nFileETag All\n{OPTIONS}")
+    assert LEFT not in run(check.app, "-d", tmp_path / "copy" / inside)[1]
+    monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path / "of_another_user"))
+    assert LEFT not in run(check.app, "-d", tmp_path / "moved" / inside)[1]
+
+
 def test_a_line_that_upgrade_left_alone_is_not_to_be_corrected(tmp_path: Path) -> None:
     """X02 asks at the DocumentRoot line and writes Options into the main file: that line has no fault."""
     site = str(tmp_path / "site.conf")

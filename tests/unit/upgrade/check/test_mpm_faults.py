@@ -81,4 +81,6 @@ def test_apache2_says_the_same(
 
 def test_a_text_of_24_gets_the_mpm_of_24(tmp_path: Path) -> None:
     (found,) = about_mpm(checked(tmp_path, text_of("# none", "modules"), ()))
-    assert found.advice.startswith("load it: `LoadModule mpm_event_module modules/mod_mpm_event.so`, at ")
+    assert found.advice.startswith(
+        "load it unless `httpd -l` lists an MPM: `LoadModule mpm_event_module modules/mod_mpm_event.so`, at "
+    )

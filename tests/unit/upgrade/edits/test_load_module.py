@@ -105,7 +105,8 @@ def test_what_is_loaded(tmp_path: Path) -> None:
     ],
 )
 def test_where_a_line_goes(tmp_path: Path, module: str, text: str, wanted: str) -> None:
-    found = config_tree(tmp_path, {"conf/httpd.conf": text})
+    options = UpgradeOptions(target_build=TargetBuild.SHARED)
+    found = config_tree(tmp_path, {"conf/httpd.conf": text}, options=options)
     state, row = load_module_lines(found), catalogue("2.4").module(module)
     assert row is not None
     made = state.insertion(row)
@@ -113,6 +114,45 @@ def test_where_a_line_goes(tmp_path: Path, module: str, text: str, wanted: str) 
     data = next(iter(found.files.values())).document.bytes
     new = apply(data, [Group((made[1].edit,))]).decode("latin-1")
     assert new == wanted.replace("NEW", state.format_line(module)).replace("ROOT", str(tmp_path))
+
+
+GUARDED = """\
+<IfModule !mpm_prefork_module>
+<IfModule !mpm_worker_module>
+<IfModule !mpm_event_module>
+    LoadModule mpm_prefork_module modules/mod_mpm_prefork.so
+</IfModule>
+</IfModule>
+</IfModule>
+"""
+
+
+def test_an_mpm_is_loaded_unless_one_is_compiled_in(tmp_path: Path) -> None:
+    """configure compiles an MPM in without --enable-mpms-shared; two of them end the start (AH00534)."""
+    conf = f"{ALIAS}<IfModule prefork.c>\nMaxClients 9\n</IfModule>\n"
+    texts = {}
+    for name, build in (("any", None), *((build.value, build) for build in TargetBuild)):
+        options = UpgradeOptions(target_build=build)
+        tree = config_tree(tmp_path / name, {"conf/httpd.conf": conf}, options=options)
+        texts[name] = next(iter(upgrade(tree).files.values())).decode()
+        assert "MaxRequestWorkers 9" in texts[name]
+        again = upgrade(config_tree(tmp_path / f"{name}2", {"conf/httpd.conf": texts[name]}, options=options))
+        assert not again.files and not [one for one in again.findings if "MPM" in one.message], name
+    assert texts["any"].startswith(GUARDED)
+    assert texts["shared"].startswith("LoadModule mpm_prefork_module modules/mod_mpm_prefork.so\n")
+    assert "LoadModule mpm_" not in texts["upstream"] + texts["suse"]
+
+
+@pytest.mark.parametrize(("files", "is_loaded"), [((), False), (("mod_mpm_prefork.so",), True)])
+def test_the_modules_show_whether_the_mpm_is_compiled_in(
+    tmp_path: Path, files: tuple[str, ...], is_loaded: bool
+) -> None:
+    (tmp_path / "modules").mkdir()
+    for name in ("mod_authz_core.so", "mod_unixd.so", *files):
+        (tmp_path / "modules" / name).write_bytes(b"")
+    text = next(iter(upgrade(config_tree(tmp_path, {"conf/httpd.conf": ALIAS})).files.values())).decode()
+    assert ("LoadModule mpm_prefork_module" in text) is is_loaded
+    assert "IfModule" not in text
 
 
 def test_debian_switches_modules_on_by_files(tmp_path: Path) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 
 import pytest
@@ -41,6 +42,17 @@ def test_the_usual_files_that_a_section_protects_are_asked_first(tmp_path: Path,
     assert {"/private/.htaccess", "/private/.htpasswd"} <= set(found)
     others = [target for target in found if target.startswith("/private/.ht")]
     assert others[0] == "/private/.htaccess"
+
+
+def test_a_name_that_two_sections_match_is_asked_where_no_file_has_it(tmp_path: Path) -> None:
+    sections = ("^\\.ht", "\\.(bak|old)$|~$")
+    conf = GUARDED + "".join(f'<FilesMatch "{one}">\nRequire all denied\n</FilesMatch>\n' for one in sections)
+    names = [
+        probe.target.removeprefix("/private/")
+        for probe in probes(tmp_path, conf)
+        if probe.target.startswith("/private/")
+    ]
+    assert any(all(re.search(one, name) for one in sections) for name in names)
 
 
 @pytest.mark.parametrize(

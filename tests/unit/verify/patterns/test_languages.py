@@ -6,7 +6,8 @@ import time
 
 import pytest
 
-from whimbrel.verify.patterns import automaton, languages
+from whimbrel.access.patterns import automaton
+from whimbrel.verify.patterns import languages
 from whimbrel.verify.patterns.languages import Pattern, Relation, Subjects, compare_patterns
 from whimbrel.verify.patterns.subjects import subjects_of
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from whimbrel.verify.patterns import classes
+from whimbrel.access.patterns import classes
 from whimbrel.verify.patterns.languages import Pattern, Relation, Subjects, compare_patterns
 from whimbrel.verify.patterns.subjects import any_subject, subjects_of
 

@@ -111,9 +111,13 @@ def _finding(
     removal = _removal(tree, path)
     what = f"; {known.name}: {known.successor}" if known is not None and removal == REMOVED else ""
     renamed = "; of PHP 8: LoadModule php_module" if name in _RENAMED else ""
-    build = f"install a build for 2.4 (API 20120211{renamed}), or remove the line"
-    advice = f"install a build for 2.4 (API 20120211{renamed}), {removal}{what}"
-    short = advice if advice == build else f"{build}; the advice of `whimbrel check` has what goes with that"
+    build = f"install a build for 2.4 (API 20120211{renamed})"
+    advice = f"{build}, {removal}{what}"
+    short = advice
+    if removal != REMOVED:
+        short = f"{build}; without the line 2.4 sends source, unless more changes: see `whimbrel check`"
+    elif what:
+        short = f"{build}, or remove the line; the advice of `whimbrel check` has what goes with that"
     is_open = module_file is None or not module_file.api
     return Finding(
         "C06",

@@ -13,7 +13,8 @@ from whimbrel.api.comparing import compare_options
 from whimbrel.config.options import LoadOptions
 from whimbrel.upgrade.check.fixpoint import upgrade
 from whimbrel.upgrade.knowledge.scope import UnknownKind
-from whimbrel.upgrade.model import Finding
+from whimbrel.upgrade.model import Finding, TargetBuild, UpgradeOptions
+from whimbrel.upgrade.rules.modules.c06_foreign_modules import check
 
 
 def findings(root: Path, module: str) -> list[Finding]:
@@ -94,7 +95,7 @@ def test_an_answer_is_short_and_the_advice_has_the_rest(tmp_path: Path) -> None:
         if one.rule == "C06"
     ]
     assert max(map(len, php.answers)) < 160 < len(php.advice)
-    assert "the advice of `whimbrel check` has what goes with that" in php.answers[1]
+    assert "without the line 2.4 sends source" in php.answers[1]
     (other,) = [one for one in findings(tmp_path / "other", "frontpage") if one.rule == "C06"]
     assert other.answers[1] == f"no: {other.advice}"
 
@@ -156,16 +157,23 @@ def test_the_module_of_php_8_is_one_of_24_alone(tmp_path: Path) -> None:
     assert finding.is_proven
 
 
-def test_a_line_for_another_mpm_is_not_read(tmp_path: Path) -> None:
-    # Red Hat's php.conf: httpd is built for prefork and httpd.worker for worker; upgrade loads prefork
+@pytest.mark.parametrize(("build", "lines"), [(TargetBuild.SHARED, [3, 9]), (None, [3, 6, 9])])
+def test_a_line_for_another_mpm_is_not_read(
+    tmp_path: Path, build: TargetBuild | None, lines: list[int]
+) -> None:
+    # Red Hat's php.conf: httpd is built for prefork and httpd.worker for worker; upgrade loads prefork.
+    # A 2.4 of an unknown build may have worker compiled in, and reads the line for it.
     text = (
         "LoadModule dir_module modules/mod_dir.so\n"
         "<IfModule prefork.c>\nLoadModule php5_module modules/libphp5.so\n</IfModule>\n"
         "<IfModule worker.c>\nLoadModule php5_module modules/libphp5-zts.so\n</IfModule>\n"
         "<IfModule !worker.c>\nLoadModule frontpage_module modules/mod_frontpage.so\n</IfModule>\n"
     )
-    found = upgrade(config_tree(tmp_path, {"conf/httpd.conf": text}))
-    assert [finding.place.line for finding in found.findings if finding.rule == "C06"] == [3, 9]
+    options = UpgradeOptions(target_build=build)
+    tree = config_tree(tmp_path, {"conf/httpd.conf": text}, options=options)
+    assert [finding.place.line for finding in check(tree)] == lines
+    found = upgrade(tree)
+    assert [finding.place.line for finding in found.findings if finding.rule == "C06"] == lines
     assert b"modules/mod_mpm_prefork.so" in next(iter(found.files.values()))
 
 

@@ -9,8 +9,8 @@ from __future__ import annotations
 import re
 from typing import Final
 
+from whimbrel.access.patterns import classes
 from whimbrel.base.lazy_dataclasses import dataclass
-from whimbrel.verify.patterns import classes
 
 MAX_PATTERN: Final = 8192
 """Characters of a pattern; longer ones are not parsed."""

@@ -6,8 +6,8 @@ import string
 
 import pytest
 
-from whimbrel.verify.patterns import classes
-from whimbrel.verify.patterns.classes import folded, members_of, partition, span
+from whimbrel.access.patterns import classes
+from whimbrel.access.patterns.classes import folded, members_of, partition, span
 
 C_LOCALE = {
     "alnum": string.ascii_letters + string.digits,

@@ -11,9 +11,8 @@ import time
 from collections.abc import Iterator, Sequence
 from typing import Final
 
-from whimbrel.base.lazy_dataclasses import dataclass
-from whimbrel.verify.patterns import classes
-from whimbrel.verify.patterns.syntax import (
+from whimbrel.access.patterns import classes
+from whimbrel.access.patterns.syntax import (
     Anchor,
     Around,
     Capture,
@@ -23,7 +22,8 @@ from whimbrel.verify.patterns.syntax import (
     Quantified,
     Tree,
 )
-from whimbrel.verify.patterns.syntax import Sequence as Parts
+from whimbrel.access.patterns.syntax import Sequence as Parts
+from whimbrel.base.lazy_dataclasses import dataclass
 
 MAX_INSTRUCTIONS: Final = 12_000
 """Instructions of one pattern, its repetitions written out."""
