@@ -211,8 +211,8 @@ def _words_and_paths(words: list[str], *, has_line: bool = False) -> tuple[str, 
                 return what, (Path(path),)
         for what, path in (words, reversed(words)):
             is_path = path.startswith("/") or not _needs_server(path)
-            is_here = what != "/" and os.path.exists(what)
-            if _needs_server(what) and is_path and not is_here:  # else this machine's server would answer
+            is_existing = what != "/" and os.path.exists(what)
+            if _needs_server(what) and is_path and not is_existing:  # else this machine's server would answer
                 raise UsageError(f"{from_system(path)}: no such file or directory")
     return " ".join(words), ()
 

@@ -75,12 +75,12 @@ def _finding_of(
 
 
 def with_questions(
-    findings: Iterable[Finding], asked: Mapping[FindingKey, Sequence[DifferenceGroup]]
+    findings: Iterable[Finding], groups: Mapping[FindingKey, Sequence[DifferenceGroup]]
 ) -> list[Finding]:
-    """Return *findings*, those of the keys of *asked* with a question that names an example of each effect
+    """Return *findings*, those of the keys of *groups* with a question that names an example of each effect
     of their differences.
     """
-    return [_with_question(one, asked[key_of(one)]) if key_of(one) in asked else one for one in findings]
+    return [_with_question(one, groups[key_of(one)]) if key_of(one) in groups else one for one in findings]
 
 
 def _with_question(finding: Finding, groups: Sequence[DifferenceGroup]) -> Finding:
@@ -99,7 +99,7 @@ def _with_question(finding: Finding, groups: Sequence[DifferenceGroup]) -> Findi
         finding,
         safety=Safety.REVIEW,
         stays=min(effects, key=lambda risk: risk.rank),
-        is_both_ways=effects >= {Risk.OPENS, Risk.CLOSES},
+        is_bidirectional=effects >= {Risk.OPENS, Risk.CLOSES},
         was_error=all(group.examples[0].old.status >= 400 for group in groups),
         advice=finding.advice if known is not None else "check whether these answers of 2.4 are wanted",
         decision=question,

@@ -100,21 +100,21 @@ def verify_upgrade(
         not has_finding(group, review_places, scopes, result.files) and not questioned.has(group)
         for group in groups
     ]
-    asked: dict[FindingKey, list[DifferenceGroup]] = {}
+    groups_by_key: dict[FindingKey, list[DifferenceGroup]] = {}
     own_findings = [
         questioned.deciding(group, result.findings) if is_open and _is_of_access(group) else []
         for group, is_open in zip(groups, open_groups, strict=True)
     ]
     for group, keys in zip(groups, own_findings, strict=True):
         for key in keys:
-            asked.setdefault(key, []).append(group)
+            groups_by_key.setdefault(key, []).append(group)
     unconfirmed = {
         place: group
         for group, own, is_open, keys in zip(groups, places, open_groups, own_findings, strict=True)
         if is_open and not keys
         for place in own
     }
-    lowered = with_questions(lower_unconfirmed(result.findings, unconfirmed), asked)
+    lowered = with_questions(lower_unconfirmed(result.findings, unconfirmed), groups_by_key)
     changed = [b for a, b in zip(result.findings, lowered, strict=True) if a is not b]
     of_versions = _of_versions(groups, places, changed, frozenset(one.rule for one in lowered))
     result.version_causes = of_versions
@@ -425,14 +425,14 @@ def lower_unconfirmed(
                 was_error=group.examples[0].old.status >= 400,
                 advice="check whether these answers of 2.4 are wanted",
                 evidence=_joined(finding.evidence, evidence),
-                decision=f"May 2.4 answer so: {_asked(group)}?",
+                decision=f"May 2.4 answer so: {_example_text(group)}?",
                 answers=(f"yes: upgrade writes it, {_later(finding.rule)}", AS_BEFORE),
             )
         )
     return lowered
 
 
-def _asked(group: DifferenceGroup) -> str:
+def _example_text(group: DifferenceGroup) -> str:
     """Return the example of a question about *group*."""
     return question_of(group) if _is_of_access(group) else _evidence(group).removeprefix("differs: ")
 

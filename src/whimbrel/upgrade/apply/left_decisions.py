@@ -49,7 +49,7 @@ class LeftDecision(NamedTuple):
         section: the first line of the section around the line, in the text of 2.2; "" outside of sections.
         is_per_request: 2.4 starts with such a line, and answers requests with 500.
         is_elsewhere: the upgrade wrote lines in further files.
-        was_error, is_both_ways: see `Finding`.
+        was_error, is_bidirectional: see `Finding`.
     """
 
     rule: str
@@ -67,7 +67,7 @@ class LeftDecision(NamedTuple):
     is_per_request: bool = False
     is_elsewhere: bool = False
     was_error: bool = False
-    is_both_ways: bool = False
+    is_bidirectional: bool = False
 
     @property
     def key(self) -> tuple[str, str, str]:
@@ -148,7 +148,7 @@ def left_decisions(
             finding.is_per_request,
             any(real_path(other.path) != real_path(path) for other in finding.elsewhere),
             finding.was_error,
-            finding.is_both_ways,
+            finding.is_bidirectional,
         )
 
 
@@ -206,7 +206,7 @@ def findings_left(
         beside = {other for number in recorded for other in _beside(lines, number, numbers, one.section)}
         covered = dict.fromkeys((place, *recorded, *(number for number in numbers if number in beside)))
         at_lines = [_finding(one, SourceLocation(places[one.path], number)) for number in covered]
-        if one.is_both_ways:
+        if one.is_bidirectional:
             other = _OPPOSITE.get(Risk(one.risk))
             at_lines += [replace(each, risk=other) for each in at_lines] if other is not None else []
         yield FoundDecision(
