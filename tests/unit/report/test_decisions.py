@@ -126,9 +126,7 @@ def test_the_page_of_a_check_names_the_stop_and_filters_what_needs_review(site: 
 
 def test_the_choices_are_those_of_a_named_question() -> None:
     """`explain` of a line shows no fault that only a start finds: the question that it shows is named."""
-    load = ReportEntry(
-        "LOAD", "a/.htaccess", 7, "m", "", Risk.BREAKS, needs_review=True, place="a/.htaccess:7"
-    )
+    load = ReportEntry("LOAD", "a/.htaccess", 7, "m", "", Risk.BREAKS, needs_review=True)
     other = ReportEntry("C17", "b", 27, "m", "", Risk.OPENS, needs_review=True)
     last = list(decisions_in_short([other, load], "explain {}".format))[-1]
     assert last == "  the choices of C17 b:27, the first that `explain` shows: explain b:27"
