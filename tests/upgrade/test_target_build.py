@@ -79,3 +79,27 @@ def test_the_text_for_shared_modules_names_them(tmp_path: Path) -> None:
     upgraded(tmp_path / "root", UpgradeOptions(target_build=TargetBuild.SHARED))
     _status, text = run_check([str(APACHE)], tmp_path / "root", "conf/httpd.conf")
     assert "module log_config_module is built-in and can't be loaded" in text
+
+
+@needs_apache
+def test_the_line_of_the_mpm_holds_whether_one_is_compiled_in_or_not(tmp_path: Path) -> None:
+    """A module that -C loads stands for a compiled-in one: <IfModule> finds both before the first line."""
+    for name in ("conf", "logs"):
+        (tmp_path / name).mkdir()
+    (tmp_path / "conf/httpd.conf").write_text(
+        f"ServerRoot {tmp_path}\nServerName a\nListen 127.0.0.1:1\nLoadModule dir_module modules/mod_dir.so\n"
+    )
+    server = LoadOptions(server_root=from_system(str(tmp_path)), build="auto")
+    result, _ = upgrade_sources(Sources(options=server), UpgradeOptions(), Selection(), is_verified=False)
+    (text,) = result.files.values()
+    (tmp_path / "modules").symlink_to(MODULES)
+    lines = [line for line in text.split(b"\n") if b"unixd_module" not in line]  # compiled into Debian's
+    (tmp_path / "conf/httpd.conf").write_bytes(b"\n".join(lines))
+    mpm = "LoadModule mpm_event_module modules/mod_mpm_event.so"
+    for before in ([], ["-C", mpm]):
+        status, output = run_check([str(APACHE), *before], tmp_path, "conf/httpd.conf")
+        assert status == 0, output
+    # what the sections are for: httpd refuses two MPMs
+    (tmp_path / "conf/httpd.conf").write_bytes(b"\n".join(line for line in lines if b"IfModule" not in line))
+    status, output = run_check([str(APACHE), "-C", mpm], tmp_path, "conf/httpd.conf")
+    assert status != 0 and "More than one MPM loaded" in output

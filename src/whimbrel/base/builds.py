@@ -41,6 +41,8 @@ _SOURCES_24 = {
     SUSE: "core.c mod_so.c http_core.c prefork.c mod_unixd.c mod_systemd.c",
     ALL: "",
 }
+_MPMS_24 = ("prefork", "worker", "event")
+_GUARD = b"<IfModule !mpm_event_module>"
 
 
 class Build:
@@ -116,6 +118,18 @@ def _sources(name: str, version: str) -> str:
     return _SOURCES_24.get(name, _DEBIAN_24)
 
 
+def guarded_mpm(text: bytes) -> str:
+    """Return the MPM that *text* loads unless one is compiled in, as `upgrade` writes it; "" for none.
+
+    Such a text has its sections for this MPM: one of another name would not read them.
+    """
+    start = text.find(_GUARD)
+    words = text[start + len(_GUARD) :].split(None, 2)[:2] if start >= 0 else []
+    if len(words) < 2 or words[0].lower() != b"loadmodule":
+        return ""
+    return next((mpm for mpm in _MPMS_24 if words[1] == f"mpm_{mpm}_module".encode()), "")
+
+
 def presumed(version: str, paths: tuple[str, ...], text: bytes, origin: str = "") -> Build:
     """Return the build that the main file *text* and *paths* (ServerRoot, main file) show before it is read.
 
@@ -128,6 +142,11 @@ def presumed(version: str, paths: tuple[str, ...], text: bytes, origin: str = ""
         return Build(AUTO, version, layout, origin or "derived from the text", detected=True)
     if found is None or not found.layout.build:
         layout = found.layout if found is not None else None
-        return Build(UPSTREAM, version, layout, "the text loads no MPM", detected=True)
+        mpm = guarded_mpm(text)
+        reason = f"the text loads {mpm} unless an MPM is compiled in" if mpm else "the text loads no MPM"
+        build = Build(UPSTREAM, version, layout, reason, detected=True)
+        if mpm:
+            build.sources = tuple(f"{mpm}.c" if name == "event.c" else name for name in build.sources)
+        return build
     reason = f"{found.layout.name}: {found.reason}"
     return Build(found.layout.build, version, found.layout, reason, detected=True)

@@ -199,7 +199,8 @@ def after_verify(
         else:
             inspection = f"{command_line('verify', *repeated, '--format', 'html')} > differences.html"
         if result.has_stop or any(map(is_of_access, result.causes_to_review)):
-            return f"{FIRST}{sentence}\n{_next(inspection)}"
+            repetition = f"Once it is corrected or decided: {command_line('verify', *repeated)}\n"
+            return f"{FIRST}{sentence}\n{repetition}{_next(inspection)}"
         return f"{FIRST}{sentence}: {inspection}\n{_next(onward)}"
     if result.has_stop:
         return _next(command_line("check", *_named(new), *words))

@@ -180,3 +180,16 @@ def test_a_named_build_of_24_says_nothing_of_the_22_it_is_compared_with(build: s
     assert presumed_build(options, DIALECTS["2.2"]).name == "auto"
     assert presumed_build(options, DIALECTS["2.4"]).name == build
     read_as_its_build(options, ALL, DIALECTS["2.2"])
+
+
+@pytest.mark.parametrize("mpm", ["prefork", "worker", "event"])
+def test_a_text_that_loads_an_mpm_unless_one_is_there_is_read_with_it(mpm: str, tmp_path: Path) -> None:
+    """A shared build loads that MPM: the sections of the text are for it."""
+    tests = [f"<IfModule !mpm_{name}_module>" for name in ("prefork", "worker", "event")]
+    line = f"    LoadModule mpm_{mpm}_module modules/mod_mpm_{mpm}.so"
+    branch = f"<IfModule {mpm}.c>\nDefine IS_READ\n</IfModule>\n<IfDefine !IS_READ>\nError x\n</IfDefine>\n"
+    found = load(tmp_path, "\n".join([*tests, line, *["</IfModule>"] * 3, branch]))
+    assert found.build.name == "upstream"
+    assert [name for name in found.build.sources if not name.startswith(("mod_", "core", "http"))] == [
+        f"{mpm}.c"
+    ]

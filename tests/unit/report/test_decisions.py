@@ -170,10 +170,10 @@ def test_a_comparison_begins_with_its_verdict_and_its_page_has_the_next_command(
     assert lines[0] == "old (2.2) and new (2.4): different"
     assert lines[1] == "ready for 2.4: no: 2 causes of access that differs" and lines[1] in lines[-6:]
     assert lines.pop(2) == f"files: below {new}"
-    below = [DECIDE, *(line.replace("conf/httpd.conf:14", "conf/httpd.conf:16") for line in BELOW)]
-    assert lines[2].startswith("start: ") and "modules/mod_mpm_prefork.so is not on this machine" in lines[2]
+    below = [DECIDE, *(line.replace("conf/httpd.conf:14", "conf/httpd.conf:22") for line in BELOW)]
+    assert lines[2].startswith("start: ") and "modules/mod_authz_host.so is not on this machine" in lines[2]
     assert lines[3:7] == below and "to decide" not in lines[1]
-    assert lines[-5] == lines[1] and lines.count(lines[0]) == lines.count(below[1]) == 1
+    assert lines[-6] == lines[1] and lines.count(lines[0]) == lines.count(below[1]) == 1, lines[-8:]
     command = lines[-1].removeprefix("Next: ")
     assert command.startswith("whimbrel ")
     top = top_of(run(verify.app, site, new, "--format", "html"))
