@@ -242,7 +242,7 @@ def _with_counterparts(deciding: list[LinePair], pairs: Sequence[LinePair]) -> l
     """Return *deciding*, each line of one side with the only line of the same directive that the other side
     has in its place: that line sets what is missing there.
     """
-    found = []
+    found: list[LinePair] = []
     for pair in deciding:
         number = 0 if pair[1] is None else 1
         line = pair[number]
