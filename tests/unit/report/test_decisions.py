@@ -114,12 +114,13 @@ def test_the_page_of_a_check_names_the_stop_and_filters_what_needs_review(site: 
     top = top_of(page)
     assert "conf/httpd.conf:5: mod_authz_default is gone" in top and DECIDE in top
     question = QUESTION.replace("`", " ").replace("  ", " ")  # code is an element there
-    assert f"{question} conf/httpd.conf:14 R01 unsafe-urls {'; '.join(ANSWERS)}" in " ".join(
+    assert f"{question} conf/httpd.conf:14 R01 unsafe-urls {' '.join(ANSWERS)}" in " ".join(
         top.split()
     ).replace(
         "conf :14",
         "conf:14",  # the number of a line is an element, which does not break
     )
+    assert page.count('<span class="answers">') == len(ANSWERS), "each answer is a block of its own"
     assert re.search(r'data-filter="review"[^>]*><b>1</b><span>to decide</span>', page)
     assert len(re.findall(r"<article [^>]* data-review", page)) == 1
 
