@@ -17,10 +17,10 @@ from whimbrel.base.file_reading import read_regular
 from whimbrel.base.latin1 import from_system, to_bytes
 from whimbrel.catalogue import catalogue
 from whimbrel.config.execute import root_relative
-from whimbrel.report.decisions import has_stop, is_to_decide, open_question_texts, to_decide
+from whimbrel.report.decisions import has_stop, is_to_decide, open_questions, to_decide
 from whimbrel.report.entries import as_report, entry_of
 from whimbrel.report.model import Report, ReportEntry
-from whimbrel.report.questions import QuestionText
+from whimbrel.report.questions import OF_CHECK, QuestionText, question_texts
 from whimbrel.report.start_failures import reason_of
 from whimbrel.upgrade.apply.left_decisions import LEFT, FoundDecision, findings_left
 from whimbrel.upgrade.apply.moved_trees import decisions_of_moved
@@ -202,9 +202,13 @@ def open_findings(options: LoadOptions) -> OpenFindings:
         new_text = as_copied(new_text)
     report = check_parts([(new_text, options.server_root)], Selection())
     entries = [entry for entry in report.entries if entry.rule not in _COMPARED]
+    sentence = to_decide(entries) if any(map(is_to_decide, entries)) else ""
+    shown = sum(entry.rule in _COMPARED for entry in filter(is_to_decide, report.entries))
+    if sentence and shown:
+        sentence += f", beside {shown:,} of {', '.join(sorted(_COMPARED))} in `whimbrel check`"
     return OpenFindings(
-        to_decide(entries) if any(map(is_to_decide, entries)) else "",
-        tuple(open_question_texts(entries)),
+        sentence,
+        tuple(question_texts(open_questions(entries), OF_CHECK)),
         has_stop(entries),
         tuple(item for item in report.scope.items if item.consequence == NOT_SHOWN),
         tuple(report.recorded),

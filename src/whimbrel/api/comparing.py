@@ -52,6 +52,7 @@ def compare_options(
     sides = load_sides((both[0], both[1]), dialects, names)
     result = verify(*sides, report_progress=report_progress, limit=limit)
     result.documents = documents
+    result.image = both[1].image
     if dialects == (V22.name, V24.name) and not any(result.errors):
         report_progress("findings about the new text", 0, 0)
         found = with_copied_htaccess(old, new)

@@ -395,6 +395,7 @@ class ReplayDocument(Document):
     errors: list[str]
     lines: int
     requests: int
+    compared: int = Field(description="requests that were run; a program or back end answers the others")
     changed: int
     ready: str = Field(description="whether NEW may serve under 2.4; empty unless OLD is read as 2.2")
     knowledge: Knowledge

@@ -122,7 +122,11 @@ def explain(
     builtin: BuiltIn = AUTO,
 ) -> None:
     """Explain a request (URL or log line), a change from 2.2 to 2.4, a message, a directive or a module."""
-    words, paths = _words_and_paths(query or [])
+    try:
+        words, paths = _words_and_paths(query or [], has_line=bool(access_line or error_line))
+    except UsageError as problem:
+        typer.echo(encoded(printable_line(problem.message)), err=True)
+        raise typer.Exit(2) from None
     if not (access_line or error_line or listing):
         if _ERROR_LINE.search(words):
             error_line, words = words, ""
@@ -184,23 +188,49 @@ def explain(
         return
     if not words.strip():
         raise typer.BadParameter("say what is to be explained, or --list")
-    if not _explain_words(words, as_json):
+    if not _explain_words(words, as_json) and not _explain_without_server(query or [], as_json):
         _fail_unknown(words)
 
 
-def _words_and_paths(words: list[str]) -> tuple[str, tuple[Path, ...]]:
-    """Return what is to be explained, and the path of a server that stands behind or before a URL or a line
-    of a file, as check, upgrade and verify take it.
+def _words_and_paths(words: list[str], *, has_line: bool = False) -> tuple[str, tuple[Path, ...]]:
+    """Return what is to be explained, and the path of a server that stands behind or before a URL, a file or
+    a line of one, or a line of a log, as check, upgrade and verify take it; alone if an option has the line.
+
+    Raises UsageError if what stands there is no path.
     """
+    if has_line and len(words) == 1:
+        if not os.path.exists(words[0]):
+            raise UsageError(f"{from_system(words[0])}: no such file or directory")
+        return "", (Path(words[0]),)
     if len(words) == 2:
         for what, path in (words, reversed(words)):  # the path of a server may look like a URL
             if _is_file_of_server(what, path):
                 return what, (Path(path),)
         for what, path in (words, reversed(words)):
-            is_named = _URL.fullmatch(what) is not None or _LINE_OF_FILE.fullmatch(what) is not None
-            if is_named and os.path.exists(path):
+            if _needs_server(what) and os.path.exists(path):
                 return what, (Path(path),)
+        for what, path in (words, reversed(words)):
+            is_path = path.startswith("/") or not _needs_server(path)
+            is_existing = what != "/" and os.path.exists(what)
+            if _needs_server(what) and is_path and not is_existing:  # else this machine's server would answer
+                raise UsageError(f"{from_system(path)}: no such file or directory")
     return " ".join(words), ()
+
+
+def _needs_server(what: str) -> bool:
+    """Return True for a URL, a line of a file, and a line of a log."""
+    of_file = _URL.fullmatch(what) or _LINE_OF_FILE.fullmatch(what)
+    return bool(of_file or _ACCESS_LINE.search(what) or _ERROR_LINE.search(what))
+
+
+def _explain_without_server(words: list[str], as_json: bool) -> bool:
+    """Print what is known about one of two *words* whose other one is a path: no server decides about it."""
+    for what, path in (words, reversed(words)) if len(words) == 2 else ():
+        if "/" in path and os.path.exists(path) and _explain_words(what, as_json):
+            note = f"{from_system(path)}: not read, as what {what} means is the same for every server"
+            typer.echo(encoded(printable_line(note)), err=True)
+            return True
+    return False
 
 
 def _is_file_of_server(what: str, path: str) -> bool:
@@ -210,6 +240,8 @@ def _is_file_of_server(what: str, path: str) -> bool:
     if os.path.isfile(path):
         return True
     top = f"{os.path.realpath(path)}/"
+    if not os.path.isdir(top):
+        return False
     return os.path.isfile(os.path.join(path, what)) or os.path.realpath(what).startswith(top)
 
 

@@ -221,7 +221,7 @@ def _replay(
         except LoadFailure as failure:
             return Summary(*names, tuple(files), Tally(), failure.errors, dialects=dialects)
         tally = _run(work, replayer, files, jobs, cluster, bar.byte_counter("replaying", size_of(files)))
-        roots = tuple(side.options.server_root for side in loaded)
+        roots = tuple(side.options.image or side.options.server_root for side in loaded)
         scope = _scope(loaded)
         if upgraded:
             scope = scope.with_items(changed_after_upgrade(upgraded, scope.files_read))
@@ -298,7 +298,7 @@ def _sides(
         raise UsageError("--backups takes no --old: it is what the upgrade replaced in --new")
     new_side, directory = _side(new[0], new[1], defines)
     if not is_before and old[0] is None:
-        return Sides((new_side, new_side), top=directory)
+        return Sides((new_side, new_side), top=new_side.options.image or directory)
     try:
         overlay = texts_before_upgrade(directory) if is_before else {}
     except WriteError as problem:
@@ -311,7 +311,7 @@ def _sides(
     old_side = replace(old_side, options=compared.old)
     new_side = replace(new_side, options=compared.new)
     upgraded = directory if is_before else ""
-    return Sides((old_side, new_side), upgraded, compared.documents, directory)
+    return Sides((old_side, new_side), upgraded, compared.documents, new_side.options.image or directory)
 
 
 def _side(conf: Path, dialect: str, defines: list[str]) -> tuple[SideOptions, str]:

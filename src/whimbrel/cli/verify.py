@@ -194,7 +194,7 @@ def verify(
         os.write(2, encoded(f"{problem}\n"))
         raise typer.Exit(2) from None
     following = after_verify(context, (first, second), result, (old_dialect.value, new_dialect.value))
-    _print(result, shape, color, following, top, may_page=not no_pager)
+    _print(result, shape, color, following, result.image or top, may_page=not no_pager)
     write_fragment_hints([old, new], "whimbrel verify DIRECTORY")
     raise typer.Exit(result.verdict.value)
 

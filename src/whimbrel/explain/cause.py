@@ -101,7 +101,8 @@ def _cause_of(explanation: RequestExplanation) -> AnswerCause:
         return AnswerCause(sentence=" ".join(explanation.errors[0].split()))
     block, step = _decision(explanation)
     if step is not None:
-        return _cause_of_step(step, block, explanation)
+        cause = _cause_of_step(step, block, explanation)
+        return _with_access(cause, step, block) if explanation.status == 404 else cause
     if explanation.status is None:
         return _cause_of_unknown(block, explanation)
     if explanation.status < 400:
@@ -115,6 +116,14 @@ def _cause_of(explanation: RequestExplanation) -> AnswerCause:
     if refusal is not None:
         return AnswerCause(refusal.lines, refusal.what)
     return AnswerCause((), _logged(explanation) or "no line of the configuration decides it")
+
+
+def _with_access(cause: AnswerCause, step: ExplanationStep, block: Iterable[ExplanationStep]) -> AnswerCause:
+    """Return *cause* with the lines that let the client in before *step* found no file."""
+    access = None if step.kind == "access" or step.what == "mod_dir" else _last(block, "access")
+    is_open = access is None or access.result != GRANTED
+    granting = () if is_open or access is None else admitting_lines(access)
+    return replace(cause, granting=tuple(line for line in granting if line not in cause.lines))
 
 
 def _replaced_error(explanation: RequestExplanation) -> AnswerCause | None:
@@ -218,9 +227,12 @@ def _cause_of_step(
     logged = _logged(explanation)
     if step.kind == "access":
         return _cause_of_denial(step, explanation.status, logged, _method(explanation))
-    inner = _refused_index(explanation) if step.what == "mod_dir" else None
-    if inner is not None:
-        return _cause_of_denial(inner, explanation.status, logged, _method(explanation))
+    index = _refused_index(explanation) if step.what == "mod_dir" else None
+    inner = _last(index.children, "access") if index is not None else None
+    if index is not None and inner is not None:
+        denial = _cause_of_denial(inner, explanation.status, logged, index.what.partition(" ")[0])
+        lookup = f"mod_dir looked for the index file by {index.what}"
+        return replace(denial, sentence="; ".join(filter(None, (denial.sentence, lookup))))
     if step.what == "core" and step.kind == "mapping" and explanation.status == 400:
         return AnswerCause((), _without_code(step.detail) or logged)  # of the path, whatever it is mapped to
     if step.lines and step.kind in ("mapping", "fix-ups"):
@@ -244,10 +256,14 @@ def _cause_of_step(
 
 
 def _refused_index(explanation: RequestExplanation) -> ExplanationStep | None:
-    """Return the access step that refused the last index file of a directory, None if none was refused."""
-    last = _last(explanation.steps, "sub-request")
-    access = _last(last.children, "access") if last is not None else None
-    return access if access is not None and _decides(access, explanation.status or 0) else None
+    """Return the last sub-request for an index file that was refused with the status of the directory, None
+    if none was: mod_dir goes on to the next file, and answers with that status if there is none.
+    """
+    for step in reversed(explanation.steps):
+        access = _last(step.children, "access") if step.kind == "sub-request" else None
+        if access is not None and _decides(access, explanation.status or 0):
+            return step
+    return None
 
 
 def handler_lines(step: ExplanationStep) -> tuple[Origin, ...]:

@@ -10,7 +10,7 @@ from whimbrel.base.lazy_dataclasses import replace
 from whimbrel.base.printable import HIDDEN
 from whimbrel.config.core_config import CoreDirConfig, CoreServerConfig
 from whimbrel.config.origins import Origin
-from whimbrel.engine.explain.decisions import RequestTrace
+from whimbrel.engine.explain.decisions import GRANTED, RequestTrace
 from whimbrel.engine.explain.explainer import Explained
 from whimbrel.engine.output.media_type import content_type
 from whimbrel.engine.plan.plan import Plan
@@ -35,6 +35,8 @@ from whimbrel.verify.deciding_lines import explain
 from whimbrel.verify.digest_user import authorization, by_digest, wants_digest
 from whimbrel.verify.probe import secrets_of
 
+ASSUMED_PASSWORD: Final = "password assumed right"
+"""The detail of a provider that accepts a user of whom the request names no password."""
 _TYPES: Final = ("addtype", "forcetype", "typesconfig", "rewriterule", "mimemagicfile")
 """Beginnings of lines that give files their type."""
 
@@ -72,9 +74,18 @@ def _explained(side: Side, probe: Probe) -> RequestExplanation:
     explanation = explanation_of(explained, str(probe), side.dialect.name)
     copies = side.options.copies
     steps = tuple(step.with_files(copies) for step in explanation.steps) if copies else explanation.steps
+    if probe.user is not None and probe.user.is_password_valid:
+        steps = tuple(map(_with_assumed_password, steps))
     roots = side.loaded.root, side.options.server_root
     places = side.options.copied if side.options.is_copy else ()
     return replace(explanation, steps=steps, roots=roots, places=places, copies=copies)
+
+
+def _with_assumed_password(step: ExplanationStep) -> ExplanationStep:
+    """Return *step* with the note that a provider accepted a password which nothing has shown."""
+    is_accepted = step.what.startswith("provider ") and step.result == GRANTED and not step.detail
+    children = tuple(map(_with_assumed_password, step.children))
+    return replace(step, children=children, detail=ASSUMED_PASSWORD if is_accepted else step.detail)
 
 
 def _wants_digest(explained: Explained) -> bool:

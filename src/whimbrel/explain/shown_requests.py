@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
+from whimbrel.base.counts import and_more
 from whimbrel.explain.changes import changed_steps
 from whimbrel.explain.explanation import explain_probe
 from whimbrel.explain.request_description import BadRequest, RequestDescription, probe_of
@@ -20,6 +21,8 @@ if TYPE_CHECKING:
 
 MAX_SHOWN: Final = 8
 """Differences to review for which a command is looked for: one is named."""
+MAX_PARTS: Final = 4
+"""Parts of an answer that a sentence names."""
 HTTPD: Final = "httpd"
 """The kind of differences from a real server, which `explain` does not ask."""
 
@@ -45,7 +48,8 @@ def _shown(group: DifferenceGroup, sides: tuple[Side, Side]) -> tuple[tuple[str,
         elif example.probe.user is not None and example.probe.user.is_assumed:
             reasons[f"no file of the configuration has {example.probe.user}"] = None
         else:
-            parts = ", ".join(example.difference.names)
+            names = example.difference.names
+            parts = ", ".join(names[:MAX_PARTS]) + and_more(len(names) - len(names[:MAX_PARTS]))
             reasons[f"it lies in {parts}, which explain does not compare"] = None
     return (), next(iter(reasons), "it has no request")
 

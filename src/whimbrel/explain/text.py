@@ -175,23 +175,35 @@ def _cause_rows(
     label: str, explanation: RequestExplanation, sources: SourceLines, root: str
 ) -> Iterator[TextRow]:
     cause = cause_of(explanation)
+    granted = "granted" if cause.lines or cause.sentence else label
+    rows = list(_granting_rows(granted, explanation, sources, root))
+    is_missing = explanation.status == 404
+    if is_missing:  # who may ask is decided before what is not there is found
+        yield from rows
     for line in cause.lines:
         yield _row(label, line, sources, root)
         label = ""
     if cause.sentence:
         yield TextRow(label, without_root(cause.sentence, root))
+    if not is_missing:
+        yield from rows
+
+
+def _granting_rows(
+    label: str, explanation: RequestExplanation, sources: SourceLines, root: str
+) -> Iterator[TextRow]:
+    """Yield the lines that let the client in; of none those that are about other methods alone."""
+    granting = cause_of(explanation).granting
+    for line in granting:
+        yield _row(label, line, sources, root)
         label = ""
-    granted = "granted" if cause.lines or cause.sentence else label
-    for line in cause.granting:
-        yield _row(granted, line, sources, root)
-        granted = ""
     top = next((step for step in deciding_block(explanation) if step.kind == "access"), None)
-    if cause.granting or top is None or top.result != GRANTED:
+    if granting or top is None or top.result != GRANTED:
         return
     for line in lines_of_other_methods(top):
-        row = _row(granted, line, sources, root)
+        row = _row(label, line, sources, root)
         yield TextRow(row.label, f"{row.text}: {OTHER_METHODS}", row.place)
-        granted = ""
+        label = ""
 
 
 def without_root(text: str, root: str) -> str:

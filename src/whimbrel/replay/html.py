@@ -75,6 +75,8 @@ def _nothing(summary: Summary) -> str:
     """Return what stands in the place of changes where there are none."""
     if summary.is_against_log:
         return "There is no old configuration: the statuses are compared with the log, see below."
+    if summary.not_compared:
+        return f"{summary.compared}: none is answered otherwise{summary.left_out}"
     return "Nothing changes." if summary.is_known else "Nothing changes in what is known."
 
 
@@ -99,21 +101,14 @@ def _sentence(summary: Summary) -> str:
     cosmetic = sum(change.requests for key, change in tally.changes.items() if key.rule)
     count = summary.not_as_logged if summary.is_against_log else tally.changed - cosmetic
     what = "another status than was logged" if summary.is_against_log else "another answer"
-    text = (
-        f"{number(count)} of {count_noun(tally.requests, 'request')} {word_for(count, 'gets', 'get')} {what}"
-    )
-    text += f" ({100 * count / tally.requests:.2f} %)" if tally.requests else ""
+    text = f"{number(count)} of {summary.compared} {word_for(count, 'gets', 'get')} {what}"
+    total = summary.comparable if summary.is_against_log else tally.requests - summary.not_compared
+    text += f" ({100 * count / total:.2f} %)" if total else ""
     text += f", {number(cosmetic)} differ in what is cosmetic" if cosmetic else ""
-    not_run = _not_run(summary)
-    text += f"; {number(not_run)} {word_for(not_run, 'was', 'were')} not run" if not_run else ""
+    text += summary.left_out
     unknown = len(summary.scope.deciding)
     facts = f"{count_noun(unknown, 'fact')} that may matter {word_for(unknown, 'is', 'are')} not known"
     return f"{text}; {facts}" if unknown else text
-
-
-def _not_run(summary: Summary) -> int:
-    """Return the requests whose answers are not known, as a program or back end gives them."""
-    return summary.not_run if summary.is_against_log else summary.tally.not_compared
 
 
 def _facts(summary: Summary) -> Iterator[str]:
@@ -150,7 +145,7 @@ def _cards(summary: Summary) -> tuple[Card, ...]:
             "",
         )
     )
-    not_run = _not_run(summary)
+    not_run = summary.not_compared
     programs = (Card("requests, not run", not_run, UNDECIDED),) if not_run else ()
     return (*cards, unchanged, *programs, unknown_card(summary.scope, word="facts, not known"))
 

@@ -7,7 +7,7 @@ from collections import Counter
 from collections.abc import Iterable, Mapping
 from typing import Any, Final
 
-from whimbrel.base.counts import count_noun
+from whimbrel.base.counts import count_noun, word_for
 from whimbrel.base.lazy_dataclasses import dataclass, field, replace
 from whimbrel.replay.tally import (
     MAX_CAUSE_LINES,
@@ -118,9 +118,9 @@ class Summary:
 
     @property
     def is_known(self) -> bool:
-        """Return True if requests were replayed, and nothing is open or unknown that may matter."""
+        """Return True if requests were run, and nothing is open or unknown that may matter."""
         open_work = self.to_decide or self.no_start or self.unwritten
-        return bool(self.tally.requests) and self.scope.is_complete and not open_work
+        return self.tally.requests > self.not_compared and self.scope.is_complete and not open_work
 
     @property
     def is_against_log(self) -> bool:
@@ -199,6 +199,29 @@ class Summary:
         return sum(number for (logged, _old, new), number in self.tally.statuses.items() if logged == new)
 
     @property
+    def not_compared(self) -> int:
+        """The number of requests whose answers are not known, as a program or back end gives them."""
+        return self.not_run if self.is_against_log else self.tally.not_compared
+
+    @property
+    def compared(self) -> str:
+        """The number of requests that were compared, in words; `left_out` has the others."""
+        number = self.tally.requests - self.not_compared
+        return count_noun(number, "request") + (" that were run" if self.not_compared else "")
+
+    @property
+    def left_out(self) -> str:
+        """The number of requests that were not compared, behind a semicolon; "" for none."""
+        number = self.not_compared
+        return f"; {number:,} {word_for(number, 'was', 'were')} not run" if number else ""
+
+    @property
+    def comparable(self) -> int:
+        """The number of requests that were run and whose line has a status."""
+        counts = self.tally.statuses.items()
+        return self.with_status - sum(n for (status, _, new), n in counts if status and new == NOT_RUN)
+
+    @property
     def with_status(self) -> int:
         """The number of requests whose line has a status."""
         none = sum(number for (logged, _old, _new), number in self.tally.statuses.items() if not logged)
@@ -260,6 +283,7 @@ class Summary:
             "errors": list(self.errors),
             "lines": tally.lines,
             "requests": tally.requests,
+            "compared": tally.requests - self.not_compared,
             "changed": tally.changed,
             "ready": readiness_of_replay(self),
             "knowledge": as_json(self.scope),

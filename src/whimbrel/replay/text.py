@@ -64,13 +64,16 @@ def _lines(summary: Summary) -> Iterator[str]:
 def answer(summary: Summary) -> list[str]:
     """Return how many requests change, how much, and who gains or loses access."""
     tally = summary.tally
-    requests = count_noun(tally.requests, "request")
+    requests = summary.compared
     if summary.is_against_log:
-        share = _percent(summary.not_as_logged, summary.with_status)
+        share = _percent(summary.not_as_logged, summary.comparable)
         gets = word_for(summary.not_as_logged, "gets", "get")
-        return [f"{summary.not_as_logged:,} of {requests} {gets} another status than was logged ({share})"]
+        what = f"{gets} another status than was logged ({share})"
+        return [f"{summary.not_as_logged:,} of {requests} {what}{summary.left_out}"]
     if not tally.requests:
         return ["No request was replayed."]
+    if not tally.changes and summary.not_compared:
+        return [f"{requests}: none is answered otherwise{summary.left_out}"]
     if not tally.changes:
         return ["Nothing changes." if summary.is_known else "Nothing changes in what is known."]
     rules = sorted({key.rule for key in tally.changes if key.rule})
@@ -84,7 +87,7 @@ def answer(summary: Summary) -> list[str]:
         parts = [f"none is answered otherwise, but for {in_cosmetic}"]
     else:
         parts += [in_cosmetic] if cosmetic else []
-    return [f"{requests}: {', '.join(parts)}", _access(summary)]
+    return [f"{requests}: {', '.join(parts)}{summary.left_out}", _access(summary)]
 
 
 def logged_as_before(summary: Summary) -> str:
@@ -110,11 +113,14 @@ def _access(summary: Summary) -> str:
         counts[risk] += change.requests
         is_other = risk in (Risk.OPENS, Risk.CLOSES) and not key.is_of_access
         others += change.requests if is_other else 0
+    none = "no logged request gains or loses it"
+    if summary.not_compared:
+        none = f"none of {summary.compared} gains or loses it"
     gains = counts[Risk.OPENS]
     loses = counts[Risk.CLOSES]
     refused = "".join(f"; {one}" for one in _other_refusals(summary))
     if not gains and not loses:
-        return f"access: no logged request gains or loses it{refused}"
+        return f"access: {none}{refused}"
     gaining = f"{count_noun(gains, 'request')} {word_for(gains, 'gains', 'gain')} it"
     by_others = f" ({others:,} by another line than those of access control)" if others else ""
     return f"access: {gaining}, {loses:,} {word_for(loses, 'loses', 'lose')} it{by_others}{refused}"
@@ -219,7 +225,7 @@ def names_of(names: Counter[str]) -> str:
 
 def _log(summary: Summary) -> Iterator[str]:
     is_known = summary.with_status or not summary.tally.requests
-    share = f" ({_percent(summary.as_logged, summary.with_status)})" if is_known else ""
+    share = f" ({_percent(summary.as_logged, summary.comparable)})" if is_known else ""
     not_run = (
         f"; {summary.not_run:,} {word_for(summary.not_run, 'was', 'were')} not run" if summary.not_run else ""
     )

@@ -138,10 +138,12 @@ def decisions_in_short(
     named += [f"{len(found) - MAX_SHORT} more"] if len(found) > MAX_SHORT else []
     if named:
         yield f"  {'; '.join(named)}"
-    shown_first = (one.place for one in open_entries if one.line and one.rule not in _NOT_OF_CHECK)
-    first = next((place for place in shown_first), "")
-    if first and explaining is not None:
-        yield f"  the choices of the first: {explaining(first)}"
+    shown_first = (one for one in open_entries if one.line and one.rule not in _NOT_OF_CHECK)
+    first = next(shown_first, None)
+    if first is not None and explaining is not None:
+        is_first = first is open_entries[0]
+        what = "the first" if is_first else f"{first.rule} {first.place}, the first that `explain` shows"
+        yield f"  the choices of {what}: {explaining(first.place)}"
 
 
 def access_line(entries: Sequence[ReportEntry], exempted: Sequence[ReportEntry] = (), stop: str = "") -> str:

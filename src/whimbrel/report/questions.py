@@ -26,6 +26,9 @@ MAX_ALIKE: Final = 3
 _QUOTED: Final = re.compile(r"(`[^`]*`)")
 _NO_RULES: Final = frozenset((READ_ERROR, LOAD_ERROR, DIFFERENCE, NO_FIXPOINT))
 """What no comment can exempt: no rule has it."""
+_AT_FINDINGS: Final = "at the findings with `needs review` or `decision`"
+OF_CHECK: Final = "`whimbrel check` of the new configuration has all"
+"""Where the other questions are of a report that has no findings."""
 _LINE: Final = "above the line"
 """Where a comment stands, as answers say it: `question_texts` names the place."""
 _POSSIBLE: Final = "possible: "
@@ -97,8 +100,8 @@ def _joined(names: Sequence[str], word: str) -> str:
     return f"{', '.join(first)} {word} {last}" if first else last
 
 
-def question_texts(found: Sequence[Question]) -> list[QuestionText]:
-    """Return the texts of each question; the last one counts those that are too many."""
+def question_texts(found: Sequence[Question], rest_at: str = _AT_FINDINGS) -> list[QuestionText]:
+    """Return the texts of each question; the last one counts those that are too many, which are *rest_at*."""
     names = rule_names()
     texts: list[QuestionText] = []
     for one in found[:MAX_QUESTIONS]:
@@ -112,7 +115,7 @@ def question_texts(found: Sequence[Question]) -> list[QuestionText]:
         places = sum(len(one.places) for one in rest)
         if places > len(rest):
             more += f" about {places:,} places"
-        texts.append(("", "", f"{more}: at the findings with `needs review` or `decision`", ""))
+        texts.append(("", "", f"{more}: {rest_at}", ""))
     return texts
 
 

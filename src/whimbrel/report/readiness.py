@@ -169,10 +169,11 @@ def readiness_of_replay(summary: Summary) -> str:
     if summary.dialects != (V22.name, V24.name):
         return ""
     tally = summary.tally
-    total = count_noun(tally.requests, "request")
+    total = summary.compared
     other = sum(change.requests for key, change in tally.changes.items() if not summary.is_excepted(key))
     reason = f"none of {total} changes"
     reason += f" but for what is {summary.excepted_note}" if tally.changed else ""
+    reason += summary.left_out
     if summary.decided_facts:
         facts = count_noun(len(summary.decided_facts), "unknown fact")
         reason += f"; {facts} decided in the text: {', '.join(dict.fromkeys(summary.decided_facts))}"
@@ -190,6 +191,9 @@ def readiness_of_replay(summary: Summary) -> str:
     elif other:
         changes = f"{other:,} of {total} {word_for(other, 'changes', 'change')}, none its status"
     unknown = _unknown(len(summary.scope.deciding)) if summary.scope.deciding else ""
+    none = ""
+    if tally.requests == summary.not_compared:
+        none = f"no request was {'run' if tally.requests else 'replayed'}"
     return _sentence(
         _Standing(
             failure="a configuration does not load" if summary.errors else "",
@@ -199,7 +203,7 @@ def readiness_of_replay(summary: Summary) -> str:
             to_decide=summary.to_decide,
             has_stop=summary.has_stop,
             no_start=summary.no_start,
-            unknown=(unknown if tally.requests else "no request was replayed",),
+            unknown=(none or unknown,),
             reason=reason + _decided(summary.by_comments),
             verdict=YES_FOR_LOGS,
             unwritten=summary.unwritten,

@@ -125,6 +125,7 @@ class Finding:
         was_error: its example is a request that 2.2 answers with an error too, such as 404 -> 403.
         access_line: of a finding about the lines of a whole .htaccess file the first one about access, which
             reports show where none goes; 0 for none.
+        is_bidirectional: its question shows a client who gains access, and one who loses it.
     """
 
     rule: str
@@ -153,6 +154,7 @@ class Finding:
     stays: Risk | None = None
     was_error: bool = False
     access_line: int = 0
+    is_bidirectional: bool = False
 
     @property
     def is_per_request(self) -> bool:

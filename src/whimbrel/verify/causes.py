@@ -52,6 +52,7 @@ _FAMILIES: Final[tuple[tuple[str, str], ...]] = (
         r"body",
         rf"{_MAPPING}|{_TYPES}|errordocument|index\w*|add(icon|alt|description).*|.*filter.*|readmename|headername",
     ),
+    (r"environment SSL_.*", r"ssloptions|(set|unset|pass)env.*|browsermatch\w*|rewriterule"),
     (r"environment .*", r"(set|unset|pass)env.*|browsermatch\w*|rewriterule"),
     (r"content-type|content-language|content-encoding", rf"{_TYPES}|mime\w*|typesconfig|languagepriority"),
     (r"etag", r"fileetag|header"),

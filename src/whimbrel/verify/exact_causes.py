@@ -111,7 +111,7 @@ class ExactCauses:
         known = self._known.get(key)
         try:
             if known is not None and self._holds(probe, difference, known):
-                return self._of_pairs(known)
+                return self._of_pairs(_with_counterparts(known, pairs))
             changed = [pair for pair in pairs if None in pair]
             deciding = self._deciding(probe, difference, changed) if len(changed) < len(pairs) else []
             if not deciding:
@@ -125,7 +125,7 @@ class ExactCauses:
         except NotKnown:
             return None
         self._known[key] = deciding
-        return self._of_pairs(deciding)
+        return self._of_pairs(_with_counterparts(deciding, pairs))
 
     def decides(self, probe: Probe, difference: Difference, cause: Cause) -> bool | None:
         """Return True if *difference* vanishes without the lines of *cause*; None beyond OF_CHECKS, which
@@ -236,6 +236,31 @@ class ExactCauses:
                 stored = self._without if key in self._stored else self._tried
                 stored[key] = other
         return other.answer(probe)
+
+
+def _with_counterparts(deciding: list[LinePair], pairs: Sequence[LinePair]) -> list[LinePair]:
+    """Return *deciding*, each line of one side with the only line of the same directive that the other side
+    has in its place: that line sets what is missing there.
+    """
+    found: list[LinePair] = []
+    for pair in deciding:
+        number = 0 if pair[1] is None else 1
+        line = pair[number]
+        alike = [
+            other
+            for one in pairs
+            if line is not None
+            and one[number] is None
+            and (other := one[1 - number]) is not None
+            and other.name == line.name
+        ]
+        rows = [one[number] for one in pairs if one[1 - number] is None]
+        is_only = sum(one is not None and line is not None and one.name == line.name for one in rows) == 1
+        if None in pair and line is not None and len(alike) == 1 and is_only:
+            found.append((line, alike[0]) if number == 0 else (alike[0], line))
+        else:
+            found.append(pair)
+    return found
 
 
 def _row(pairs: Sequence[LinePair], number: int) -> tuple[ConfigLine, ...]:

@@ -86,7 +86,7 @@ def mark_decided(result: VerifyResult, recorded: Iterable[Finding], *, side: int
         if is_without_lines(group, side):
             group.decided = by_rule(rule_of_reason(group.reason), found)
             continue
-        lines = [(line.path, line.line) for line in _lines(group, side)]
+        lines = [(line.path, line.line) for line in lines_to_mark(group, side)]
         wanted = [Risk.OPENS] * group.opens + [Risk.CLOSES] * group.closes
         group.decided = decisions(lines, group.reason, wanted, places)
         if side and not (group.decided or group.rule or wanted):
@@ -170,14 +170,14 @@ def by_rule(rule: str, recorded: Iterable[Finding]) -> tuple[str, ...]:
 
 def is_without_lines(group: DifferenceGroup, side: int = 1) -> bool:
     """Return True if no line of *side* causes a difference that a rule knows, and it is not about access."""
-    return not (_lines(group, side) or is_of_access(group)) and bool(rule_of_reason(group.reason))
+    return not (lines_to_mark(group, side) or is_of_access(group)) and bool(rule_of_reason(group.reason))
 
 
 def _at(finding: Finding) -> str:
     return f"{finding.rule} at {finding.place.path}:{finding.place.line}"
 
 
-def _lines(group: DifferenceGroup, side: int) -> tuple[DecidingLine, ...]:
+def lines_to_mark(group: DifferenceGroup, side: int = 1) -> tuple[DecidingLine, ...]:
     """Return the lines of the text that need a comment: those that decide, else all of the cause."""
     cause = group.joint_cause
     lines = (*(cause.old, cause.new)[side], *group.lines[side])

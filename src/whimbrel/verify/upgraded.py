@@ -7,7 +7,7 @@ bounded, so that an upgrade stays quick.
 
 from __future__ import annotations
 
-from collections.abc import Container, Iterable, Iterator
+from collections.abc import Container, Iterable, Iterator, Sequence
 from typing import Final
 
 from whimbrel.base.counts import count_noun
@@ -28,6 +28,12 @@ from whimbrel.verify.answer import DecidingLine
 from whimbrel.verify.config_lines import LineScope, SideLines
 from whimbrel.verify.coverage.coverage import TIME_ENDED
 from whimbrel.verify.coverage.without_line import RemovalBudget
+from whimbrel.verify.deciding_findings import (
+    FindingKey,
+    deciding_findings,
+    question_of,
+    with_questions,
+)
 from whimbrel.verify.known_changes import MAX_SMALL
 from whimbrel.verify.loading import load_sides
 from whimbrel.verify.recorded_decisions import mark_decided
@@ -90,20 +96,38 @@ def verify_upgrade(
     places = [frozenset(_places(group, scopes, result.files)) for group in groups]
     review_places = places_of_access((*result.findings, *result.exempted))
     questioned = QuestionedPlaces(result, _scopes_of(comparison.lines[1]))
+    open_groups = [
+        not has_finding(group, review_places, scopes, result.files) and not questioned.has(group)
+        for group in groups
+    ]
+    groups_by_key: dict[FindingKey, list[DifferenceGroup]] = {}
+    own_findings = [
+        questioned.deciding(group, result.findings) if is_open and _is_of_access(group) else []
+        for group, is_open in zip(groups, open_groups, strict=True)
+    ]
+    for group, keys in zip(groups, own_findings, strict=True):
+        for key in keys:
+            groups_by_key.setdefault(key, []).append(group)
     unconfirmed = {
         place: group
-        for group, own in zip(groups, places, strict=True)
-        if not has_finding(group, review_places, scopes, result.files) and not questioned.has(group)
+        for group, own, is_open, keys in zip(groups, places, open_groups, own_findings, strict=True)
+        if is_open and not keys
         for place in own
     }
-    lowered = lower_unconfirmed(result.findings, unconfirmed)
+    lowered = with_questions(lower_unconfirmed(result.findings, unconfirmed), groups_by_key)
     changed = [b for a, b in zip(result.findings, lowered, strict=True) if a is not b]
     of_versions = _of_versions(groups, places, changed, frozenset(one.rule for one in lowered))
     result.version_causes = of_versions
     lowered = _with_examples(lowered, groups)
+    others = [at for at, keys in enumerate(own_findings) if not keys]
     result.findings = [
         *lowered,
-        *_other_differences(groups, places, [*lowered, *result.exempted], questioned),
+        *_other_differences(
+            [groups[at] for at in others],
+            [places[at] for at in others],
+            [*lowered, *result.exempted],
+            questioned,
+        ),
     ]
     counted = [group for group in verification.groups if not group.rule]  # with those that are decided
     result.access = tuple(access_differences(counted))
@@ -314,6 +338,10 @@ class QuestionedPlaces:
             return any(self._is_place(line.path, line.line) for line in group.cause.new)
         return all(self._is_place(line.path, line.line) or self._is_in_section(line) for line in deciding)
 
+    def deciding(self, group: DifferenceGroup, findings: Sequence[Finding]) -> list[FindingKey]:
+        """Return those of *findings* that wrote what decides in 2.4 (`deciding_findings`)."""
+        return deciding_findings(group, findings, self._scopes, self._line_maps)
+
     def _is_in_section(self, line: DecidingLine) -> bool:
         """Return True if *line* of the new text is in a section of the places."""
         scope = self._scopes.get((line.path, line.line))
@@ -397,11 +425,16 @@ def lower_unconfirmed(
                 was_error=group.examples[0].old.status >= 400,
                 advice="check whether these answers of 2.4 are wanted",
                 evidence=_joined(finding.evidence, evidence),
-                decision=f"May 2.4 answer so: {_evidence(group).removeprefix('differs: ')}?",
+                decision=f"May 2.4 answer so: {_example_text(group)}?",
                 answers=(f"yes: upgrade writes it, {_later(finding.rule)}", AS_BEFORE),
             )
         )
     return lowered
+
+
+def _example_text(group: DifferenceGroup) -> str:
+    """Return the example of a question about *group*."""
+    return question_of(group) if _is_of_access(group) else _evidence(group).removeprefix("differs: ")
 
 
 def _later(rule: str) -> str:

@@ -227,6 +227,7 @@ class VerifyResult:
             server got no request.
         by_comments: findings about the new text that its comments decide, refusals and openings first.
         not_compared: the bodies that are made at each request, in words; "" for none.
+        image: the copy of a machine that the new side is in, below which its places are; "" for none.
         unwritten: where a server of the new side, a copy, answers 500 with the old .htaccess files; "" for
             nowhere.
     """
@@ -247,6 +248,7 @@ class VerifyResult:
     has_ended: bool = False
     to_decide: str = ""
     questions: tuple[tuple[str, str, str, str], ...] = ()
+    image: str = ""
     has_stop: bool = False
     open_access: tuple[str, ...] = ()
     unwritten: str = ""

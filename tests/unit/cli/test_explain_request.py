@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from pathlib import Path
 
 import pytest
@@ -95,6 +96,66 @@ def test_a_line_of_a_log_in_quotes_is_explained_as_one(tmp_path: Path) -> None:
     assert found.exit_code == 0
     assert found.stdout.startswith("302 Found to http://")
     assert "GET http://a.example/old/x from 10.1.1.1 " in found.stdout
+
+
+ACCESS_LINE = '10.1.1.1 - - [07/Mar/2004:16:05:49 -0800] "GET /old/x HTTP/1.1" 302 12846'
+ERROR_LINE = "[client 10.1.1.1] AH01618: user who not found: /old/x"
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        ("http://a.example/old/x", "SERVER"),
+        ("SERVER", "http://a.example/old/x"),
+        (ACCESS_LINE, "SERVER"),
+        ("SERVER", ACCESS_LINE),
+        (ERROR_LINE, "SERVER"),
+        ("--access-log-line", ACCESS_LINE, "SERVER"),
+        ("--error-log-line", ERROR_LINE, "SERVER"),
+        ("site.conf:1", "SERVER"),
+    ],
+)
+def test_the_server_stands_beside_each_kind_of_argument(tmp_path: Path, words: tuple[str, ...]) -> None:
+    """A path that is not there is no reason to answer by another server."""
+    server = write_site(tmp_path)
+    found = run(
+        *(str(server) if word == "SERVER" else word.replace("site.conf", server.name) for word in words)
+    )
+    assert found.exit_code == 0, found.output
+    of_line = any("site.conf" in word for word in words)
+    said = f"{server.name}:1 " if of_line else "302 Found to "
+    assert found.stdout.startswith(said) and (of_line or "GET http" in found.stdout)
+    missing = run(*(f"{tmp_path}/none" if word == "SERVER" else word for word in words))
+    assert (missing.exit_code, missing.output) == (2, f"{tmp_path}/none: no such file or directory\n")
+
+
+def test_access_is_named_before_the_file_that_is_not_there(tmp_path: Path) -> None:
+    """2.4 takes the Require line of <Files> in the place of that of the directory: no password is asked."""
+    conf = (
+        "ServerRoot {0}\nListen 80\n"
+        + "".join(
+            f"LoadModule {name}_module modules/mod_{name}.so\n"
+            for name in ("authz_core", "authz_host", "authz_user", "authn_core", "authn_file", "auth_basic")
+        )
+        + "DocumentRoot {0}\n<Directory {0}>\nAuthType Basic\nAuthName a\nAuthUserFile {0}/users\n"
+        "Require valid-user\n</Directory>\n"
+    )
+    (tmp_path / "old.conf").write_text(conf.format(tmp_path))
+    files = "<Files none>\nRequire ip 192.0.2.0/24\n</Files>\n"
+    (tmp_path / "new.conf").write_text(conf.format(tmp_path) + files)
+    found = run("/none", f"{tmp_path}/new.conf", "--diff", f"{tmp_path}/old.conf@2.4").stdout
+    _, old, new = re.split(r"^[-+] /.*$", found.partition("steps that differ")[0], flags=re.MULTILINE)
+    assert "Require valid-user" in old and "no credentials were sent" in old
+    assert re.search(r"^granted +Require ip 192.0.2.0/24 .*:17\nbecause +DocumentRoot ", new.strip()), new
+    assert "none does not exist" in new
+
+
+def test_a_rule_beside_a_server_is_explained(tmp_path: Path) -> None:
+    server = str(write_site(tmp_path))
+    for words in (("C17", server), (server, "C17")):
+        found = run(*words)
+        assert found.exit_code == 0 and found.stdout == run("C17").stdout
+        assert found.stderr == f"{server}: not read, as what C17 means is the same for every server\n"
 
 
 def test_a_line_of_the_error_log_without_a_url_has_the_page_of_its_code(tmp_path: Path) -> None:

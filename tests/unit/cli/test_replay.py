@@ -110,3 +110,9 @@ def test_what_is_to_decide_about_the_new_text_stands_against_ready(tmp_path: Pat
     assert first == "ready for 2.4: no: to decide: 1 finding at 1 place"
     question = "  C06 foreign-modules  httpd.conf:3  Is modules/mod_frontpage.so built for 2.4?\n"
     assert found.stdout.count(f"to decide: 1 finding at 1 place\n{question}      yes: # whimbrel: ign") == 1
+    # what `check` counts beside it is said
+    handler = '<Files "a.x">\nSetHandler server-info\n</Files>\n'
+    for name, text in (("old", common), ("new", of_24 + foreign + common)):
+        (tmp_path / name / "httpd.conf").write_text(text + handler)
+    found = run("-", "--old", old, "--new", new, "-j", "1", stdin=line("/x").encode())
+    assert found.stdout.splitlines()[0] == f"{first}, beside 1 of R14 in `whimbrel check`"

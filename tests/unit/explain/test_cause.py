@@ -68,7 +68,24 @@ def test_the_line_and_the_sentence(
 def test_a_missing_file_is_the_cause_in_front_of_a_missing_error_document(side: Side) -> None:
     cause = cause_of(explained(side, "/none"))
     assert cause.sentence.endswith("htdocs/none does not exist")
-    assert [text.split()[0] for text in texts(cause)] == ["DocumentRoot"]
+    assert [line.text.split()[0] for line in cause.lines] == ["DocumentRoot"]
+    assert [line.text for line in cause.granting] == ["Require all granted"]
+
+
+def test_a_refused_index_file_is_looked_for_by_get(tmp_path: Path) -> None:
+    """mod_dir makes its sub-requests by GET, whatever the method, and keeps the status of the last one that
+    failed with another one than 404 (mod_dir.c, fixup_dir).
+    """
+    conf = (
+        "Listen 80\nServerName q\nDocumentRoot @ROOT@/htdocs\nTypesConfig @ROOT@/mime.types\n"
+        "DirectoryIndex index.html none.html\n<Files index.html>\nAuthType Basic\nAuthName a\n"
+        "AuthUserFile @ROOT@/users\n<Limit GET>\nRequire user alice\n</Limit>\n</Files>\n"
+    )
+    found = explain_probe(side_of(tmp_path, conf), Probe("/", method="PUT", host="q"))
+    cause = cause_of(found)
+    assert found.status == 401
+    assert texts(cause) == ["Require user alice"]
+    assert cause.sentence.endswith("mod_dir looked for the index file by GET /index.html")
 
 
 def test_a_user_that_no_line_admits(side: Side) -> None:

@@ -12,6 +12,7 @@ from whimbrel.base.errors import SourceLocation
 from whimbrel.base.terminal_text import UNBOUNDED
 from whimbrel.config.origins import Origin
 from whimbrel.explain.changes import changed_steps
+from whimbrel.explain.explanation import explain_probe
 from whimbrel.explain.source_lines import SourceLines
 from whimbrel.explain.step import ExplanationStep, RequestExplanation
 from whimbrel.explain.text import (
@@ -25,6 +26,7 @@ from whimbrel.explain.text import (
 )
 from whimbrel.explain.void_lines import UNREAD, VOID
 from whimbrel.upgrade.knowledge.scope import KnowledgeScope, UnknownItem, UnknownKind
+from whimbrel.verify.probe import Probe
 
 NOTHING = KnowledgeScope()
 DENIED = RequestExplanation(
@@ -225,12 +227,18 @@ def test_of_several_clients_in_one_line_one_that_matches_is_its_result(tmp_path:
 
 def test_a_password_that_is_right_grants_nothing_by_itself(tmp_path: Path) -> None:
     side = side_of(tmp_path, CONF.replace("Require valid-user", "Require user bob").split("<VirtualHost")[0])
-    (tmp_path / "users").write_text("alice:$apr1$x$FGRNCkW6AWvkVBmVAIBGq.\n")
+    sha = "alice:{SHA}5en6G6MezRroT3XKqkdPOmY/BfQ=\n"  # htpasswd -nbs alice secret
+    (tmp_path / "users").write_text(sha)
     found = explained(side, "/private/x.html", user="alice")
     assert found.status == 401
     lines = list(short_lines(found, NOTHING, OutputStyle(str(tmp_path))))
     (row,) = [line for line in lines if "AuthUserFile" in line]
-    assert "password accepted" in row and "granted" not in row
+    assert "password assumed right" in row and "granted" not in row
+    right = ("Authorization", "Basic YWxpY2U6c2VjcmV0")  # alice:secret
+    found = explain_probe(side, Probe("/private/x.html", host="q", fields=(right,)))
+    lines = list(short_lines(found, NOTHING, OutputStyle(str(tmp_path))))
+    (row,) = [line for line in lines if "AuthUserFile" in line]
+    assert "password accepted" in row
 
 
 def test_a_header_line_that_did_nothing_is_no_step(tmp_path: Path) -> None:

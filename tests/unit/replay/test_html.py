@@ -60,7 +60,9 @@ def test_the_sentence_names_requests_that_were_not_run() -> None:
     counted = summary()
     counted.tally.statuses[200, NOT_RUN, NOT_RUN] = 44
     sentence = page_of(counted).sentence
-    assert sentence.startswith("4 of 1,010 requests get another answer (0.40 %); 44 were not run; ")
+    assert sentence.startswith(
+        "4 of 966 requests that were run get another answer (0.41 %); 44 were not run; "
+    )
 
 
 def test_access_and_verdict() -> None:

@@ -10,6 +10,7 @@ from whimbrel.replay.tally import (
     MAX_CAUSE_LINES,
     MAX_GROUPS,
     MAX_NAMES,
+    NOT_RUN,
     CausingLine,
     Change,
     ChangeKey,
@@ -17,6 +18,7 @@ from whimbrel.replay.tally import (
 )
 from whimbrel.replay.text import text_of
 from whimbrel.report.knowledge import text_lines
+from whimbrel.report.readiness import READY
 from whimbrel.upgrade.model import Finding
 
 
@@ -63,6 +65,27 @@ def test_what_access_control_did_not_decide_is_counted_and_said() -> None:
     assert "1 request gets 401 in the place of 403: users who log in may gain access" in text
     tally.changes = {ChangeKey("status 301 -> 302"): Change(2)}
     assert "no logged request gains or loses it" in text_of(Summary("old", "new", ("log",), tally))
+
+
+def test_the_answers_count_what_was_run() -> None:
+    """The answer of a program is not known: nothing is said of the 67 requests that one answers."""
+    tally = Tally(lines=200, requests=200)
+    tally.statuses.update({(200, 200, 200): 127, (200, 403, 403): 6, (200, NOT_RUN, NOT_RUN): 67})
+    run = Summary("old", "new", ("log",), tally, dialects=("2.2", "2.4"))
+    ready, answer, *_ = text_of(run).splitlines()
+    assert ready == f"{READY}yes for these logs: none of 133 requests that were run changes; 67 were not run"
+    assert answer == "133 requests that were run: none is answered otherwise; 67 were not run"
+    assert "\n127 requests have the status that was logged (95.49 %); 67 were not run\n" in text_of(run)
+    told = run.as_dict()
+    assert (told["requests"], told["compared"], told["not_run"]) == (200, 133, 67)
+    tally.change(ChangeKey("vary", rule="C30")).requests = 19
+    assert "\naccess: none of 133 requests that were run gains or loses it\n" in text_of(run)
+    against_log = text_of(Summary("", "new", ("log",), tally))
+    head = "6 of 133 requests that were run get another status than was logged (4.51 %); 67 were not run\n"
+    assert against_log.startswith(head)
+    programs = Tally(requests=2, statuses=Counter({(200, NOT_RUN, NOT_RUN): 2}))
+    none = Summary("old", "new", ("log",), programs, dialects=("2.2", "2.4"))
+    assert not none.is_known and text_of(none).startswith(f"{READY}not decided: no request was run\n")
 
 
 def test_json() -> None:
@@ -135,7 +158,7 @@ KNOWLEDGE
     GET /x
     GET /y
 
-80 of 1,494 requests with a logged status have it, the lines of 6 others log none (5.35 %); 5 were not run
+80 of 1,494 requests with a logged status have it, the lines of 6 others log none (5.37 %); 5 were not run
     9 requests: logged 404, both versions answer 200
     4 requests: logged 200, now 403: GET /x
 {ANSWER.splitlines()[0]}
@@ -178,6 +201,7 @@ def test_all_of_the_json() -> None:
         "requests": 1500,
         "changed": 11,
         "ready": "",
+        "compared": 1_500,
         "not_run": 5,
         "missing_files": 1200,
         "skipped": {"malformed": 3, "huge": 2, "without_request": 1, "examples": ["bad"]},

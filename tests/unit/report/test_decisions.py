@@ -20,6 +20,7 @@ from whimbrel.report.decisions import (
     access_line,
     access_of_comparison,
     answer_lines,
+    decisions_in_short,
     not_started,
 )
 from whimbrel.report.model import Report, ReportEntry
@@ -113,14 +114,27 @@ def test_the_page_of_a_check_names_the_stop_and_filters_what_needs_review(site: 
     top = top_of(page)
     assert "conf/httpd.conf:5: mod_authz_default is gone" in top and DECIDE in top
     question = QUESTION.replace("`", " ").replace("  ", " ")  # code is an element there
-    assert f"{question} conf/httpd.conf:14 R01 unsafe-urls {'; '.join(ANSWERS)}" in " ".join(
+    assert f"{question} conf/httpd.conf:14 R01 unsafe-urls {' '.join(ANSWERS)}" in " ".join(
         top.split()
     ).replace(
         "conf :14",
         "conf:14",  # the number of a line is an element, which does not break
     )
+    assert page.count('<span class="answers">') == len(ANSWERS), "each answer is a block of its own"
     assert re.search(r'data-filter="review"[^>]*><b>1</b><span>to decide</span>', page)
     assert len(re.findall(r"<article [^>]* data-review", page)) == 1
+
+
+def test_the_choices_are_those_of_a_named_question() -> None:
+    """`explain` of a line shows no fault that only a start finds: the question that it shows is named."""
+    load = ReportEntry("LOAD", "a/.htaccess", 7, "m", "", Risk.BREAKS, needs_review=True)
+    other = ReportEntry("C17", "b", 27, "m", "", Risk.OPENS, needs_review=True)
+    last = list(decisions_in_short([other, load], "explain {}".format))[-1]
+    assert last == "  the choices of C17 b:27, the first that `explain` shows: explain b:27"
+    assert (
+        list(decisions_in_short([other], "explain {}".format))[-1]
+        == "  the choices of the first: explain b:27"
+    )
 
 
 def test_an_ignored_finding_is_nothing_to_decide(site: Path) -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from whimbrel.report.model import ReportEntry
-from whimbrel.report.questions import MAX_QUESTIONS, question_lines, question_texts, questions
+from whimbrel.report.questions import MAX_QUESTIONS, OF_CHECK, question_lines, question_texts, questions
 from whimbrel.upgrade.model import DIFFERENCE, Risk
 
 COMMENT = "# whimbrel: ignore[R02] above the line"
@@ -87,6 +87,7 @@ def test_many_questions_are_counted() -> None:
     lines = list(question_lines(question_texts(found), "to decide"))
     assert lines[:2] == ["to decide", "  R02 redirect-queries  a:1  Is this wanted? m1"]
     assert lines[-1] == "  3 more questions: at the findings with `needs review` or `decision`"
+    assert question_texts(found, OF_CHECK)[-1][2] == f"3 more questions: {OF_CHECK}"
     assert len(lines) == 1 + 3 * MAX_QUESTIONS + 1  # the question and its two answers
     assert list(question_lines([], "to decide")) == []
     alike = [entry(line=90 + at, message="other", risk=Risk.COSMETIC) for at in range(2)]

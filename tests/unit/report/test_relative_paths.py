@@ -2,6 +2,13 @@
 
 from __future__ import annotations
 
+import re
+from pathlib import Path
+
+import pytest
+from typer.testing import CliRunner
+
+from whimbrel.cli import replay, verify
 from whimbrel.report.relative_paths import with_relative_places
 
 TEXT = """old and new: different
@@ -35,3 +42,36 @@ def test_the_verdict_stays_the_first_line() -> None:
 def test_a_text_without_places_is_the_same() -> None:
     assert with_relative_places("/other/b:1: x\n", "/a") == "/other/b:1: x\n"
     assert with_relative_places(TEXT, "") == TEXT
+
+
+@pytest.mark.parametrize("has_documents", [True, False])
+def test_the_places_of_a_machine_have_one_base(tmp_path: Path, *, has_documents: bool) -> None:
+    """Findings and differences of a copied machine name the same line by the same path."""
+    for name, allowed in (("old", "Order allow,deny\nAllow from all\n"), ("new", "Require all granted\n")):
+        conf = tmp_path / name / "etc/apache2"
+        (conf / "sites-enabled").mkdir(parents=True)
+        (tmp_path / name / "var/www/a").mkdir(parents=True)
+        if has_documents:
+            (tmp_path / name / "var/www/a/index.html").touch()
+        modules = ("authz_core", "mpm_event") if name == "new" else ("authz_host",)
+        loads = "".join(f"LoadModule {one}_module modules/mod_{one}.so\n" for one in modules)
+        (conf / "apache2.conf").write_text(
+            "ServerRoot /etc/apache2\nListen 80\nLoadModule rewrite_module modules/mod_rewrite.so\n"
+            f"{loads}Include sites-enabled/\n"
+        )
+        (conf / "sites-enabled/a").write_text(
+            "<VirtualHost *:80>\nServerName a.example\nDocumentRoot /var/www/a\nRewriteEngine On\n"
+            "RewriteRule ^/go/(.*)$ http://b.example/$1 [R=301,L]\n"
+            f"<Directory /var/www/a>\n{allowed}</Directory>\n</VirtualHost>\n"
+        )
+    log = tmp_path / "log"
+    time = "[12/Sep/2012:10:00:04 +0200]"
+    log.write_text(f'a.example:80 10.0.0.1 - - {time} "GET /go/x%3fx HTTP/1.1" 301 3 "-" "x"\n')
+    sides = [f"{tmp_path}/{name}/etc/apache2" for name in ("old", "new")]
+    compared = CliRunner().invoke(verify.app, sides).stdout
+    words = [str(log), "-j", "1", "--old", sides[0], "--new", sides[1]]
+    replayed = CliRunner().invoke(replay.app, words).stdout
+    for text in (compared, replayed):
+        places = re.findall(r"([^\s(]*)sites-enabled/a:5", text)
+        of_new = {place for place in places if not place.startswith(f"{tmp_path}/old/")}
+        assert len(places) > 1 and len(of_new) == 1, text

@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 from tests.unit.verify.sites import make_root, side
 
+from whimbrel.cli import self_signed
 from whimbrel.verify import exact_causes as module
 from whimbrel.verify.causes import Cause, Causes
 from whimbrel.verify.config_lines import ConfigLine, SideLines
@@ -229,3 +230,25 @@ def test_a_header_line_that_gives_one_side_its_value_is_named(tmp_path: Path) ->
     (tmp_path / "htdocs/.html").write_text("x\n")
     found = causes(groups(tmp_path, files, files), "content-type")
     assert ([], ['Header set Content-Type "text/plain" "expr=-z %{CONTENT_TYPE}"']) in found
+
+
+def test_the_variables_of_one_line_are_one_cause(tmp_path: Path) -> None:
+    """Each word of SSLOptions without a sign sets all options anew (mod_ssl): the last one counts,
+    so that the new text sets no variable. apache2: SSL_PROTOCOL is not set there.
+    """
+    make_root(tmp_path)
+    certificate, key = self_signed.make(tmp_path)
+    host = (
+        "Listen 127.0.0.1:443\n<VirtualHost *:443>\nServerName s.example\nSSLEngine on\n"
+        f"SSLCertificateFile {certificate}\nSSLCertificateKeyFile {key}\n{{}}\n</VirtualHost>\n"
+    )
+    words = "SSLOptions StdEnvVars", "SSLOptions StdEnvVars LegacyDNStringFormat"
+    old = side(tmp_path, "old", OLD + host.format(words[0]), "2.2", "reqtimeout", "ssl", *MODULES_22)
+    new = side(tmp_path, "new", NEW + host.format(words[1]), "2.4", "reqtimeout", "ssl", *MODULES)
+    found = [
+        group
+        for group in verify(old, new, limit=300).groups
+        if any(name.startswith("environment SSL_") for name in group.examples[0].difference.names)
+    ]
+    assert [(group.cause.old[0].text, group.cause.new[0].text) for group in found] == [words]
+    assert len(found[0].examples[0].difference.parts) > 1

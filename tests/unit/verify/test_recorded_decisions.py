@@ -17,7 +17,7 @@ from whimbrel.verify.causes import Cause
 from whimbrel.verify.difference import Difference, FieldDifference
 from whimbrel.verify.named_requests import MAX_REQUESTS
 from whimbrel.verify.probe import Probe
-from whimbrel.verify.recorded_decisions import _lines, has_recordable_decisions, mark_decided
+from whimbrel.verify.recorded_decisions import has_recordable_decisions, lines_to_mark, mark_decided
 from whimbrel.verify.verification import (
     DifferenceGroup,
     Example,
@@ -169,7 +169,7 @@ def test_the_lines_that_decide_need_a_comment(roles: tuple[str, str], wanted: li
     lines = tuple(DecidingLine("f", number, role=role) for number, role in enumerate(roles, 1))
     others = (DecidingLine("g", 9, role=DECIDES),)
     rows = (others, lines) if side else (lines, others)
-    assert [line.line for line in _lines(DifferenceGroup("access", Cause(*rows)), side)] == wanted
+    assert [line.line for line in lines_to_mark(DifferenceGroup("access", Cause(*rows)), side)] == wanted
 
 
 @pytest.mark.parametrize(

@@ -37,9 +37,9 @@ def result_line(page: ReportPage) -> str:
 
 
 def page_questions(texts: Iterable[QuestionText]) -> tuple[QuestionText, ...]:
-    """Return questions with their places and answers for a page."""
+    """Return questions with their places and answers for a page; each answer is a line."""
     return tuple(
-        (page_text(rule), page_text(place), page_text(text), page_text("; ".join(answers.splitlines())))
+        (page_text(rule), page_text(place), page_text(text), "\n".join(map(page_text, answers.splitlines())))
         for rule, place, text, answers in texts
     )
 

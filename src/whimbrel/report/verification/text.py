@@ -45,6 +45,8 @@ _VERDICTS: Final = {
     Verdict.NOT_DECIDED: "bold yellow",
 }
 
+MAX_PARTS: Final = 4
+"""Parts of an answer that an example names."""
 SCREEN: Final = 24
 """Lines of a text that a person sees at once."""
 _RECORD: Final = (
@@ -157,10 +159,13 @@ def _print_group(console: Console, number: int, group: DifferenceGroup, names: t
         console.print(printable_line(f"    {example.probe}"))
         if example.clients:
             console.print(printable_line(f"        clients: {example.clients}"))
-        for part in example.difference.parts:
+        parts = example.difference.parts
+        for part in parts[:MAX_PARTS]:
             console.print(
                 f"        {part.name}: {names[0]} {part.old or 'none'}, {names[1]} {part.new or 'none'}"
             )
+        if len(parts) > MAX_PARTS:
+            console.print(f"        and {len(parts) - MAX_PARTS} more (--format json has all)")
     if group.is_assumed:
         console.print("    no file of the configuration has this user at present")
     cause = group.joint_cause

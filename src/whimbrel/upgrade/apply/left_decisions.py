@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Final, NamedTuple
 from whimbrel.base.counts import count_noun
 from whimbrel.base.errors import SourceLocation
 from whimbrel.base.latin1 import to_bytes, to_text
+from whimbrel.base.lazy_dataclasses import replace
 from whimbrel.base.real_paths import real_path
 from whimbrel.base.terminal_text import cut
 from whimbrel.upgrade.model import DIFFERENCE, LOAD_ERROR, NO_FIXPOINT, READ_ERROR, Finding, Risk
@@ -34,6 +35,9 @@ _REPEATED: Final = frozenset((READ_ERROR, LOAD_ERROR, DIFFERENCE, NO_FIXPOINT))
 """Findings that the next command finds itself, and that no comment can record."""
 
 
+_OPPOSITE: Final = {Risk.OPENS: Risk.CLOSES, Risk.CLOSES: Risk.OPENS}
+
+
 class LeftDecision(NamedTuple):
     """One finding that a person must decide about.
 
@@ -45,7 +49,7 @@ class LeftDecision(NamedTuple):
         section: the first line of the section around the line, in the text of 2.2; "" outside of sections.
         is_per_request: 2.4 starts with such a line, and answers requests with 500.
         is_elsewhere: the upgrade wrote lines in further files.
-        was_error: see `Finding`.
+        was_error, is_bidirectional: see `Finding`.
     """
 
     rule: str
@@ -63,6 +67,7 @@ class LeftDecision(NamedTuple):
     is_per_request: bool = False
     is_elsewhere: bool = False
     was_error: bool = False
+    is_bidirectional: bool = False
 
     @property
     def key(self) -> tuple[str, str, str]:
@@ -143,6 +148,7 @@ def left_decisions(
             finding.is_per_request,
             any(real_path(other.path) != real_path(path) for other in finding.elsewhere),
             finding.was_error,
+            finding.is_bidirectional,
         )
 
 
@@ -200,6 +206,9 @@ def findings_left(
         beside = {other for number in recorded for other in _beside(lines, number, numbers, one.section)}
         covered = dict.fromkeys((place, *recorded, *(number for number in numbers if number in beside)))
         at_lines = [_finding(one, SourceLocation(places[one.path], number)) for number in covered]
+        if one.is_bidirectional:
+            other = _OPPOSITE.get(Risk(one.risk))
+            at_lines += [replace(each, risk=other) for each in at_lines] if other is not None else []
         yield FoundDecision(
             finding,
             is_exempt=True,

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections import Counter
 from collections.abc import Container, Iterable
 from enum import Enum
@@ -10,6 +11,7 @@ from typing import Final
 from whimbrel.base.errors import SourceLocation
 from whimbrel.base.lazy_dataclasses import dataclass, replace
 
+_CODE: Final = re.compile(r"\bAH\d{5}: ")
 EXIT_NOT_DECIDED: Final = 3
 """The exit code in the place of 0 where an item of the scope could have changed the result."""
 
@@ -130,7 +132,12 @@ def _as_replaced(
 
 def _fact(item: UnknownItem) -> tuple[UnknownKind, str, str, str]:
     """Return an item without its place."""
-    return item.kind, item.subject, item.consequence, item.advice
+    return item.kind, _without_codes(item.subject), item.consequence, item.advice
+
+
+def _without_codes(text: str) -> str:
+    """Return *text* without the codes of log messages, which 2.2 does not have."""
+    return _CODE.sub("", text)
 
 
 def _distinct(items: Iterable[UnknownItem]) -> tuple[UnknownItem, ...]:
@@ -138,7 +145,7 @@ def _distinct(items: Iterable[UnknownItem]) -> tuple[UnknownItem, ...]:
     found: dict[tuple[UnknownKind, str, str], UnknownItem] = {}
     for item in items:
         place = f"{item.place.path}:{item.place.line}" if item.place is not None else ""
-        key = (item.kind, place, item.subject)
+        key = (item.kind, place, _without_codes(item.subject))
         known = found.get(key)
         if known is None or (item.matters and not known.matters):
             found[key] = item

@@ -52,6 +52,15 @@ def test_a_fact_of_two_versions_is_one_whatever_the_number_of_its_line() -> None
     assert not light.merge_version(at("b", 2)).is_complete
 
 
+def test_a_message_is_one_fact_with_and_without_its_code() -> None:
+    """2.4 logs a code that 2.2 has not (AH01597: could not open mime types config file)."""
+    messages = ("(2)No such file: could not open x.", "(2)No such file: AH01597: could not open x.")
+    old, new = (KnowledgeScope((), (replace(LOG, subject=text),)) for text in messages)
+    assert old.merge_version(new).items == old.merge(new).items == old.items
+    other = KnowledgeScope((), (replace(LOG, subject="(2)No such file: AH01597: could not open y."),))
+    assert len(old.merge_version(other).items) == len(old.merge(other).items) == 2
+
+
 def test_merged_scopes_have_each_item_once() -> None:
     both = KnowledgeScope(("a",), (READ,)).merge(KnowledgeScope(("b", "a"), (READ, LOG)))
     assert both == KnowledgeScope(("a", "b"), (READ, LOG)) and both.deciding == (READ,)
