@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections import deque
 from collections.abc import Iterable, Iterator, Sequence
+from itertools import chain, islice
 from typing import Final
 
 from whimbrel.access.patterns import classes
@@ -28,6 +29,10 @@ MAX_STATES: Final = 3000
 """The states that the search of one directory visits."""
 MAX_SEARCHES: Final = 64
 """The searches of one object; directories whose paths have the same effect on the patterns share one."""
+MAX_JOINED: Final = 3000
+"""The names made of samples that are tried where a pattern has no automaton."""
+_SAMPLES: Final = 3
+"""The samples of a pattern that are joined."""
 MAX_NAMES: Final = 128
 """The names that one search returns."""
 _NAME_SHAPE: Final = r"\A(?!\.{1,2}\z)[!-.0-~]+\z"
@@ -169,13 +174,13 @@ class JointNames:
             self.is_complete = False
 
     def _joined_samples(self, before: dict[str, str]) -> Iterator[str]:
-        """Yield names made of samples of two patterns that match at least one of them."""
+        """Yield samples of patterns, and names made of samples of two, that match at least one pattern."""
         samples = [
-            [text.rpartition("/")[2] for text in regex_samples(one.regex.pattern)[:3]]
+            text.rpartition("/")[2]
             for one in self.patterns
+            for text in regex_samples(one.regex.pattern)[:_SAMPLES]
         ]
-        for first in samples:
-            for second in samples:
-                for name in (start + end for start in first for end in second):
-                    if name not in ("", ".", "..") and any(self._set_of(name, before)):
-                        yield name
+        pairs = (start + end for start in samples for end in samples)
+        for name in islice(chain(samples, pairs), MAX_JOINED):
+            if name not in ("", ".", "..") and any(self._set_of(name, before)):
+                yield name

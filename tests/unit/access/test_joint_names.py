@@ -7,7 +7,7 @@ import re
 
 import pytest
 
-from whimbrel.access.joint_names import JointNames, NamePattern
+from whimbrel.access.joint_names import MAX_JOINED, JointNames, NamePattern
 from whimbrel.base.fnmatch import compile_fnmatch
 from whimbrel.base.regex import compile_regex
 
@@ -81,3 +81,21 @@ def test_too_many_sets_are_said() -> None:
     found = joint(*"abcdefghijk")
     assert found.of({})
     assert not found.is_complete
+
+
+def test_names_made_of_samples_are_bounded(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Each pattern has its own name before names of two are tried."""
+    tried = []
+    matches = NamePattern.matches
+
+    def counted(self: NamePattern, name: str, before: dict[str, str]) -> bool:
+        tried.append(name)
+        return matches(self, name, before)
+
+    monkeypatch.setattr(NamePattern, "matches", counted)
+    patterns = ("(?>zz)a$", *(rf"^x{number}\.e{number}$" for number in range(100)))
+    found = joint(*patterns)
+    names = found.of({})
+    assert not found.is_complete
+    assert {f"x{number}.e{number}" for number in range(100)} <= set(names)
+    assert len(set(tried)) <= MAX_JOINED
