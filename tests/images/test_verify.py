@@ -83,7 +83,8 @@ def test_a_line_of_a_htaccess_file_that_24_refuses_is_the_cause_of_its_500(tmp_p
     _, output = run("verify", old, new, "--color", "never")
     assert "status: old (2.2) 200, new (2.4) 500" in output
     assert "no line decides it: the versions differ in the status" not in output
-    assert f"{new}/var/www/html/closed/.htaccess:1: Order deny,allow" in output
+    assert f"files: below {new}\n" in output
+    assert " var/www/html/closed/.htaccess:1: Order deny,allow" in output, output
     assert "everybody who got it" in output
 
 
