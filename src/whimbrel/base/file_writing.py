@@ -305,12 +305,16 @@ class Tree:
                 os.close(handle)
 
     def enter(self, path: bytes) -> tuple[_Top, list[bytes]]:
-        """Return the top that *path* is below, and the components below it; raises NotInTree."""
-        for top in self._tops:
-            for prefix in (top.name, top.real):
-                if path.startswith(prefix.rstrip(b"/") + b"/"):
-                    return top, path[len(prefix.rstrip(b"/")) + 1 :].split(b"/")
-        raise NotInTree(path, self.top)
+        """Return the outermost top that *path* is below, and the components below it; raises NotInTree.
+
+        A link may lead out of one top and stay inside of another one around it.
+        """
+        prefixes = [(prefix.rstrip(b"/") + b"/", top) for top in self._tops for prefix in (top.name, top.real)]
+        around = [(prefix, top) for prefix, top in prefixes if path.startswith(prefix)]
+        if not around:
+            raise NotInTree(path, self.top)
+        prefix, top = min(around, key=lambda one: len(one[0]))
+        return top, path[len(prefix) :].split(b"/")
 
 
 class _Top:

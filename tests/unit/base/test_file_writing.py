@@ -94,6 +94,17 @@ def test_links_out_of_the_tree_are_refused(root: Path) -> None:
     assert sorted(os.listdir(root.parent / "out")) == ["sub", "victim"]
 
 
+@pytest.mark.parametrize("is_first", [False, True])
+def test_a_link_may_lead_from_one_top_into_the_one_around_it(root: Path, is_first: bool) -> None:
+    """As from conf.d of a server to the directory of a package, where the user named the machine's copy."""
+    (root / "sub/out").symlink_to("../a")
+    tops = [bytes(root / "sub"), bytes(root)]
+    with Tree(*(tops if is_first else tops[::-1])).place(bytes(root / "sub/out")) as place:
+        assert place.path == bytes(root / "a")
+    with pytest.raises(NotInTree):
+        Tree(tops[0]).place(bytes(root / "sub/out"))
+
+
 def test_outside_on_request(root: Path) -> None:
     (root / "link").symlink_to("../out/victim")
     replace(root, "link", is_open=True)
