@@ -309,7 +309,9 @@ class Tree:
 
         A link may lead out of one top and stay inside of another one around it.
         """
-        prefixes = [(prefix.rstrip(b"/") + b"/", top) for top in self._tops for prefix in (top.name, top.real)]
+        prefixes = [
+            (prefix.rstrip(b"/") + b"/", top) for top in self._tops for prefix in (top.name, top.real)
+        ]
         around = [(prefix, top) for prefix, top in prefixes if path.startswith(prefix)]
         if not around:
             raise NotInTree(path, self.top)

@@ -156,6 +156,8 @@ def _answers(text: str, missing: list[str], runs: str, *, is_written: bool) -> t
     if not runs:
         no = f"{_COMMENT} keeps the text as it is: PHP 7 and 8 run without `{text}`"
         return f"yes: {yes}", f"no: {no}"
+    if text == runs:  # one line runs some scripts and keeps others from it
+        return f"yes: {yes}", f"no: {_COMMENT} keeps the text as it is: {_SENT}"
     copies = f"take `{text}` out of {written}" if is_written else f"write {written} without `{text}`"
     return (
         f"yes: {yes}",

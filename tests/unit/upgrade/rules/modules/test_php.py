@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 
 from tests.support.elf import elf
@@ -123,3 +124,19 @@ def test_a_newer_section_with_settings_alone_runs_no_scripts(tmp_path: Path) -> 
     assert "AddHandler application/x-httpd-php .php" in assumed
     full = of_7.replace("php_value memory_limit 64M", "AddType application/x-httpd-php .php")
     assert not r13(tmp_path / "d", SECTION + full + of_8)[0]
+
+
+def test_no_answer_takes_away_the_line_that_it_keeps(tmp_path: Path) -> None:
+    """Debian's php5.conf: one text runs scripts, another line keeps files of users from it."""
+    text = (
+        '<IfModule mod_php5.c>\n<FilesMatch "\\.ph(p3?|tml)$">\n'
+        "SetHandler application/x-httpd-php\n</FilesMatch>\n"
+        '<FilesMatch "\\.phps$">\nSetHandler application/x-httpd-php-source\n</FilesMatch>\n'
+        "<IfModule mod_userdir.c>\n<Directory /home/*/public_html>\nphp_admin_value engine Off\n"
+        "</Directory>\n</IfModule>\n</IfModule>\n"
+    )
+    (found,), _ = r13(tmp_path, text)
+    _, no = found.answers
+    taken, kept = re.search(r"take `(.*?)` out", no), re.search(r"keep `(.*?)` there", no)
+    assert (taken is None and kept is None) or (taken and kept and taken[1] != kept[1])
+    assert "# whimbrel: ignore[R13]" in no
