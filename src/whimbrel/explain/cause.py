@@ -35,6 +35,8 @@ _DENIED: Final = (
 )
 """What is logged about the address, its name or the connection of a client whom a password may still admit
 (X13)."""
+_STRICT: Final = "strictrequire"
+"""The word of SSLOptions by which mod_ssl's refusal holds beside Satisfy Any."""
 _UNAUTHORIZED: Final = "authorization failure"
 """What 2.4 logs about an authenticated user whom no Require line admits."""
 _FOUND: Final = "user found"
@@ -299,7 +301,7 @@ def _cause_of_denial(access: ExplanationStep, status: int | None, logged: str, m
         return _cause_of_challenge(access, leaves, rules, logged)
     forbidden = [step for step in access.children if _forbids_users(step, status)]
     if forbidden:
-        return AnswerCause(_lines(forbidden[-1:]), _without_code(logged))
+        return AnswerCause(_strict_lines(access, forbidden[-1]), _without_code(logged))
     passed = {id(leaf) for step in access.children if _is_passed(step) for leaf in step.all()}
     leaves = [step for step in leaves if id(step) not in passed]
     refused = [step for step in leaves if step.what.startswith("Deny") and step.result == "matches"]
@@ -325,6 +327,22 @@ def _forbids_users(step: ExplanationStep, status: int | None) -> bool:
     address or the connection came before, and did not end the request."""
     is_of_users = step.what.endswith("(check_user_id)") and bool(step.lines)
     return is_of_users and status == 403 and step.result == DENIED and step.detail == str(status)
+
+
+def _strict_lines(access: ExplanationStep, step: ExplanationStep) -> tuple[Origin, ...]:
+    """Return the lines of StrictRequire of *step*, and those by which its module refused the client before;
+    all lines of *step* where it did not.
+    """
+    module = step.what.partition(" ")[0]
+    refused = [
+        one
+        for one in access.children
+        if one.what == f"{module} (access_checker)" and one.result == DENIED and one.lines
+    ]
+    if not refused:
+        return _lines([step])
+    strict = [line for line in step.lines if _STRICT in line.text.lower()]
+    return tuple(dict.fromkeys((*strict, *_lines(refused))))[:MAX_DECIDING]
 
 
 def _is_passed(step: ExplanationStep) -> bool:

@@ -141,6 +141,22 @@ def test_satisfy_any_asks_for_a_user_behind_sslrequiressl(
     assert cause.sentence.endswith(sentence)
 
 
+@pytest.mark.parametrize("dialect", ["2.2", "2.4"])
+def test_strictrequire_is_named_with_the_condition_that_fails(tmp_path: Path, dialect: str) -> None:
+    """Other words of SSLOptions, and conditions that hold, refuse nobody."""
+    conf = "Listen 80\nServerName q\nDocumentRoot @ROOT@/htdocs\nTypesConfig @ROOT@/mime.types\n"
+    loads = (f"LoadModule {name}_module modules/mod_{name}.so\n" for name in ("access_compat", "ssl"))
+    conf += f"{''.join(loads)}<Location />\nSSLOptions +StdEnvVars\nSSLOptions +FakeBasicAuth\n"
+    conf += 'SSLOptions +StrictRequire\nSSLRequireSSL\nSSLRequire %{REMOTE_ADDR} == "10.9.9.9"\n'
+    conf += "AuthType Basic\nAuthName staff\nAuthUserFile @ROOT@/users\nRequire valid-user\n"
+    conf += "Satisfy any\n</Location>\n"
+    side = old_side(tmp_path, conf) if dialect == "2.2" else side_of(tmp_path, conf)
+    explanation = explain_probe(side, Probe("/index.html", host="q", tls=TlsFacts()))
+    assert explanation.status == 403
+    found = texts(cause_of(explanation))
+    assert found == ["SSLOptions +StrictRequire", 'SSLRequire %{REMOTE_ADDR} == "10.9.9.9"']
+
+
 def test_a_name_that_no_lookup_gives_is_no_reason_of_a_challenge(tmp_path: Path) -> None:
     """One Require line of <RequireAny> is enough: the client may still send a password."""
     more = "<Location /index.html>\nAuthType Basic\nAuthName staff\nAuthUserFile @ROOT@/users\n<RequireAny>\n"
