@@ -98,7 +98,8 @@ def logged_as_before(summary: Summary) -> str:
     others = summary.tally.requests - summary.with_status
     if others and summary.with_status:
         lines = f"the lines of {others:,} others log none"
-        return f"{count:,} of {summary.with_status:,} requests with a logged status have it, {lines}"
+        run = "that were run and whose line has a status" if summary.not_run else "with a logged status"
+        return f"{count:,} of {summary.comparable:,} requests {run} have it, {lines}"
     if others:
         return f"no line logs a status: {count_noun(others, 'request')} cannot be compared with one"
     return f"{count_noun(count, 'request')} {word_for(count, 'has', 'have')} the status that was logged"
