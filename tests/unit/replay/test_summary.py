@@ -158,7 +158,8 @@ KNOWLEDGE
     GET /x
     GET /y
 
-80 of 1,489 requests that were run and whose line has a status have it, the lines of 6 others log none (5.37 %); 5 were not run
+80 of 1,489 requests that were run and whose line has a status have it, \
+the lines of 6 others log none (5.37 %); 5 were not run
     9 requests: logged 404, both versions answer 200
     4 requests: logged 200, now 403: GET /x
 {ANSWER.splitlines()[0]}
