@@ -265,3 +265,30 @@ def test_repeated_sections_stay_in_the_order_in_which_they_are_merged(tmp_path: 
     for name in ("a", "a/b"):
         text = result.files[f"{tmp_path}/htdocs/{name}/.htaccess"].decode()
         assert text.index("^\\.ht") < text.index("(bak|sql)")
+
+
+@pytest.mark.parametrize("others", [3, 90])
+def test_a_loss_is_named_however_many_directories_come_before_it(tmp_path: Path, others: int) -> None:
+    """2.2 admits bob to zz/.bak by Satisfy Any. A repetition of the pattern there opens zz/.svn.bak to him
+    (apache2 2.4: 200), which the Satisfy All of the other section refuses, so that none is written.
+
+    Each other directory with lines of its own is one more request for a file that may come.
+    """
+    refused = f'<DirectoryMatch "/\\.svn">\n{DENIED}Satisfy All\n</DirectoryMatch>\n'
+    areas = "".join(
+        f"<Directory ROOT/htdocs/d{number}>\nOrder allow,deny\nAllow from 10.{number}\n</Directory>\n"
+        for number in range(others)
+    )
+    files: dict[str, str | bytes] = {
+        "conf/httpd.conf": HEAD + refused + PATTERN % DENIED + areas,
+        **{f"htdocs/d{number}/index.html": "" for number in range(others)},
+        "htdocs/zz/.htaccess": ANY,
+    }
+    result = upgrade(config_tree(tmp_path, files))
+    assert "FilesMatch" not in result.files[f"{tmp_path}/htdocs/zz/.htaccess"].decode()
+    place = (HEAD + refused).count("\n") + 1
+    found = [one for one in result.findings if one.place.line == place]
+    assert [one.risk for one in found] == [Risk.CLOSES]
+    assert f"{IF_EVER}/zz/.bak: GET from " in found[0].evidence
+    assert " as bob: 2.2 lets it in, 2.4 answers 403" in found[0].evidence
+    assert "nobody gains" not in found[0].advice
