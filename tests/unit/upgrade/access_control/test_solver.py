@@ -292,3 +292,32 @@ def test_a_loss_is_named_however_many_directories_come_before_it(tmp_path: Path,
     assert f"{IF_EVER}/zz/.bak: GET from " in found[0].evidence
     assert " as bob: 2.2 lets it in, 2.4 answers 403" in found[0].evidence
     assert "nobody gains" not in found[0].advice
+
+
+@pytest.mark.parametrize("satisfy", ["Satisfy All\n", ""])
+def test_a_directory_that_may_come_below_another_is_compared(tmp_path: Path, satisfy: str) -> None:
+    """2.2: Satisfy All refuses all of private/.svn/; without it Satisfy Any of private/ admits bob there.
+
+    apache2 2.4.71 with the pattern repeated in private/.htaccess admits bob to private/.svn/x.bak: it merges
+    <Files> sections behind <DirectoryMatch>, those of .htaccess files too.
+    """
+    refused = f'<DirectoryMatch "/\\.svn/">\n{DENIED}{satisfy}</DirectoryMatch>\n'
+    files: dict[str, str | bytes] = {
+        "conf/httpd.conf": HEAD + refused + PATTERN % DENIED,
+        "htdocs/private/.htaccess": ANY,
+    }
+    result = upgrade(config_tree(tmp_path, files))
+    main = result.files[f"{tmp_path}/conf/httpd.conf"].decode()
+    inner = result.files[f"{tmp_path}/htdocs/private/.htaccess"].decode()
+    place = (HEAD + refused).count("\n") + 1
+    found = [one.risk for one in result.findings if one.place.line == place]
+    if satisfy:
+        assert "FilesMatch" not in inner
+        assert found == [Risk.CLOSES]  # of private/x.bak
+        assert main.count("<DirectoryMatch") == 1
+        return
+    assert Risk.CLOSES not in found
+    assert inner.partition("<FilesMatch")[2].split("\n")[1].strip() == "Require user bob"
+    pattern, _, repeated = main.rpartition("<DirectoryMatch ")[2].partition(">\n")
+    assert f"{tmp_path}/htdocs/private" in pattern.replace("\\-", "-")
+    assert repeated.split("\n")[0].strip() == "Require user bob"
