@@ -41,7 +41,7 @@ _MAX_UNCERTAIN: Final = 1_000_000
 _MAX_PATH_INFOS: Final = 5
 """The maximum number of texts that are tried behind the URL path of a file."""
 _MAX_BELOW: Final = 500
-"""The maximum number of directories of <DirectoryMatch> sections that are tried below those of other sections."""
+"""The maximum number of directories that a server's <DirectoryMatch> sections add below others."""
 _MAX_NAMES: Final = 20
 """The maximum number of names that are tried below each URL path of `ServedRequests`."""
 _IN_PATH: Final = "path"
@@ -542,8 +542,9 @@ def _urls(server: _ServerMap[S, V], directories: dict[str, None]) -> Iterator[_W
 
 
 def _possible_directories(server: _ServerMap[S, V], bounds: Bounds) -> list[str]:
-    """Return directories that a <DirectoryMatch> section matches below those of other sections and of .htaccess
-    files, such as a checkout's .svn/: httpd merges what a section outside says of the names in them last.
+    """Return directories that a <DirectoryMatch> matches below those of other sections and .htaccess files.
+
+    Such as the .svn/ of a checkout: httpd merges <Files> sections of the directories around it behind it.
     """
     named = [directory for section in server.path_sections for directory in _directories_of(section)]
     holders = [one for one in dict.fromkeys([*named, *server.htaccess]) if one in server.directories]
