@@ -11,6 +11,7 @@ import pytest
 from tests.unit.upgrade.access_texts import MODULES, USER
 from tests.unit.upgrade.config_trees import config_tree
 
+from whimbrel.access import chains
 from whimbrel.access.clients import ExampleClient
 from whimbrel.access.decision import AccessVerdict, Counterexample
 from whimbrel.config.options import LoadOptions
@@ -321,3 +322,29 @@ def test_a_directory_that_may_come_below_another_is_compared(tmp_path: Path, sat
     pattern, _, repeated = main.rpartition("<DirectoryMatch ")[2].partition(">\n")
     assert f"{tmp_path}/htdocs/private" in pattern.replace("\\-", "-")
     assert repeated.split("\n")[0].strip() == "Require user bob"
+
+
+def _advice_at(result: UpgradeResult, line: int) -> str:
+    return next(one.advice for one in result.findings if one.place.line == line and one.advice[:6] == "nobody")
+
+
+def test_a_section_of_a_request_that_was_not_decided_says_so(tmp_path: Path) -> None:
+    """No version starts with such a Satisfy, so that nobody knows who was admitted."""
+    inner = "<Directory ROOT/htdocs/s>\nOrder allow,deny\nAllow from 10.2\nSatisfy Perhaps\n</Directory>\n"
+    outer = HEAD.replace("AllowOverride All", "Order allow,deny\nAllow from 10.1")
+    files: dict[str, str | bytes] = {"conf/httpd.conf": outer + inner, "htdocs/s/x": ""}
+    result = upgrade(config_tree(tmp_path, files))
+    place = outer.count("\n") + 1
+    advice = _advice_at(result, outer.partition("<Directory")[0].count("\n") + 1)
+    together = f"who is admitted together with conf/httpd.conf:{place} was not decided"
+    assert advice == f"nobody gains or loses access by this section alone; {together}"
+
+
+def test_a_bound_that_was_met_is_in_the_sentence(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The <DirectoryMatch> is tried below no other directory, so that not every request is known."""
+    monkeypatch.setattr(chains, "_MAX_BELOW", 0)
+    refused = f'<DirectoryMatch "/\\.svn/">\n{DENIED}Satisfy All\n</DirectoryMatch>\n'
+    files: dict[str, str | bytes] = {"conf/httpd.conf": HEAD + refused, "htdocs/private/.htaccess": ANY}
+    result = upgrade(config_tree(tmp_path, files))
+    compared = "nobody gains or loses access in the requests that were compared, which are not all"
+    assert _advice_at(result, HEAD.count("\n") + 1) == compared
