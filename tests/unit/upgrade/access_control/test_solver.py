@@ -308,20 +308,15 @@ def test_a_directory_that_may_come_below_another_is_compared(tmp_path: Path, sat
         "htdocs/private/.htaccess": ANY,
     }
     result = upgrade(config_tree(tmp_path, files))
-    main = result.files[f"{tmp_path}/conf/httpd.conf"].decode()
     inner = result.files[f"{tmp_path}/htdocs/private/.htaccess"].decode()
     place = (HEAD + refused).count("\n") + 1
     found = [one.risk for one in result.findings if one.place.line == place]
     if satisfy:
         assert "FilesMatch" not in inner
         assert found == [Risk.CLOSES]  # of private/x.bak
-        assert main.count("<DirectoryMatch") == 1
         return
     assert Risk.CLOSES not in found
     assert inner.partition("<FilesMatch")[2].split("\n")[1].strip() == "Require user bob"
-    pattern, _, repeated = main.rpartition("<DirectoryMatch ")[2].partition(">\n")
-    assert f"{tmp_path}/htdocs/private" in pattern.replace("\\-", "-")
-    assert repeated.split("\n")[0].strip() == "Require user bob"
 
 
 def _advice_at(result: UpgradeResult, line: int) -> str:
@@ -344,7 +339,7 @@ def test_a_section_of_a_request_that_was_not_decided_says_so(tmp_path: Path) -> 
 def test_a_bound_that_was_met_is_in_the_sentence(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """The <DirectoryMatch> is tried below no other directory, so that not every request is known."""
     monkeypatch.setattr(chains, "_MAX_BELOW", 0)
-    refused = f'<DirectoryMatch "/\\.svn/">\n{DENIED}Satisfy All\n</DirectoryMatch>\n'
+    refused = f'<DirectoryMatch "/\\.svn/">\n{DENIED}Satisfy All\n</DirectoryMatch>\n' + HIDDEN
     files: dict[str, str | bytes] = {"conf/httpd.conf": HEAD + refused, "htdocs/private/.htaccess": ANY}
     result = upgrade(config_tree(tmp_path, files))
     compared = "nobody gains or loses access in the requests that were compared, which are not all"
