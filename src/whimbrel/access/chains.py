@@ -423,8 +423,8 @@ def _witnesses(server: _ServerMap[S, V], bounds: Bounds) -> Iterator[_Witness]:
         for name in (*names, *server.joint_names(directory, [*names, _NEUTRAL])):
             yield from _with_all_urls(server, directory, name, False)
             yield from _with_path_info(server, directory, name, False)
-    for directory in _possible_directories(server, bounds) if server.outermost_files else ():
-        for name in dict.fromkeys(name for section in server.outermost_files for name in _names_of(section)):
+    for directory in _possible_directories(server, bounds) if server.files else ():
+        for name in dict.fromkeys(name for section in server.files for name in _names_of(section)):
             yield _Witness(directory, name, False)
     if any(not joint.is_complete for joint in server.joint.values()):
         bounds.exceeded["not every name that several patterns of sections match together was tried"] = None
