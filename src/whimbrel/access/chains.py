@@ -40,6 +40,8 @@ _MAX_UNCERTAIN: Final = 1_000_000
 """The maximum number of uncertain witnesses of all servers."""
 _MAX_PATH_INFOS: Final = 5
 """The maximum number of texts that are tried behind the URL path of a file."""
+_MAX_BELOW: Final = 500
+"""The maximum number of directories that a server's <DirectoryMatch> sections add below others."""
 _MAX_NAMES: Final = 20
 """The maximum number of names that are tried below each URL path of `ServedRequests`."""
 _IN_PATH: Final = "path"
@@ -421,6 +423,9 @@ def _witnesses(server: _ServerMap[S, V], bounds: Bounds) -> Iterator[_Witness]:
         for name in (*names, *server.joint_names(directory, [*names, _NEUTRAL])):
             yield from _with_all_urls(server, directory, name, False)
             yield from _with_path_info(server, directory, name, False)
+    for directory in _possible_directories(server, bounds) if server.files else ():
+        for name in dict.fromkeys(name for section in server.files for name in _names_of(section)):
+            yield _Witness(directory, name, False)
     if any(not joint.is_complete for joint in server.joint.values()):
         bounds.exceeded["not every name that several patterns of sections match together was tried"] = None
 
@@ -533,6 +538,28 @@ def _urls(server: _ServerMap[S, V], directories: dict[str, None]) -> Iterator[_W
                     directory, _, name = replacement.rpartition("/")
                     yield _Witness(directory + "/", name, False)
                     directories.setdefault(directory + "/")
+
+
+def _possible_directories(server: _ServerMap[S, V], bounds: Bounds) -> list[str]:
+    """Return directories that a <DirectoryMatch> matches below those of other sections and .htaccess files.
+
+    Such as the .svn/ of a checkout: httpd merges <Files> sections of the directories around it behind it.
+    """
+    named = [directory for section in server.path_sections for directory in _directories_of(section)]
+    holders = [one for one in dict.fromkeys([*named, *server.htaccess]) if one in server.directories]
+    found: dict[str, None] = {}
+    for section in server.regex_sections:
+        texts = ["/" + text.strip("/") + "/" for text in _texts_of(section)]
+        for holder in holders if server.is_relevant(section) else ():
+            paths = (holder.rstrip("/") + text for text in texts)
+            path = next((one for one in paths if section.matches(one + _NEUTRAL)), None)
+            if path is None or path in server.directories or path in found:
+                continue
+            if len(found) >= _MAX_BELOW:
+                bounds.exceeded["not every directory was tried with every <DirectoryMatch>"] = None
+                return [*found]
+            found[path] = None
+    return [*found]
 
 
 def _existing_paths(server: _ServerMap[S, V], bounds: Bounds) -> tuple[dict[str, None], dict[str, list[str]]]:

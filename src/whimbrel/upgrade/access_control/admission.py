@@ -40,10 +40,16 @@ def admitted(tree: ConfigTree, analysis: AccessAnalysis, section: AccessSection,
     if is_loose(tree, section):
         return AS_SHOWN
     other = beside(tree, analysis, section)
-    if not other:
-        why = _admitted_beside(tree, analysis).get(section)
-        return f"{UNCHANGED}: {why}, in 2.2 as in 2.4" if why else UNCHANGED
-    return f"{UNCHANGED} by this section alone; {other}"
+    if other:
+        return f"{UNCHANGED} by this section alone; {other}"
+    undecided = _undecided_together(tree, analysis).get(section)
+    if undecided is not None:
+        where = f"{display_path(undecided.path, tree.top)}:{undecided.line}"
+        return f"{UNCHANGED} by this section alone; who is admitted together with {where} was not decided"
+    if analysis.bounds.exceeded:
+        return f"{UNCHANGED} in the requests that were compared, which are not all"
+    why = _admitted_beside(tree, analysis).get(section)
+    return f"{UNCHANGED}: {why}, in 2.2 as in 2.4" if why else UNCHANGED
 
 
 def beside(tree: ConfigTree, analysis: AccessAnalysis, section: AccessSection) -> str:
@@ -76,6 +82,24 @@ def _differs_together(tree: ConfigTree, analysis: AccessAnalysis) -> dict[Access
                 if section is not last:
                     found.setdefault(section, tree.original_place(last.place))
     tree.cache["access control differs together"] = (analysis, found)
+    return found
+
+
+def _undecided_together(tree: ConfigTree, analysis: AccessAnalysis) -> dict[AccessSection, SourceLocation]:
+    """Return the sections of requests about which 2.2's decision is not known, each with the place of a later
+    section of such a request."""
+    cached = tree.cache.get("access control undecided together")
+    if isinstance(cached, tuple) and cached[0] is analysis:
+        known: dict[AccessSection, SourceLocation] = cached[1]
+        return known
+    base = analysis.variants.base
+    found: dict[AccessSection, SourceLocation] = {}
+    for chain in analysis.decisions.chains:
+        if analysis.decisions.before_22(chain) is None:
+            last = base.get(chain.last, chain.last)
+            for unit in chain.sections[:-1]:
+                found.setdefault(base.get(unit, unit), tree.original_place(last.place))
+    tree.cache["access control undecided together"] = (analysis, found)
     return found
 
 

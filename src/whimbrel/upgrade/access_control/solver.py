@@ -29,6 +29,7 @@ They are none, the line that an AuthType further inside needs, or the lines that
 needs.
 """
 _MAX_POSSIBLE: Final = 64
+"""The uncertain chains of a section that trials compare once one of them fails; plans compare all of them."""
 _MAX_FURTHER: Final = 12
 """The maximum number of further candidates once one is right for all certain chains."""
 
@@ -133,7 +134,13 @@ class Solver:
         return list(done)
 
     def solve(self) -> dict[AccessSection, SectionPlan]:
-        """Return a plan for each section."""
+        """Return a plan for each section, with every chain that it does not make right."""
+        plans = self._search()
+        replacements = {section: plan.replacement for section, plan in plans.items()}
+        return {section: self._complete_plan(section, plan, replacements) for section, plan in plans.items()}
+
+    def _search(self) -> dict[AccessSection, SectionPlan]:
+        """Return the plans found; trials may have left out uncertain chains that fail beside others."""
         forced: set[AccessSection] = set(self.decisions.sections) if self.compat_first else set()
         attempts: list[_Attempt] = []
         order = self.ordered()
@@ -190,8 +197,8 @@ class Solver:
     def _complete_plan(
         self, section: AccessSection, plan: SectionPlan, replacements: dict[AccessSection, Replacement]
     ) -> SectionPlan:
-        """Return *plan* with all uncertain chains that fail, where certain ones fail too."""
-        if not plan.failing:
+        """Return *plan* with all uncertain chains that fail."""
+        if not (plan.failing or plan.possible):
             return plan
         complete = SectionPlan(plan.replacement)
         self._evaluate_chains(section, complete, replacements, None, every=True)
@@ -493,12 +500,16 @@ class Solver:
         *,
         every: bool = False,
     ) -> SectionPlan | None:
-        """Add the failing chains to *plan*; *every*: all uncertain ones too where certain ones fail."""
+        """Add the failing chains to *plan*; *every*: all uncertain ones too, also where others fail.
+
+        A plan without failing chains is compared in full in any case.
+        """
         possible = 0
         for chain in self.decisions.chains_by_end[section]:
             if not chain.is_certain:
                 possible += 1
-                if possible > _MAX_POSSIBLE or (plan.failing and not every):
+                is_enough = possible > _MAX_POSSIBLE and bool(plan.possible)
+                if not every and (is_enough or plan.failing):
                     break
             differs, example = self.decisions.differs(chain, replacements)
             if differs:

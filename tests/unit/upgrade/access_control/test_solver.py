@@ -11,6 +11,7 @@ import pytest
 from tests.unit.upgrade.access_texts import MODULES, USER
 from tests.unit.upgrade.config_trees import config_tree
 
+from whimbrel.access import chains
 from whimbrel.access.clients import ExampleClient
 from whimbrel.access.decision import AccessVerdict, Counterexample
 from whimbrel.config.options import LoadOptions
@@ -265,3 +266,81 @@ def test_repeated_sections_stay_in_the_order_in_which_they_are_merged(tmp_path: 
     for name in ("a", "a/b"):
         text = result.files[f"{tmp_path}/htdocs/{name}/.htaccess"].decode()
         assert text.index("^\\.ht") < text.index("(bak|sql)")
+
+
+@pytest.mark.parametrize("others", [3, 90])
+def test_a_loss_is_named_however_many_directories_come_before_it(tmp_path: Path, others: int) -> None:
+    """2.2 admits bob to zz/.bak by Satisfy Any. A repetition of the pattern there opens zz/.svn.bak to him
+    (apache2 2.4: 200), which the Satisfy All of the other section refuses, so that none is written.
+
+    Each other directory with lines of its own is one more request for a file that may come.
+    """
+    refused = f'<DirectoryMatch "/\\.svn">\n{DENIED}Satisfy All\n</DirectoryMatch>\n'
+    areas = "".join(
+        f"<Directory ROOT/htdocs/d{number}>\nOrder allow,deny\nAllow from 10.{number}\n</Directory>\n"
+        for number in range(others)
+    )
+    files: dict[str, str | bytes] = {
+        "conf/httpd.conf": HEAD + refused + PATTERN % DENIED + areas,
+        **{f"htdocs/d{number}/index.html": "" for number in range(others)},
+        "htdocs/zz/.htaccess": ANY,
+    }
+    result = upgrade(config_tree(tmp_path, files))
+    assert "FilesMatch" not in result.files[f"{tmp_path}/htdocs/zz/.htaccess"].decode()
+    place = (HEAD + refused).count("\n") + 1
+    found = [one for one in result.findings if one.place.line == place]
+    assert [one.risk for one in found] == [Risk.CLOSES]
+    assert f"{IF_EVER}/zz/.bak: GET from " in found[0].evidence
+    assert " as bob: 2.2 lets it in, 2.4 answers 403" in found[0].evidence
+    assert "nobody gains" not in found[0].advice
+
+
+@pytest.mark.parametrize("satisfy", ["Satisfy All\n", ""])
+def test_a_directory_that_may_come_below_another_is_compared(tmp_path: Path, satisfy: str) -> None:
+    """2.2: Satisfy All refuses all of private/.svn/; without it Satisfy Any of private/ admits bob there.
+
+    apache2 2.4.71 with the pattern repeated in private/.htaccess admits bob to private/.svn/x.bak: it merges
+    <Files> sections behind <DirectoryMatch>, those of .htaccess files too.
+    """
+    refused = f'<DirectoryMatch "/\\.svn/">\n{DENIED}{satisfy}</DirectoryMatch>\n'
+    files: dict[str, str | bytes] = {
+        "conf/httpd.conf": HEAD + refused + PATTERN % DENIED,
+        "htdocs/private/.htaccess": ANY,
+    }
+    result = upgrade(config_tree(tmp_path, files))
+    inner = result.files[f"{tmp_path}/htdocs/private/.htaccess"].decode()
+    place = (HEAD + refused).count("\n") + 1
+    found = [one.risk for one in result.findings if one.place.line == place]
+    if satisfy:
+        assert "FilesMatch" not in inner
+        assert found == [Risk.CLOSES]  # of private/x.bak
+        return
+    assert Risk.CLOSES not in found
+    assert inner.partition("<FilesMatch")[2].split("\n")[1].strip() == "Require user bob"
+
+
+def _advice_at(result: UpgradeResult, line: int) -> str:
+    advice = (one.advice for one in result.findings if one.place.line == line)
+    return next(text for text in advice if text.startswith("nobody"))
+
+
+def test_a_section_of_a_request_that_was_not_decided_says_so(tmp_path: Path) -> None:
+    """No version starts with such a Satisfy, so that nobody knows who was admitted."""
+    inner = "<Directory ROOT/htdocs/s>\nOrder allow,deny\nAllow from 10.2\nSatisfy Perhaps\n</Directory>\n"
+    outer = HEAD.replace("AllowOverride All", "Order allow,deny\nAllow from 10.1")
+    files: dict[str, str | bytes] = {"conf/httpd.conf": outer + inner, "htdocs/s/x": ""}
+    result = upgrade(config_tree(tmp_path, files))
+    place = outer.count("\n") + 1
+    advice = _advice_at(result, outer.partition("<Directory")[0].count("\n") + 1)
+    together = f"who is admitted together with conf/httpd.conf:{place} was not decided"
+    assert advice == f"nobody gains or loses access by this section alone; {together}"
+
+
+def test_a_bound_that_was_met_is_in_the_sentence(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The <DirectoryMatch> is tried below no other directory, so that not every request is known."""
+    monkeypatch.setattr(chains, "_MAX_BELOW", 0)
+    refused = f'<DirectoryMatch "/\\.svn/">\n{DENIED}Satisfy All\n</DirectoryMatch>\n' + HIDDEN
+    files: dict[str, str | bytes] = {"conf/httpd.conf": HEAD + refused, "htdocs/private/.htaccess": ANY}
+    result = upgrade(config_tree(tmp_path, files))
+    compared = "nobody gains or loses access in the requests that were compared, which are not all"
+    assert _advice_at(result, HEAD.count("\n") + 1) == compared
