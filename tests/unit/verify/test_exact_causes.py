@@ -7,7 +7,6 @@ from pathlib import Path
 import pytest
 from tests.unit.verify.sites import make_root, side
 
-from whimbrel.cli import self_signed
 from whimbrel.verify import exact_causes as module
 from whimbrel.verify.causes import Cause, Causes
 from whimbrel.verify.config_lines import ConfigLine, SideLines
@@ -236,6 +235,9 @@ def test_the_variables_of_one_line_are_one_cause(tmp_path: Path) -> None:
     """Each word of SSLOptions without a sign sets all options anew (mod_ssl): the last one counts,
     so that the new text sets no variable. apache2: SSL_PROTOCOL is not set there.
     """
+    pytest.importorskip("cryptography", reason="the optional package cryptography is not installed")
+    from whimbrel.cli import self_signed
+
     make_root(tmp_path)
     certificate, key = self_signed.make(tmp_path)
     host = (
