@@ -8,8 +8,7 @@ Exit codes: 0 explained; 2 no such file, or nothing could be read.
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Sequence
-from difflib import SequenceMatcher
+from collections.abc import Iterable, Iterator, Sequence
 from typing import TYPE_CHECKING, Final, NamedTuple
 
 from whimbrel.base.counts import count_noun
@@ -29,13 +28,13 @@ if TYPE_CHECKING:
     from whimbrel.report.formats.frames import FrameStyle
     from whimbrel.report.model import ReportEntry
     from whimbrel.upgrade.check.fixpoint import UpgradeResult
+    from whimbrel.upgrade.edits.diff import Change
     from whimbrel.upgrade.model import Finding
+    from whimbrel.upgrade.source.line_map import OldLines
     from whimbrel.upgrade.source.reading import Sources
 
 _MAX_GAP: Final = 3
 """Unchanged lines between changes of one finding that are shown as one place."""
-_Step = tuple[str, int, int, int, int]
-"""A step from the old to the new lines, as `SequenceMatcher.get_opcodes` has it."""
 _GUTTER: Final = 5
 _SIGN_COLORS: Final = {"-": "31", "+": "32"}
 _BY_HAND: Final = "it was changed by hand, or by options of the upgrade: no rule accounts for"
@@ -68,7 +67,7 @@ class ChangedPlace(NamedTuple):
 
 
 class _Group(NamedTuple):
-    """Positions of the first and last step of a changed place, and its findings by identity."""
+    """Positions of the first and last change of a place, and its findings by identity."""
 
     first: int
     last: int
@@ -82,7 +81,8 @@ def explain_file(path: str, named: ConfigArguments, *, as_json: bool = False, ma
     """
     from whimbrel.report.entries import entry_of
     from whimbrel.upgrade.check.check import source_lines
-    from whimbrel.upgrade.edits.diff import display_path
+    from whimbrel.upgrade.edits.diff import display_path, lines_of
+    from whimbrel.upgrade.source.line_map import LineMap
 
     (found, directory), place, argument = place_of(path, named)
     is_upgraded = found.options is not None and has_backups(directory)
@@ -91,11 +91,13 @@ def explain_file(path: str, named: ConfigArguments, *, as_json: bool = False, ma
     if read is None:
         raise UsageError(f"{path}: {argument} does not read this file")
     old = result.tree.files[read].document.bytes
-    new = read_regular(to_bytes(place)) if is_upgraded else result.files.get(read, old)
+    written = result.files.get(read, old)
+    new = read_regular(to_bytes(place)) if is_upgraded else written
+    line_map = _PresentLines(written, new, result.line_maps.get(read) or LineMap())
     texts = source_lines(result.tree, result.findings)
     about = [(one, entry_of(one, directory, texts)) for one in result.findings]
     changed = [(lines, entry) for one, entry in about if one.edits for lines in _changed_lines(one, read)]
-    places = list(_places(old, new, changed))
+    places = list(_places(lines_of(old), lines_of(new), line_map, changed))
     left = [entry for one, entry in about if one.place.path == read and not one.edits]
     open_entries = [*left, *(entry for one in places for entry in one.reasons)]
     if is_upgraded:  # what is open is what the present text leaves open
@@ -156,41 +158,79 @@ def _changed_lines(finding: Finding, path: str) -> Iterator[range]:
             yield range(other.line, other.line + 1 + len(other.old))
 
 
-def _places(old: bytes, new: bytes, changed: list[tuple[range, ReportEntry]]) -> Iterator[ChangedPlace]:
-    """Yield the places where *new* differs from *old*; *changed* has the reasons by lines of *old*.
+class _PresentLines:
+    """The old lines that those of a present text are: lines that a person has left as the upgrade wrote them,
+    from the beginning and from the end of the file.
+    """
+
+    def __init__(self, written: bytes, present: bytes, line_map: OldLines) -> None:
+        from whimbrel.upgrade.edits.diff import lines_of
+
+        self._line_map = line_map
+        self._written = lines_of(written)
+        self._present = lines_of(present)
+        self._first = _same_at_start(self._written, self._present)
+        rest = (lines[self._first :][::-1] for lines in (self._written, self._present))
+        self._last = _same_at_start(*rest)
+
+    def unchanged_from(self, line: int) -> int:
+        """Return the old line that *line* is, 0 for none, or where that is not known."""
+        if line <= self._first:
+            return self._line_map.unchanged_from(line)
+        if line > len(self._present) - self._last:
+            return self._line_map.unchanged_from(line - len(self._present) + len(self._written))
+        return 0
+
+
+def _same_at_start(first: Sequence[bytes], second: Sequence[bytes]) -> int:
+    """Return with how many equal lines both begin."""
+    pairs = zip(first, second, strict=False)
+    return next((at for at, (one, other) in enumerate(pairs) if one != other), min(len(first), len(second)))
+
+
+def _places(
+    before: list[bytes], after: list[bytes], line_map: OldLines, changed: list[tuple[range, ReportEntry]]
+) -> Iterator[ChangedPlace]:
+    """Yield the places where *after* differs from *before*; *changed* has the reasons by lines of *before*.
 
     Changes near each other are one place if one finding makes them.
     """
-    before = to_text(old).splitlines()
-    after = to_text(new).splitlines()
-    steps: list[_Step] = list(SequenceMatcher(None, before, after, autojunk=False).get_opcodes())
+    from whimbrel.upgrade.edits.diff import changes
+
+    steps = list(changes(before, after, line_map))
+    lines = [list(_change_lines(step, before, after)) for step in steps]
     groups: list[_Group] = []
-    for at, step in enumerate(steps):
-        if step[0] == "equal":
-            continue
-        own = _reasons_of(step, list(_step_lines(step, before, after)), changed)
+    for at, met in enumerate(_met(steps, changed)):
+        own = {id(entry): entry for entry in met if any(_is_of(entry, one) for one in lines[at])}
         last = groups[-1] if groups else None
-        if last and step[1] - steps[last.last][2] <= _MAX_GAP and own.keys() & last.reasons.keys():
+        if last and steps[at][0] - steps[last.last][1] <= _MAX_GAP and own.keys() & last.reasons.keys():
             groups[-1] = _Group(last.first, at, {**last.reasons, **own})
         else:
             groups.append(_Group(at, at, own))
     for group in groups:
-        begin = steps[group.first][1]
-        end = steps[group.last][2]
-        inner = steps[group.first : group.last + 1]
-        lines = [ChangedLine(" ", begin, before[begin - 1])] if begin else []
-        lines += [line for step in inner for line in _step_lines(step, before, after)]
-        lines += [ChangedLine(" ", end + 1, before[end])] if end < len(before) else []
-        yield ChangedPlace(begin + 1, end, lines, list(group.reasons.values()))
+        begin = steps[group.first][0]
+        end = steps[group.last][1]
+        shown_lines = _old_lines(before, begin - 1, begin) if begin else []
+        for at in range(group.first, group.last + 1):
+            if at > group.first:
+                shown_lines += _old_lines(before, steps[at - 1][1], steps[at][0])
+            shown_lines += lines[at]
+        shown_lines += _old_lines(before, end, end + 1)
+        yield ChangedPlace(begin + 1, end, shown_lines, list(group.reasons.values()))
 
 
-def _reasons_of(
-    step: _Step, lines: list[ChangedLine], changed: list[tuple[range, ReportEntry]]
-) -> dict[int, ReportEntry]:
-    """Return the findings whose edits change one of *lines*, those of *step*, by identity."""
-    around = range(step[1], step[2] + 2)  # numbers from 1; what is added stands before or behind a line
-    met = (one for numbers, one in changed if numbers.start < around.stop and around.start < numbers.stop)
-    return {id(entry): entry for entry in met if any(_is_of(entry, one) for one in lines)}
+def _met(
+    steps: Sequence[Change], changed: Iterable[tuple[range, ReportEntry]]
+) -> Iterator[list[ReportEntry]]:
+    """Yield for each of *steps*, in their order, the findings whose lines are those of it or around it."""
+    waiting = sorted(enumerate(changed), key=lambda one: one[1][0].start, reverse=True)
+    active: list[tuple[int, tuple[range, ReportEntry]]] = []
+    for begin, end, *_ in steps:
+        # numbers from 1; what is added stands before or behind a line
+        while waiting and waiting[-1][1][0].start < end + 2:
+            active.append(waiting.pop())
+        active = [one for one in active if one[1][0].stop > begin]
+        yield [entry for _, (numbers, entry) in sorted(active, key=lambda one: one[0])]
 
 
 def _is_of(entry: ReportEntry, line: ChangedLine) -> bool:
@@ -202,13 +242,16 @@ def _is_of(entry: ReportEntry, line: ChangedLine) -> bool:
     return line.sign == "-" and any(one.strip() == text for one in removed)
 
 
-def _step_lines(step: _Step, before: Sequence[str], after: Sequence[str]) -> Iterator[ChangedLine]:
-    tag, begin, end, new_begin, new_end = step
-    if tag == "equal":
-        yield from (ChangedLine(" ", at + 1, before[at]) for at in range(begin, end))
-        return
-    yield from (ChangedLine("-", at + 1, before[at]) for at in range(begin, end))
-    yield from (ChangedLine("+", at + 1, after[at]) for at in range(new_begin, new_end))
+def _change_lines(step: Change, before: list[bytes], after: list[bytes]) -> Iterator[ChangedLine]:
+    begin, end, new_begin, new_end = step
+    yield from (line._replace(sign="-") for line in _old_lines(before, begin, end))
+    yield from (line._replace(sign="+") for line in _old_lines(after, new_begin, new_end))
+
+
+def _old_lines(lines: list[bytes], begin: int, end: int) -> list[ChangedLine]:
+    """Return the lines from *begin* to *end*, counted from 0, as unchanged ones."""
+    texts = (to_text(line).rstrip("\r\n") for line in lines[begin:end])
+    return [ChangedLine(" ", number, text) for number, text in enumerate(texts, begin + 1)]
 
 
 def _text(

@@ -6,11 +6,11 @@ The other lines that apply to such a request decide nothing: a comment at one of
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from typing import Protocol
 
 from whimbrel.base.lazy_dataclasses import replace
 from whimbrel.upgrade.apply.left_decisions import AS_BEFORE
 from whimbrel.upgrade.model import ACCESS_RULES, Finding, Risk, Safety
+from whimbrel.upgrade.source.line_map import OldLines
 from whimbrel.verify.answer import DECIDES, DecidingLine
 from whimbrel.verify.config_lines import LineScope
 from whimbrel.verify.recorded_decisions import lines_to_mark
@@ -18,13 +18,6 @@ from whimbrel.verify.verification import DifferenceGroup, access_differences, ri
 
 FindingKey = tuple[str, str, int]
 """Rule, path and line of a finding."""
-
-
-class OldLines(Protocol):
-    """The lines of a text of 2.2 that those of the new text are (`LineMaps`)."""
-
-    def unchanged_from(self, line: int) -> int:
-        """Return the old line that *line* is, 0 for none."""
 
 
 def key_of(finding: Finding) -> FindingKey:

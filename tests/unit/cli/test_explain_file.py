@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import random
 import re
 from pathlib import Path
 
@@ -162,3 +163,27 @@ def test_a_code_stays_a_code_where_a_file_has_its_name(server: Path, monkeypatch
 def _places(text: str) -> list[str]:
     """Return the changed places of *text*, each with its lines and reasons."""
     return [part for part in text.split("\n\n") if re.match(r"\S+:\d+(-\d+)?$", part.partition("\n")[0])]
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_the_changes_lead_from_the_old_text_to_the_present_one(server: Path, seed: int) -> None:
+    """With lines that a person has removed, repeated, moved and added after the upgrade, at random places."""
+    choice = random.Random(seed)
+    main = server / "conf/hosts.conf"
+    main.write_text("".join(HOSTS.replace("10.1.2.3", f"10.1.2.{one}") for one in range(6)))
+    old = main.read_text().splitlines()
+    written(server)
+    present = main.read_text().splitlines()
+    for _ in range(choice.randrange(5)):
+        at = choice.randrange(len(present))
+        line = choice.choice([present.pop(at), "# \x85 by hand", present[0]])
+        present[at:at] = [line] * choice.randrange(3)
+    main.write_text("\n".join(present) + "\n", encoding="latin-1")
+    found = json.loads(run(str(main), "--json").stdout)
+    lines = [line for place in found["places"] for line in place["lines"]]
+    removed = {line["line"]: line["text"] for line in lines if line["sign"] == "-"}
+    added = {line["line"]: line["text"] for line in lines if line["sign"] == "+"}
+    assert all(old[number - 1] == text for number, text in removed.items())
+    assert all(present[number - 1] == text for number, text in added.items())
+    kept = [line for number, line in enumerate(old, 1) if number not in removed]
+    assert kept == [line for number, line in enumerate(present, 1) if number not in added]

@@ -14,7 +14,7 @@ from typing import Final
 
 from whimbrel.base.latin1 import to_bytes
 from whimbrel.syntax.edits import Edit
-from whimbrel.upgrade.source.line_map import LineMap
+from whimbrel.upgrade.source.line_map import OldLines
 
 CONTEXT: Final = 3
 _SPECIAL: Final = re.compile(rb'[\x00-\x1f"\\\x7f]')
@@ -39,21 +39,21 @@ def no_heading(_first: int, _last: int) -> str:
 
 
 def unified_diff(
-    path: str, old_bytes: bytes, new_bytes: bytes, line_map: LineMap, heading: Heading = no_heading
+    path: str, old_bytes: bytes, new_bytes: bytes, line_map: OldLines, heading: Heading = no_heading
 ) -> bytes:
     """Return the diff with git's names of the two sides; patch(1) accepts it, and bytes are unchanged.
 
     What *heading* returns stands where diff(1) has the name of a function.
     """
-    before = _lines(old_bytes)
-    after = _lines(new_bytes)
+    before = lines_of(old_bytes)
+    after = lines_of(new_bytes)
     old_name, new_name = (_quoted(prefix + to_bytes(path.lstrip("/"))) for prefix in (b"a/", b"b/"))
     out = [
         b"diff --git " + old_name + b" " + new_name + b"\n",
         b"--- " + old_name + b"\n",
         b"+++ " + new_name + b"\n",
     ]
-    for hunk in _hunks(_changes(before, after, line_map)):
+    for hunk in _hunks(changes(before, after, line_map)):
         out += _hunk(hunk, before, after, heading)
     return b"".join(out)
 
@@ -119,13 +119,14 @@ def _applied(old: bytes, edits: list[Edit], start: int, end: int) -> bytes:
     return b"".join([*pieces, old[start:end]])
 
 
-def _lines(data: bytes) -> list[bytes]:
+def lines_of(data: bytes) -> list[bytes]:
+    """Return the lines of *data* with their ends."""
     lines = data.split(b"\n")
     return [line + b"\n" for line in lines[:-1]] + ([lines[-1]] if lines[-1] else [])
 
 
-def _changes(before: list[bytes], after: list[bytes], line_map: LineMap) -> Iterator[Change]:
-    """Yield the ranges between unchanged lines."""
+def changes(before: list[bytes], after: list[bytes], line_map: OldLines) -> Iterator[Change]:
+    """Yield the ranges between unchanged lines; *before* and *after* are `lines_of` the texts."""
     a = 0
     c = 0
     for new, line in enumerate([*after, None]):

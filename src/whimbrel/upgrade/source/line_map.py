@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from bisect import bisect_right
 from collections.abc import Iterable, Iterator
+from typing import Protocol
 
 from whimbrel.base.lazy_dataclasses import dataclass
 from whimbrel.syntax.edits import Edit
@@ -73,6 +74,13 @@ def _spans(data: bytes, edits: list[Edit]) -> Iterator[LineSpan]:
             yield LineSpan(new, old, max(old, old + removed - 1), False)
             new, old = new + inserted, old + removed
             yield LineSpan(new, old, old, True)
+
+
+class OldLines(Protocol):
+    """The lines of an old text that those of a new one are, as `LineMap` has them."""
+
+    def unchanged_from(self, line: int) -> int:
+        """Return the old line that *line* is, 0 for none."""
 
 
 class LineMap:
