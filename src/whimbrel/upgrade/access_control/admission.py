@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
-from typing import Final
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from typing import Final, TypeVar
 
 from whimbrel.access.clients import find_client
 from whimbrel.access.decision import AccessVerdict
@@ -21,6 +21,8 @@ from whimbrel.upgrade.access_control.solver import FailingChain, SectionPlan
 from whimbrel.upgrade.access_control.trees import DENIED
 from whimbrel.upgrade.edits.diff import display_path
 from whimbrel.upgrade.source.config_tree import ConfigTree
+
+_Found = TypeVar("_Found")
 
 UNCHANGED: Final = "nobody gains or loses access"
 """What is true of a section if every chain that ends with it was compared exactly."""
@@ -42,19 +44,19 @@ def admitted(tree: ConfigTree, analysis: AccessAnalysis, section: AccessSection,
     other = beside(tree, analysis, section)
     if other:
         return f"{UNCHANGED} by this section alone; {other}"
-    undecided = _undecided_together(tree, analysis).get(section)
+    undecided = _once(tree, analysis, _undecided_together).get(section)
     if undecided is not None:
         where = f"{display_path(undecided.path, tree.top)}:{undecided.line}"
         return f"{UNCHANGED} by this section alone; who is admitted together with {where} was not decided"
     if analysis.bounds.exceeded:
         return f"{UNCHANGED} in the requests that were compared, which are not all"
-    why = _admitted_beside(tree, analysis).get(section)
+    why = _once(tree, analysis, _admitted_beside).get(section)
     return f"{UNCHANGED}: {why}, in 2.2 as in 2.4" if why else UNCHANGED
 
 
 def beside(tree: ConfigTree, analysis: AccessAnalysis, section: AccessSection) -> str:
     """Return that 2.4 decides requests of the section otherwise because of a later one, "" if it does not."""
-    other = _differs_together(tree, analysis).get(section)
+    other = _once(tree, analysis, _differs_together).get(section)
     if other is None:
         return ""
     return f"together with {display_path(other.path, tree.top)}:{other.line} 2.4 decides otherwise"
@@ -65,13 +67,23 @@ def reason_in(advice: str) -> str:
     return advice.partition(": ")[2] if advice.startswith(UNCHANGED) else ""
 
 
+def _once(
+    tree: ConfigTree,
+    analysis: AccessAnalysis,
+    find: Callable[[ConfigTree, AccessAnalysis], dict[AccessSection, _Found]],
+) -> dict[AccessSection, _Found]:
+    """Return what *find* returns, which all sections of *analysis* share."""
+    key = f"access control{find.__name__.replace('_', ' ')}"
+    cached = tree.cache.get(key)
+    if not isinstance(cached, tuple) or cached[0] is not analysis:
+        cached = tree.cache[key] = (analysis, find(tree, analysis))
+    found: dict[AccessSection, _Found] = cached[1]
+    return found
+
+
 def _differs_together(tree: ConfigTree, analysis: AccessAnalysis) -> dict[AccessSection, SourceLocation]:
     """Return the sections of requests that 2.4 decides otherwise because of a later section, each with its
     place."""
-    cached = tree.cache.get("access control differs together")
-    if isinstance(cached, tuple) and cached[0] is analysis:
-        known: dict[AccessSection, SourceLocation] = cached[1]
-        return known
     base = analysis.variants.base
     found: dict[AccessSection, SourceLocation] = {}
     for last, plan in analysis.plans.items():
@@ -81,17 +93,12 @@ def _differs_together(tree: ConfigTree, analysis: AccessAnalysis) -> dict[Access
                 section = base.get(unit, unit)
                 if section is not last:
                     found.setdefault(section, tree.original_place(last.place))
-    tree.cache["access control differs together"] = (analysis, found)
     return found
 
 
 def _undecided_together(tree: ConfigTree, analysis: AccessAnalysis) -> dict[AccessSection, SourceLocation]:
     """Return the sections of requests about which 2.2's decision is not known, each with the place of a later
     section of such a request."""
-    cached = tree.cache.get("access control undecided together")
-    if isinstance(cached, tuple) and cached[0] is analysis:
-        known: dict[AccessSection, SourceLocation] = cached[1]
-        return known
     base = analysis.variants.base
     found: dict[AccessSection, SourceLocation] = {}
     for chain in analysis.decisions.chains:
@@ -99,17 +106,12 @@ def _undecided_together(tree: ConfigTree, analysis: AccessAnalysis) -> dict[Acce
             last = base.get(chain.last, chain.last)
             for unit in chain.sections[:-1]:
                 found.setdefault(base.get(unit, unit), tree.original_place(last.place))
-    tree.cache["access control undecided together"] = (analysis, found)
     return found
 
 
 def _admitted_beside(tree: ConfigTree, analysis: AccessAnalysis) -> dict[AccessSection, str]:
     """Return the <Files> sections that refuse every client alone, and why requests that they apply to are
     admitted: a Satisfy Any lets users log in, or a <Location> replaces the lists."""
-    cached = tree.cache.get("access control admitted beside")
-    if isinstance(cached, tuple) and cached[0] is analysis:
-        known: dict[AccessSection, str] = cached[1]
-        return known
     by_login: dict[AccessSection, dict[SourceLocation, None]] = {}
     by_list: dict[AccessSection, dict[SourceLocation, str]] = {}
     for chain in analysis.decisions.chains:
@@ -124,9 +126,12 @@ def _admitted_beside(tree: ConfigTree, analysis: AccessAnalysis) -> dict[AccessS
             if satisfy is not None and _has_closed_lists(lists):
                 by_login.setdefault(section, {})[tree.original_place(satisfy)] = None
             elif lists.kind in LOCATION_KINDS and not lists.is_page and not _is_below_file(tree, chain):
-                client = find_client(before.space, before.when[AccessVerdict.GRANTED], before.space.true)
-                example = f", such as {chain.url}: {client}" if client is not None and chain.url else ""
-                by_list.setdefault(section, {}).setdefault(tree.original_place(lists.place), example)
+                opening = by_list.setdefault(section, {})
+                place = tree.original_place(lists.place)
+                if place not in opening:
+                    client = find_client(before.space, before.when[AccessVerdict.GRANTED], before.space.true)
+                    example = f", such as {chain.url}: {client}" if client is not None and chain.url else ""
+                    opening[place] = example
     found: dict[AccessSection, str] = {}
     order = {path: at for at, path in enumerate(tree.files)}
     for section, opening in by_list.items():
@@ -136,7 +141,6 @@ def _admitted_beside(tree: ConfigTree, analysis: AccessAnalysis) -> dict[AccessS
         found[section] = f"{_named(tree, places)} {verb} clients to these files below {which}{example}"
     for section, lines in by_login.items():
         found[section] = f"users who log in read these files where Satisfy Any holds ({_named(tree, lines)})"
-    tree.cache["access control admitted beside"] = (analysis, found)
     return found
 
 
