@@ -76,7 +76,8 @@ def _once(
     key = f"access control{find.__name__.replace('_', ' ')}"
     cached = tree.cache.get(key)
     if not isinstance(cached, tuple) or cached[0] is not analysis:
-        cached = tree.cache[key] = (analysis, find(tree, analysis))
+        cached = (analysis, find(tree, analysis))
+        tree.cache[key] = cached
     found: dict[AccessSection, _Found] = cached[1]
     return found
 
