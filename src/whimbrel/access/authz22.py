@@ -13,6 +13,7 @@ from whimbrel.access.outcomes import Outcomes, constant, first, if_else
 from whimbrel.access.query import AccessQuery
 from whimbrel.access.space import Function
 from whimbrel.access.ssl_conditions import is_refused_by_ssl
+from whimbrel.catalogue.third_party import product_of
 from whimbrel.config.core_config import CoreDirConfig
 from whimbrel.modules.aaa import (
     mod_authz_dbm,
@@ -180,18 +181,19 @@ def _ldap(query: AccessQuery) -> Outcomes:
 
 
 def _foreign(query: AccessQuery) -> Outcomes:
-    """Evaluate unknown words, which may belong to a third party: such a module may grant access, else the
-    next modules decide."""
-    lines = [
-        line
-        for line in applicable(query)
-        if line.name.lower() not in _WORDS and not line.name.lower().startswith("ldap-")
-    ]
-    return (
-        _verdict(query, _opaque(query, lines), False)
-        if query.settings.foreign and lines
-        else constant(query.space, DECLINED)
-    )
+    """Evaluate unknown words, which may belong to a third party, and those of httpd that a product grants as
+    well: such a module may grant access, else the next modules decide."""
+    if not query.settings.foreign:
+        return constant(query.space, DECLINED)
+    lines = [line for line in applicable(query) if _may_be_foreign(query, line.name.lower())]
+    return _verdict(query, _opaque(query, lines), False) if lines else constant(query.space, DECLINED)
+
+
+def _may_be_foreign(query: AccessQuery, word: str) -> bool:
+    if word not in _WORDS:
+        return not word.startswith("ldap-")
+    found = map(product_of, query.settings.foreign)
+    return any(product is not None and product.may_register("require", word) for product in found)
 
 
 def _opaque(query: AccessQuery, lines: list[Requirement]) -> Function:

@@ -10,6 +10,7 @@ from whimbrel.access.layers import ALIASES, AccessLayer, AccessLine
 from whimbrel.base.dialect import Dialect
 from whimbrel.base.errors import ConfigError, SourceLocation, StartError
 from whimbrel.base.lazy_dataclasses import dataclass, field, replace
+from whimbrel.base.numbers import split
 from whimbrel.config import model
 from whimbrel.config.configuration import Configuration
 from whimbrel.config.execute import IN_MAIN_FILE, IN_SECTION, CommandContext
@@ -25,11 +26,12 @@ from whimbrel.modules import ALL
 from whimbrel.modules.aaa.mod_authz_core.providers import refuse
 from whimbrel.modules.aaa.mod_authz_core.setters import AuthzCoreServerConfig, check_trees
 from whimbrel.modules.ssl.mod_ssl.settings import SslDirConfig, SslRequirement
-from whimbrel.modules.support.auth.auth_api import AuthzProvider
+from whimbrel.modules.support.auth.auth_api import AuthnProvider, AuthzProvider, BoundAuthn
 from whimbrel.registry.module import Module, Provider
 from whimbrel.registry.settings import UNSET, with_defaults
 
 _NOWHERE: Final = SourceLocation("", 0)
+_AUTHN_LINES: Final = frozenset(("authbasicprovider", "authdigestprovider", "authformprovider"))
 _WALKS: Final = {SectionKind.SERVER: -1, **WALKS}
 
 
@@ -212,17 +214,24 @@ class ModuleSettings:
             check_trees(_Trees(self.configuration))
 
     def _register_foreign(self, lines: Sequence[AccessLine]) -> None:
-        """Register the unknown words of Require lines as providers of the modules without a model."""
-        modules = self.configuration.modules
+        """Register the unknown names of Require lines, and of lines about users, as providers of the modules
+        without a model."""
         for line in lines:
             self._register_foreign(line.children)
-            if line.name != "require" or self.configuration.dialect.access_in_core:
-                continue
-            name, rest = getword(line.args)
-            name = getword(rest)[0] if name.lower() == "not" else name
-            if name not in self.aliases["authzprovideralias"] and modules.provider("authz", name) is None:
-                provider = Provider("authz", name, AuthzProvider(refuse("a module that is not known")))
-                modules.add(Module(name=f"foreign {name}", source="", providers=(provider,)))
+            words = split(line.args)
+            if line.name in _AUTHN_LINES:
+                for name in words:
+                    self._register("authn", name, AuthnProvider(lambda _scope: BoundAuthn(_no_password)))
+            elif line.name == "require" and words and not self.configuration.dialect.access_in_core:
+                name = words[1] if words[0].lower() == "not" and len(words) > 1 else words[0]
+                self._register("authz", name, AuthzProvider(refuse("a module that is not known")))
+
+    def _register(self, group: str, name: str, entry: object) -> None:
+        """Register a provider unless a module or an alias has its name."""
+        modules = self.configuration.modules
+        if name not in self.aliases[f"{group}provideralias"] and modules.provider(group, name) is None:
+            provider = Provider(group, name, entry)
+            modules.add(Module(name=f"foreign {name}", source="", providers=(provider,)))
 
     def _is_implemented(self, node: Node) -> bool:
         """Return True if the line can be executed; in a .htaccess file a line without behaviour is an error
@@ -250,6 +259,10 @@ def _without_requirements(lines: Sequence[AccessLine]) -> tuple[list[AccessLine]
 
 def _is_not_evaluated(_request: object) -> bool:
     raise AssertionError("a condition is an atom here")
+
+
+async def _no_password(_request: object, _user: str, _password: str) -> int:
+    raise AssertionError("a password is an atom here")
 
 
 class _Trees:

@@ -110,6 +110,14 @@ class ForeignDirective(MissingResource):
         self.name = name
 
 
+class ForeignProvider(MissingResource):
+    """A provider that a module of *product*, or of an unknown one, registers, and that is not here."""
+
+    def __init__(self, text: str, place: SourceLocation | None = None, *, product: str = "") -> None:
+        owner = product or "a module that is in no table"
+        super().__init__(f"{text}: of {owner}, which is not here", place, matters=True)
+
+
 class ForeignModule(MissingResource):
     """A module that httpd does not distribute and that is not here; *product* says which, "" if unknown."""
 

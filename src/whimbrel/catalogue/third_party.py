@@ -7,6 +7,10 @@ The fields, between tabs:
   names of <IfModule>; both have alternatives between ``|``. The first file is that of `whimbrel.modules`.
 * directives and handlers: names between blanks. ``Sec*`` is a prefix; ``!`` marks a directive that decides
   who may enter.
+* providers: ``group:name`` between blanks, what the modules register beside handlers: of ``authn``,
+  ``authz``, ``dav`` and ``output_filter`` (``*``: names that are not known here). ``require:word``: a Require
+  line of 2.2 that one of them may grant. ``user:basic``: one of them may check passwords of AuthType Basic
+  before httpd's own module.
 * effect: application, access, protection, headers, speed, limits, logging.
 * action: built-in; refused; ignorable, where WhimbrelIgnoreModule may name it.
 * variables: names that the module gives to the rules of others, or ``~`` and a regular expression that finds
@@ -53,6 +57,7 @@ class ThirdPartyProduct:
     directives: tuple[str, ...]
     decisive: frozenset[str]
     handlers: tuple[str, ...]
+    providers: frozenset[str]
     effect: str
     action: str
     variables: tuple[str, ...]
@@ -68,6 +73,10 @@ class ThirdPartyProduct:
         """Return True if WhimbrelIgnoreModule may name it."""
         return self.action == IGNORABLE
 
+    def may_register(self, group: str, name: str) -> bool:
+        """Return True if a module of the product registers the provider *name*, or may do so."""
+        return f"{group}:{name}" in self.providers or f"{group}:*" in self.providers
+
 
 @cache
 def products() -> tuple[ThirdPartyProduct, ...]:
@@ -77,7 +86,7 @@ def products() -> tuple[ThirdPartyProduct, ...]:
 
 
 def _product(line: str) -> ThirdPartyProduct:
-    name, modules, directives, handlers, effect, action, variables, successor = line.split("\t")
+    name, modules, directives, handlers, providers, effect, action, variables, successor = line.split("\t")
     names = directives.split()
     return ThirdPartyProduct(
         name,
@@ -85,6 +94,7 @@ def _product(line: str) -> ThirdPartyProduct:
         tuple([name.removeprefix("!") for name in names]),
         frozenset([name[1:].lower() for name in names if name[0] == "!"]),
         tuple(handlers.split()),
+        frozenset(providers.split()),
         effect,
         action,
         tuple(variables.split()),

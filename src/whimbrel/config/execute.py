@@ -185,7 +185,7 @@ class CommandContext(Command):
             rows = rows_of(node.name)
             if rows is None:
                 if not self.allowed & _NONFATAL_UNKNOWN:
-                    if self.configuration.foreign_modules and self.configuration.leaves_out(foreign(node)):
+                    if self._may_be_foreign(node) and self.configuration.leaves_out(foreign(node)):
                         continue
                     if self._takes(node):
                         continue
@@ -204,6 +204,19 @@ class CommandContext(Command):
                     problem.place = node.place
                 if not (self.configuration.leaves_out(problem) or self._takes_consequence(problem)):
                     raise
+
+    def _may_be_foreign(self, node: Node) -> bool:
+        """Return True if a module that is not here may declare the directive: a loaded one, or one of a
+        third party that is compiled into a server of 2.2 on another machine, as mpm_itk was.
+        """
+        if self.configuration.foreign_modules:
+            return True
+        if not self.configuration.options.is_elsewhere or not self.dialect.contexts_22:
+            return False
+        from whimbrel.catalogue.third_party import product_of_directive
+
+        product = product_of_directive(node.name)
+        return product is not None and not product.is_built_in
 
     def _takes(self, node: Node) -> bool:
         """Return True if *node* is a line of a third-party module; the start is refused later."""

@@ -25,6 +25,7 @@ from whimbrel.modules.support.auth.auth_api import (
     with_layer,
     without_behaviour,
 )
+from whimbrel.modules.support.third_party_providers import is_of_third_party
 from whimbrel.registry.module import CompiledHook, Hook, Module, Order, Provider, Reads, Scope
 from whimbrel.registry.phases import CHECK_USER_ID, OK, HookStatus
 from whimbrel.registry.settings import UNSET, setting
@@ -61,7 +62,8 @@ def find_provider(cmd: Command, name: str) -> AuthnProvider:
         "authn", name
     )
     if provider is None:
-        if not without_behaviour(cmd, _ELSEWHERE.get(name)):
+        has_stand_in = without_behaviour(cmd, _ELSEWHERE.get(name)) or is_of_third_party(cmd, "authn", name)
+        if not has_stand_in:
             raise ConfigError(f"Unknown Authn provider: {name}")
         return AuthnProvider(lambda scope: BoundAuthn(_unknown))
     return replace(provider, name=name, place=cmd.place)

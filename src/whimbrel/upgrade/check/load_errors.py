@@ -15,6 +15,7 @@ from whimbrel.base.errors import SourceLocation
 from whimbrel.base.lazy_dataclasses import replace
 from whimbrel.catalogue import catalogue
 from whimbrel.catalogue.load import directive_names
+from whimbrel.catalogue.third_party import product_of_directive
 from whimbrel.config.configuration import Configuration
 from whimbrel.config.options import LoadOptions, with_real_paths
 from whimbrel.upgrade.check.fixpoint import UpgradeResult
@@ -216,6 +217,9 @@ def _advice(problem: RefusedLine, statement: Statement | None) -> str:
         close = _close_names(problem.name)
         if close and close[0].lower() != problem.name.lower():
             return f"write {close[0]}"
+        product = product_of_directive(problem.name)
+        if product is not None:
+            return f"remove the line, or load {product.modules[0].identifier}: {product.successor}"
         sources = [row.source for row in catalogue("2.4").find(problem.name)]
         module = " or ".join(source.removesuffix(".c") for source in sources) or "the module that declares it"
         return f"remove the line, or load {module}"

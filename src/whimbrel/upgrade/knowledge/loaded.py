@@ -9,6 +9,7 @@ from whimbrel.base.counts import and_more, count_noun, word_for
 from whimbrel.base.errors import (
     ForeignDirective,
     ForeignModule,
+    ForeignProvider,
     MissingDirectory,
     MissingResource,
     MissingTypes,
@@ -82,7 +83,7 @@ def item_of(problem: MissingResource) -> UnknownItem:
         )
     if isinstance(problem, ForeignModule) and problem.product:
         consequence = f"{problem.product}: its effect is not decided"
-    if isinstance(problem, ForeignDirective):
+    if isinstance(problem, ForeignDirective | ForeignProvider):
         consequence = "its effect is not decided"
     return UnknownItem(
         UnknownKind.LEFT_OUT, problem.place, problem.reason, consequence, matters=problem.matters

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from typing import Any, Final
 
-from whimbrel.base.errors import ConfigError
+from whimbrel.base.errors import ConfigError, MissingResource
 from whimbrel.base.latin1 import to_bytes
 from whimbrel.base.lazy_dataclasses import dataclass, replace
 from whimbrel.base.numbers import atoi, is_digits, lower
@@ -182,7 +182,7 @@ def set_server(cmd: Command, _conf: FastcgiServerConfig, words: list[str]) -> No
     """FastCgiServer: define an application that runs from the start."""
     path, rest = _new(cmd, words, "an application to start")
     if not os.access(to_bytes(path), os.X_OK) or os.path.isdir(to_bytes(path)):
-        raise ConfigError(f'{cmd.name}: "{path}" access for server failed')
+        raise MissingResource(f'{cmd.name}: "{path}" access for server failed', matters=True)
     options = _Options(f"{cmd.name} {path}:", _STATIC, ("-initial-env", "-socket", "-user", "-group"))
     options.read(rest)
     _add(cmd, replace(FastcgiServer(path), **options.values))

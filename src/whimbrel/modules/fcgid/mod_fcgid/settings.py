@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from typing import Any, NamedTuple
 
-from whimbrel.base.errors import ConfigError, apr_error
+from whimbrel.base.errors import ConfigError, MissingResource, apr_error
 from whimbrel.base.latin1 import to_bytes
 from whimbrel.base.lazy_dataclasses import dataclass
 from whimbrel.base.numbers import atoi, is_digits, lower, split, strip
@@ -109,7 +109,8 @@ def _identity(kind: str, path: str) -> tuple[int, int]:
     try:
         found = os.stat(to_bytes(path))
     except OSError as problem:
-        raise ConfigError(f"{kind} {path} cannot be accessed: {apr_error(problem)}") from None
+        text = f"{kind} {path} cannot be accessed: {apr_error(problem)}"
+        raise MissingResource(text, matters=True) from None
     return found.st_dev, found.st_ino
 
 

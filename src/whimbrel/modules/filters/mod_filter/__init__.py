@@ -25,6 +25,7 @@ from whimbrel.modules.filters.mod_filter.settings import (
     own_filters,
 )
 from whimbrel.modules.support.setters import by_version
+from whimbrel.modules.support.third_party_providers import is_of_third_party
 from whimbrel.registry.module import Hook, Module, Order, lazy_maker
 from whimbrel.registry.phases import INSERT_FILTER
 from whimbrel.syntax.words import getword
@@ -66,6 +67,8 @@ def _provider(cmd: Command, name: str) -> OutputFilter:
     if provider is not None:
         return provider
     if is_registered(cmd, "output_filter", lower(name)):
+        return IdleFilter()
+    if is_of_third_party(cmd, "output_filter", lower(name)):
         return IdleFilter()
     raise ConfigError(f"Unknown filter provider {name}")
 
