@@ -10,6 +10,7 @@ from whimbrel.engine.explain.decisions import GRANTED
 from whimbrel.explain.client_names import unknown_names
 from whimbrel.explain.step import RequestExplanation
 from whimbrel.explain.types_of_names import needs_types
+from whimbrel.explain.unmet_lines import UnmetLines
 from whimbrel.upgrade.knowledge.loaded import NOT_TRUE, OF_TYPES
 from whimbrel.upgrade.knowledge.scope import KnowledgeScope, UnknownItem, UnknownKind
 from whimbrel.verify.assumptions import OF_FILES
@@ -33,10 +34,12 @@ class RequestKnowledge:
         self._lines: SideLines | None = None
         self._damaged: tuple[UnknownItem, ...] = ()
         self._uncopied: dict[str, UnknownItem] = {}
+        self._unmet: UnmetLines | None = None
         if side.is_loaded:
             self._lines = SideLines(side)
             self._directories = assume_directories((self._lines,))
             self._uncopied = dict(uncopied_directories(self._lines))
+            self._unmet = UnmetLines(self._lines)
             self._damaged = tuple(damaged_htaccess((self._lines,)))
 
     def of(self, probe: Probe, explanation: RequestExplanation) -> KnowledgeScope:
@@ -47,6 +50,9 @@ class RequestKnowledge:
             replace(item, matters=item.matters and (has_user or item.kind is not UnknownKind.MISSING))
             for item in self.scope.items
         ]
+        if self._unmet is not None:
+            unmet = self._unmet.of(items, explanation, has_user=has_user)
+            items = [replace(item, matters=item.matters and item not in unmet) for item in items]
         host = probe.host.partition(":")[0].lower()
         items = [replace(item, matters=True) if _is_in_branch(item, host) else item for item in items]
         if any(item.consequence == OF_TYPES for item in items) and needs_types(explanation):
