@@ -384,6 +384,7 @@ class _TextOutput(NamedTuple):
 
     def next_command(self, report: Report) -> str:
         """Return the command that follows this report, "" for none."""
+        from whimbrel.report.decisions import is_to_decide
         from whimbrel.report.formats.text import is_waiting_for_files
         from whimbrel.upgrade.model import Risk
 
@@ -399,7 +400,9 @@ class _TextOutput(NamedTuple):
         if is_upgraded:  # no answer was compared here, and the text of 2.2 is there
             following = self.backups
         if report.findings and (breaking or not following):
-            return f"whimbrel explain {report.findings[0].rule}"
+            first = min(report.findings, key=lambda entry: not is_to_decide(entry))
+            of_place = self.explaining(first.place) if self.explaining and is_to_decide(first) else ""
+            return of_place or f"whimbrel explain {first.rule}"
         return following or self.served
 
 

@@ -27,6 +27,7 @@ from whimbrel.utilities.usage_error import UsageError
 if TYPE_CHECKING:
     from whimbrel.report.formats.frames import FrameStyle
     from whimbrel.report.model import ReportEntry
+    from whimbrel.upgrade.apply.written_edits import WrittenEdit
     from whimbrel.upgrade.check.fixpoint import UpgradeResult
     from whimbrel.upgrade.edits.diff import Change
     from whimbrel.upgrade.model import Finding
@@ -58,12 +59,16 @@ class ChangedPlace(NamedTuple):
 
     Attributes:
         first, last: numbers of lines of the old text; *last* is less than *first* of lines that are added.
+        written: the edits that wrote lines of it, as the journal of the upgrade has them.
+        by_hand: the lines that no upgrade has changed.
     """
 
     first: int
     last: int
     lines: list[ChangedLine]
     reasons: list[ReportEntry]
+    written: Sequence[WrittenEdit] = ()
+    by_hand: Sequence[ChangedLine] = ()
 
 
 class _Group(NamedTuple):
@@ -98,6 +103,9 @@ def explain_file(path: str, named: ConfigArguments, *, as_json: bool = False, ma
     about = [(one, entry_of(one, directory, texts)) for one in result.findings]
     changed = [(lines, entry) for one, entry in about if one.edits for lines in _changed_lines(one, read)]
     places = list(_places(lines_of(old), lines_of(new), line_map, changed))
+    if is_upgraded:
+        writer = _Writer(place, new, line_map, directory)
+        places = [writer.with_authors(one) for one in places]
     left = [entry for one, entry in about if one.place.path == read and not one.edits]
     open_entries = [*left, *(entry for one in places for entry in one.reasons)]
     if is_upgraded:  # what is open is what the present text leaves open
@@ -172,6 +180,14 @@ class _PresentLines:
         self._first = _same_at_start(self._written, self._present)
         rest = (lines[self._first :][::-1] for lines in (self._written, self._present))
         self._last = _same_at_start(*rest)
+        kept = map(line_map.unchanged_from, range(1, len(self._written) + 1))
+        self._kept = frozenset(kept)
+
+    def is_written(self, line: ChangedLine) -> bool:
+        """Return True if the text that upgrade writes has the changed *line* as the present text has it."""
+        if line.sign == "-":
+            return line.number not in self._kept
+        return line.number <= self._first or line.number > len(self._present) - self._last
 
     def unchanged_from(self, line: int) -> int:
         """Return the old line that *line* is, 0 for none, or where that is not known."""
@@ -180,6 +196,36 @@ class _PresentLines:
         if line > len(self._present) - self._last:
             return self._line_map.unchanged_from(line - len(self._present) + len(self._written))
         return 0
+
+
+class _Writer:
+    """Tells the lines that an upgrade has changed in the file *place* from those that a person has."""
+
+    def __init__(self, place: str, present: bytes, line_map: _PresentLines, directory: str) -> None:
+        self._place = place
+        self._present = present
+        self._line_map = line_map
+        self._directory = real_path(directory)
+
+    def with_authors(self, changed: ChangedPlace) -> ChangedPlace:
+        """Return *changed* with the edits of the journal that wrote its lines, and the lines of none."""
+        from whimbrel.upgrade.apply.written_texts import edits_at
+
+        lines = [one for one in changed.lines if one.sign != " " and one.text.strip()]
+        both = [one._replace(sign=sign) for one in lines for sign in "+-"]  # a line may be moved
+        known = {one.text for one in both if any(_is_of(entry, one) for entry in changed.reasons)}
+        strange = [one for one in lines if one.text not in known and not self._line_map.is_written(one)]
+        if not strange:
+            return changed
+        added = [one.number for one in lines if one.sign == "+"]
+        own = {number: edits_at(self._place, self._present, number, [self._directory]) for number in added}
+        edits = list(dict.fromkeys(edit for found in own.values() for edit in found))
+        texts = {text for edit in edits for _, text in edit.old}
+        texts |= {one.text.strip() for one in lines if one.sign == "+" and own[one.number]}
+        by_hand = [one for one in strange if one.text.strip() not in texts]
+        rules = {entry.rule for entry in changed.reasons}
+        written = [edit for edit in edits if edit.rule not in rules]
+        return changed._replace(written=written, by_hand=by_hand)
 
 
 def _same_at_start(first: Sequence[bytes], second: Sequence[bytes]) -> int:
@@ -272,7 +318,7 @@ def _text(
         yield from wrapped(f"- and its number: the text of 2.2; + and its number: {new_text}", style.width)
     yield ""
     for place in places:
-        yield from _place_lines(name, place, style, is_upgraded=is_upgraded)
+        yield from _place_lines(name, place, style)
         yield ""
     if left:
         count = count_noun(len(left), "finding")
@@ -281,7 +327,7 @@ def _text(
         yield from framed(groups(left), style)
 
 
-def _place_lines(name: str, place: ChangedPlace, style: FrameStyle, *, is_upgraded: bool) -> Iterator[str]:
+def _place_lines(name: str, place: ChangedPlace, style: FrameStyle) -> Iterator[str]:
     where = f"{shown(name)}:{place.first}"
     yield style.paint(where if place.last <= place.first else f"{where}-{place.last}", "1")
     for line in place.lines:
@@ -290,13 +336,9 @@ def _place_lines(name: str, place: ChangedPlace, style: FrameStyle, *, is_upgrad
             start = f"{' ' * (len(prefix) - 2)}| " if at else prefix
             yield f"{start}{style.paint(piece, _SIGN_COLORS.get(line.sign, ''))}".rstrip()
     indent = " " * (_GUTTER + 2)
-    strange = [one for one in place.lines if one.sign != " " and one.text.strip() and is_upgraded]
-    both = [one._replace(sign=sign) for one in strange for sign in "+-"]  # a line may be moved
-    known = {one.text for one in both if any(_is_of(entry, one) for entry in place.reasons)}
-    strange = [one for one in strange if one.text not in known]
     texts = list(_reason_texts(place, style))
-    if strange:
-        texts.append(f"{_BY_HAND} {', '.join(f'{one.sign}{one.number}' for one in strange)}")
+    if place.by_hand:
+        texts.append(f"{_BY_HAND} {', '.join(f'{one.sign}{one.number}' for one in place.by_hand)}")
     for text in dict.fromkeys(texts):
         for at, piece in enumerate(wrapped(text, style.width - len(indent) - 2)):
             yield f"{indent}{'  ' if at else '= '}{piece}"
@@ -311,6 +353,9 @@ def _reason_texts(place: ChangedPlace, style: FrameStyle) -> Iterator[str]:
         yield f"{rule}: {shown(entry.message)}"
         if entry.rule in ACCESS_RULES:
             yield shown(entry.advice)
+    for edit in place.written:
+        rule = " ".join(filter(None, (edit.rule, style.names.get(edit.rule, ""))))
+        yield f"{rule}: {shown(edit.message)}"
 
 
 def _as_json(name: str, places: list[ChangedPlace], left: list[ReportEntry], *, is_upgraded: bool) -> str:

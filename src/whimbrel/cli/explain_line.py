@@ -17,6 +17,7 @@ from whimbrel.base.file_reading import read_regular
 from whimbrel.base.latin1 import from_system, to_bytes, to_system
 from whimbrel.base.real_paths import real_path
 from whimbrel.base.terminal_text import shown, terminal_width, wrapped_alike
+from whimbrel.cli.explain_backups import has_backups
 from whimbrel.cli.next_commands import command_line
 from whimbrel.cli.options import ColorMode, ConfigArguments, is_colored, sources
 from whimbrel.cli.parts_of_servers import server_around
@@ -65,8 +66,9 @@ def explain_line(
     around = sections_around(lines, line)
     entries = [entry for entry in report.entries if _is_at(entry, report, place, line)]
     written = edits_at(place, read_regular(to_bytes(place)), line.first, [real_path(parts[1])])
-    rules = [*(entry.rule for entry in entries), *(edit.rule for edit in written)]
-    following = command_line("explain", rules[0]) if rules else command_line("check", argument)
+    rule = next(iter((*_rules_of(entries), *(edit.rule for edit in written))), "")
+    more = f"{command_line('explain', rule)}" if rule else ""
+    following = _following(parts, argument, entries)
     if as_json:
         document = {
             "file": display_path(place, report.directory),
@@ -82,6 +84,7 @@ def explain_line(
                 for edit in written
             ],
             "findings": [as_dict(entry) for entry in entries],
+            "more": more,
             "next": following,
         }
         write_text(json.dumps(document, indent=1) + "\n", may_page=may_page)
@@ -94,8 +97,27 @@ def explain_line(
     texts += choices(entries)
     if not entries and line.text[:1] not in ("", "#"):
         texts += _findings_around(report, place, around)
+    texts += [f"More about {rule_name(report, rule)}: {more}"] if more else []
     texts.append(f"Next: {shown(following)}")
     write_text("".join(f"{text}\n" for text in texts), may_page=may_page)
+
+
+def _rules_of(entries: Sequence[ReportEntry]) -> list[str]:
+    """Return the rules of *entries*: what a person must decide comes first."""
+    return [entry.rule for entry in sorted(entries, key=lambda one: not (one.needs_review or one.decision))]
+
+
+def rule_name(report: Report, rule: str) -> str:
+    return " ".join(filter(None, (rule, report.names.get(rule, ""))))
+
+
+def _following(parts: tuple[Sources, str], argument: str, entries: Sequence[ReportEntry]) -> str:
+    """Return the command after the choices are made: it changes the text, or looks at it again."""
+    if any(entry.is_fixable for entry in entries):
+        return command_line("upgrade", argument)
+    if parts[0].options is not None and has_backups(parts[1]):
+        return command_line("verify", "--backups", argument)
+    return command_line("check", argument)
 
 
 def sections_around(lines: Sequence[JoinedLine], line: JoinedLine) -> list[JoinedLine]:

@@ -16,6 +16,7 @@ from typer.core import TyperCommand, TyperGroup
 from whimbrel import __version__
 from whimbrel.base.confinement import confine
 from whimbrel.base.process_limits import MAX_MEMORY, limit_process
+from whimbrel.cli.closed_output import drop_unread_output
 from whimbrel.cli.interrupts import end_interrupted, repeat_lost_interrupts
 from whimbrel.cli.utility_table import COMPLETION, UTILITIES, utility
 
@@ -86,9 +87,16 @@ class Commands(TyperGroup):
         return typer.main.get_command(import_module(where).app) if where is not None else None
 
     def invoke(self, ctx: click.Context) -> object:
-        """Run the subcommand; a Ctrl-C ends all but `serve`, which stops its servers itself."""
+        """Run the subcommand; a Ctrl-C ends all but `serve`, which stops its servers itself.
+
+        A reader of standard output that has ended, as ``head`` does, is no error.
+        """
         try:
             return super().invoke(ctx)
+        except BrokenPipeError:
+            if not drop_unread_output():
+                raise
+            raise typer.Exit from None
         except KeyboardInterrupt:
             if ctx.invoked_subcommand == "serve":
                 raise
@@ -156,4 +164,5 @@ def main() -> None:
         os.write(2, encoded(f"whimbrel: stopped: {reason}\n"))
         sys.exit(2)
     finally:
+        drop_unread_output()
         gc.freeze()  # the end of the process frees all at once: no collection looks for what is garbage

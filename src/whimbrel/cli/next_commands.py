@@ -53,7 +53,12 @@ _RECORD: Final = (
 )
 NOT_TRIED: Final = "Whimbrel's test did not try module files; that of httpd, which comes next, does."
 LAST: Final = "Last: no step follows this one"
-"""Stands behind a command after which nothing is left but to go live."""
+"""Stands behind a command that takes the new text live."""
+GO_LIVE: Final = (
+    "Last: put the new text in its place on the server, stop httpd 2.2, then start 2.4: "
+    "apachectl -t && apachectl start"
+)
+"""Stands behind a trial of the new text after which nothing is left but to go live."""
 MAX_LOGS: Final = 4
 """Logs that a command names."""
 FREE_PORTS: Final = 1024
@@ -299,6 +304,7 @@ def after_replay(
     if summary.errors:
         return _next(command_line("check", *words, str(new)))
     before, after = summary.dialects
+    defines = list(words)
     other = f"{old}@{before}" if old is not None else before
     for key, change in summary.changes:
         if change.words and not summary.is_excepted(key):
@@ -306,6 +312,9 @@ def after_replay(
             url, *more = change.words
             words = [url, str(new), *more, *words, "--dialect", after, *diff]
             return _next(command_line("explain", *words))
+    if summary.to_decide:
+        following = _next(command_line("check", *defines, str(new)))
+        return f"{FIRST}make the choices that the next command names, then replay again\n{following}"
     if has_backups or (old is not None and summary.dialects == (V22.name, V24.name)):
         sides = ["--backups", str(new)] if has_backups else [str(old), str(new)]
         return (
@@ -330,8 +339,9 @@ def _next(line: str) -> str:
 
 def _last(line: str) -> str:
     """Return the line with the next command, and that it is the last one of the way, if none follows it."""
-    is_last = line.startswith("whimbrel serve ") or "apachectl" in line
-    return f"{_next(line)}{LAST}\n" if is_last else _next(line)
+    if line.startswith("whimbrel serve "):
+        return f"{_next(line)}{GO_LIVE}\n"
+    return f"{_next(line)}{LAST}\n" if "apachectl" in line else _next(line)
 
 
 def command_of(following: str) -> str:

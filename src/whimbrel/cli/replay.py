@@ -73,9 +73,20 @@ class ReplayFormat(StrEnum):
     html = "html"
 
 
-Logs = Annotated[list[str], typer.Argument(metavar="LOG...", help="Access logs, or directories of them.")]
+Logs = Annotated[
+    list[str],
+    typer.Argument(
+        metavar="LOG...",
+        help="Access logs, or directories of them. With --backups and without --new the first word is the "
+        "new configuration.",
+    ),
+]
 NewConf = Annotated[
-    Path, typer.Option(help="New configuration: main file or directory. Example: --new /etc/httpd")
+    Path | None,
+    typer.Option(
+        help="New configuration: main file or directory. Default, with --backups: the first word. "
+        "Example: --new /etc/httpd"
+    ),
 ]
 OldConf = Annotated[
     Path | None,
@@ -131,7 +142,7 @@ ReportShape = Annotated[
 @app.command(cls=HelpCommand, epilog=EPILOG)
 def replay(
     logs: Logs,
-    new: NewConf,
+    new: NewConf = None,
     old: OldConf = None,
     backups: Backups = False,
     old_dialect: OldDialect = "2.2",
@@ -147,6 +158,7 @@ def replay(
 ) -> None:
     """Send the requests of access logs through two configurations; report what changes, for whom and why."""
     try:
+        new, logs = _new_and_logs(new, logs, is_before=backups)
         found = _sides((old, old_dialect), (new, new_dialect), defines or [], is_before=backups)
         sides = found.both
         summary = _replay(
@@ -171,6 +183,21 @@ def replay(
     if summary.errors or summary.has_changes_to_review or summary.differs_from_log:
         raise typer.Exit(EXIT_FINDINGS)
     raise typer.Exit(EXIT_OK if summary.is_known else EXIT_REVIEW)
+
+
+def _new_and_logs(new: Path | None, words: list[str], *, is_before: bool) -> tuple[Path, list[str]]:
+    """Return the new configuration and the logs: with --backups the first word may name the configuration,
+    as it does for `verify`. Raises UsageError.
+    """
+    if new is not None:
+        return new, words
+    if not is_before:
+        raise UsageError(
+            "--new is missing, the new configuration\nhint: whimbrel replay LOG... --new DIRECTORY"
+        )
+    if len(words) < 2:
+        raise UsageError("a log is missing\nhint: whimbrel replay --backups DIRECTORY LOG...")
+    return Path(words[0]), words[1:]
 
 
 def _replay(

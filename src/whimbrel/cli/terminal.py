@@ -12,6 +12,7 @@ import typer
 
 from whimbrel.base.programs import programs_permitted, require_programs
 from whimbrel.base.terminal_text import shown, terminal_bytes
+from whimbrel.cli.closed_output import drop_unread_output
 
 if TYPE_CHECKING:
     from whimbrel.report.page.model import ReportPage
@@ -49,8 +50,7 @@ def write_bytes(data: bytes, *, may_page: bool = True) -> None:
             sys.stdout.buffer.write(data[at : at + _PIECE])
         sys.stdout.buffer.flush()
     except BrokenPipeError:
-        with open(os.devnull, "wb") as nowhere:
-            os.dup2(nowhere.fileno(), sys.stdout.fileno())
+        drop_unread_output()
 
 
 def write_page(page: ReportPage) -> None:

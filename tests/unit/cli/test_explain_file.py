@@ -187,3 +187,39 @@ def test_the_changes_lead_from_the_old_text_to_the_present_one(server: Path, see
     assert all(present[number - 1] == text for number, text in added.items())
     kept = [line for number, line in enumerate(old, 1) if number not in removed]
     assert kept == [line for number, line in enumerate(present, 1) if number not in added]
+
+
+MOVED = """ServerRoot {root}
+LoadModule authz_host_module modules/mod_authz_host.so
+LoadModule authz_user_module modules/mod_authz_user.so
+LoadModule authn_file_module modules/mod_authn_file.so
+LoadModule auth_basic_module modules/mod_auth_basic.so
+<Location /svn/>
+    Order deny,allow
+    Deny from all
+    Allow from 10.20
+</Location>
+<Location /svn/private/>
+    AuthType Basic
+    AuthName x
+    AuthUserFile conf/users
+    Require user hkraus
+    Satisfy all
+</Location>
+"""
+
+
+def test_a_line_that_the_upgrade_moved_is_not_changed_by_hand(tmp_path: Path) -> None:
+    """`Require user hkraus` goes into a <RequireAll>: no person has touched it."""
+    (tmp_path / "conf").mkdir()
+    main = tmp_path / "conf/httpd.conf"
+    main.write_text(MOVED.format(root=tmp_path))
+    written(tmp_path)
+    assert "        Require user hkraus\n" in main.read_text(), "it is in a section of its own"
+    found = run(str(main))
+    assert "-| " in found.stdout and "Require user hkraus" in found.stdout
+    assert "changed by hand" not in found.stdout, found.stdout
+    main.write_text(main.read_text().replace("Require user hkraus", "Require user mbauer"))
+    found = run(str(main))
+    number = main.read_text().splitlines().index("        Require user mbauer") + 1
+    assert re.search(rf"changed by hand[^=]*\+{number}\n", found.stdout), found.stdout

@@ -58,7 +58,9 @@ def test_a_line_with_its_finding(server: Path, form: str) -> None:
         ["<Directory", "/nowhere>", "conf/hosts.conf:4"],
     ]
     assert "C17 order-allow-deny" in found.stdout and "= included from conf/httpd.conf:3" in found.stdout
-    assert lines[-1] == "Next: whimbrel explain C17"
+    assert lines[-2] == "More about C17 order-allow-deny: whimbrel explain C17"
+    words = lines[-1].split()
+    assert words[:3] == ["Next:", "whimbrel", "upgrade"] and Path(words[3]).samefile(server)
 
 
 def test_a_line_without_finding(server: Path) -> None:
@@ -80,7 +82,18 @@ def test_a_file_alone(tmp_path: Path) -> None:
     part.write_text("Order allow,deny\n")
     found = run(f"{part}:1")
     assert found.exit_code == 0 and "in  no section of this file" in found.stdout
-    assert "R10 bare-access-lines" in found.stdout and found.stdout.endswith("Next: whimbrel explain R10\n")
+    assert "R10 bare-access-lines" in found.stdout
+    assert "More about R10 bare-access-lines: whimbrel explain R10\nNext: whimbrel " in found.stdout
+
+
+def test_the_finding_to_decide_comes_first(server: Path) -> None:
+    """Several findings stand at one line: what follows is about the one that a person must decide."""
+    main = server / "conf/httpd.conf"
+    main.write_text(f"{main.read_text()}LoadModule php5_module modules/libphp5.so\nUser www\n")
+    number = main.read_text().splitlines().index("LoadModule php5_module modules/libphp5.so") + 1
+    found = run(f"conf/httpd.conf:{number}", str(server))
+    assert "C45" in found.stdout, "another rule adds its line here"
+    assert "\nMore about C06 foreign-modules: whimbrel explain C06\nNext: whimbrel upgrade " in found.stdout
 
 
 def test_what_is_not_there(server: Path) -> None:

@@ -115,9 +115,11 @@ def _finding(
     advice = f"{build}, {removal}{what}"
     short = advice
     if removal != REMOVED:
-        short = f"{build}; without the line 2.4 sends source, unless more changes: see `whimbrel check`"
+        short = (
+            f"{build}; without the line 2.4 sends source, unless more changes: `whimbrel explain C06` has it"
+        )
     elif what:
-        short = f"{build}, or remove the line; the advice of `whimbrel check` has what goes with that"
+        short = f"{build}, or remove the line; `whimbrel explain C06` has what goes with that"
     is_open = module_file is None or not module_file.api
     return Finding(
         "C06",
