@@ -8,10 +8,17 @@ from difflib import SequenceMatcher
 from typing import Final
 
 from whimbrel.base.lazy_dataclasses import dataclass
+from whimbrel.engine.explain.decisions import DECLINES, GRANTED
 from whimbrel.explain.step import ExplanationStep, RequestExplanation
 
 _OF_EACH_REQUEST: Final = re.compile(r"\benv UNIQUE_ID \S+")
 """What no two requests have alike."""
+_VOID: Final = "void"
+_ADMITTING: Final = (GRANTED, DECLINES, _VOID)
+_DECIDING_NOTHING: Final = (DECLINES, _VOID)
+"""Results of checks that leave the decision to others."""
+_CONSEQUENCES: Final = frozenset(("filters", "log"))
+"""Kinds of steps that follow from the status."""
 _ROOT: Final = "\0"
 """What stands for the server root of either side; no text of a step has it."""
 
@@ -38,6 +45,30 @@ def innermost(changes: Iterable[ChangedStep]) -> list[ChangedStep]:
     sent differs by itself.
     """
     return [change for change in changes if not _has_changed_parts(change)]
+
+
+def deciding(
+    changes: Iterable[ChangedStep], sides: tuple[RequestExplanation, RequestExplanation]
+) -> list[ChangedStep]:
+    """Return those of the innermost *changes* that can decide what differs in the answers.
+
+    Where the statuses differ, filters, log lines and variables follow from them. A check that declines
+    decides nothing, nor do checks of access that admit the client on both sides.
+    """
+    inner = innermost(changes)
+    steps = [step for change in inner for step in (change.old, change.new) if step is not None]
+    is_admitted = all(step.result in _ADMITTING for step in steps if step.kind == "access" and not step.lines)
+    has_other_status = sides[0].status != sides[1].status
+
+    def can_decide(step: ExplanationStep | None) -> bool:
+        if step is None or step.result in _DECIDING_NOTHING:
+            return False
+        if step.kind == "access" and is_admitted:
+            return False
+        is_consequence = step.kind in _CONSEQUENCES or step.result.startswith("env ")
+        return not (has_other_status and is_consequence)
+
+    return [change for change in inner if can_decide(change.old) or can_decide(change.new)]
 
 
 def _has_changed_parts(change: ChangedStep) -> bool:

@@ -21,7 +21,7 @@ from whimbrel.explain.cause import (
     handler_lines,
     lines_of_other_methods,
 )
-from whimbrel.explain.changes import ChangedStep, innermost
+from whimbrel.explain.changes import ChangedStep, deciding, innermost
 from whimbrel.explain.response_differences import part_texts
 from whimbrel.explain.rewriting import negotiations, refused_paths, rewritten_paths
 from whimbrel.explain.source_lines import SourceLines
@@ -491,7 +491,7 @@ def difference_lines(
             yield from row_lines(cause, style, CAUSE_WIDTH)
         if not (old.errors or new.errors):
             yield ""
-            yield from _step_lines(changes, style)
+            yield from _step_lines(changes, sides, style)
     unknown = list(_unknown_rows(scope, style.root))
     if unknown:
         yield ""
@@ -558,12 +558,16 @@ def _equal_head(
     yield from wrapped(about, style.width)
 
 
-def _step_lines(changes: Iterable[ChangedStep], style: OutputStyle) -> Iterator[str]:
-    """Yield the innermost steps that differ: those around them differ for this reason."""
+def _step_lines(
+    changes: Sequence[ChangedStep], sides: tuple[RequestExplanation, RequestExplanation], style: OutputStyle
+) -> Iterator[str]:
+    """Yield the innermost steps that differ and can decide: those around them differ for this reason."""
     inner = innermost(changes)
-    yield paint(f"steps that differ: {len(inner)}", _BOLD, style.is_colored)
+    found = deciding(changes, sides) or inner
+    others = f", {len(found)} that can decide" if len(found) < len(inner) else ""
+    yield paint(f"steps that differ: {len(inner)}{others}", _BOLD, style.is_colored)
     rows = []
-    for change in inner:
+    for change in found:
         for sign, step in zip(SIGNS, (change.old, change.new), strict=True):
             if step is not None:
                 kind = "" if step.kind == step.what else f"{step.kind}: "
@@ -571,4 +575,6 @@ def _step_lines(changes: Iterable[ChangedStep], style: OutputStyle) -> Iterator[
                 result += f" ({step.detail})" if step.kind == "response" and step.detail else ""
                 place = place_of(step.lines[0], style.root) if step.lines else ""
                 rows.append(TextRow(sign, f"{kind}{step.what}{result}", place))
-    yield from row_lines(rows, style, SIGN_WIDTH)
+    yield from row_lines(
+        list(dict.fromkeys(rows)), style, SIGN_WIDTH
+    )  # each sub-request repeats its sections

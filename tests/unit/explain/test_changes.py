@@ -6,7 +6,7 @@ from pathlib import Path
 
 from tests.unit.explain.explained_site import CONF, explained, old_side, side_of
 
-from whimbrel.explain.changes import ChangedStep, changed_steps, innermost
+from whimbrel.explain.changes import ChangedStep, changed_steps, deciding, innermost
 from whimbrel.explain.step import ExplanationStep, RequestExplanation
 from whimbrel.explain.text import have_equal_answers
 
@@ -83,3 +83,32 @@ def test_another_media_type_is_another_answer(tmp_path: Path) -> None:
         if one.old is not None and one.old.kind == "response"
     ]
     assert details == [("type text/plain", "")]
+
+
+def test_the_steps_that_can_decide() -> None:
+    """Filters, variables and log lines follow from another status; a check that declines decides nothing."""
+    of_old = (
+        ExplanationStep("access", "mod_ssl (check_user_id)", "declined"),
+        ExplanationStep("access", "mod_auth_basic (check_user_id)", "denied"),
+        ExplanationStep("filters", "core", "filters DEFLATE"),
+        ExplanationStep("response", "GET /", "401 Unauthorized"),
+    )
+    of_new = (
+        ExplanationStep("access", "mod_authz_core (access_checker_ex)", "granted"),
+        ExplanationStep("fix-ups", "mod_ssl", "env HTTPS on"),
+        ExplanationStep("log", "File does not exist: /x"),
+        ExplanationStep("response", "GET /", "404 Not Found"),
+    )
+    before = RequestExplanation("GET /", "2.2", 401, steps=of_old)
+    after = RequestExplanation("GET /", "2.4", 404, steps=of_new)
+    found = deciding(list(changed_steps(before, after)), (before, after))
+    steps = [step for one in found for step in (one.old, one.new) if step is not None]
+    assert set(steps) == {of_old[1], of_old[3], of_new[0], of_new[3]}
+    # both versions let the client in, by modules of other names: what differs is the filter
+    granted = tuple(
+        ExplanationStep("access", name, "granted") for name in ("mod_authz_host", "mod_authz_core")
+    )
+    before = RequestExplanation("GET /", "2.2", 200, steps=(granted[0], of_old[2]))
+    after = RequestExplanation("GET /", "2.4", 200, steps=(granted[1],))
+    found = deciding(list(changed_steps(before, after)), (before, after))
+    assert found == [ChangedStep(of_old[2], None)]
