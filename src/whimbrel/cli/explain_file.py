@@ -180,13 +180,13 @@ class _PresentLines:
         self._first = _same_at_start(self._written, self._present)
         rest = (lines[self._first :][::-1] for lines in (self._written, self._present))
         self._last = _same_at_start(*rest)
-        kept = map(line_map.unchanged_from, range(1, len(self._written) + 1))
-        self._kept = frozenset(kept)
+        numbers = range(1, len(self._written) + 1)
+        self._old_unchanged = frozenset(map(line_map.unchanged_from, numbers))
 
     def is_written(self, line: ChangedLine) -> bool:
         """Return True if the text that upgrade writes has the changed *line* as the present text has it."""
         if line.sign == "-":
-            return line.number not in self._kept
+            return line.number not in self._old_unchanged
         return line.number <= self._first or line.number > len(self._present) - self._last
 
     def unchanged_from(self, line: int) -> int:

@@ -178,7 +178,7 @@ def replay(
     words = [word for name in defines or () for word in ("-D", name)]
     onward = live_command(sides[1].options, summary.ports, words, is_tested=is_tested)
     following = after_replay(summary, old, new, onward, words, has_backups=backups)
-    _print(summary, shape, following, found.top, may_page=not no_pager)
+    _print(summary, shape, following, (found.top, found.old_top), may_page=not no_pager)
     write_fragment_hints([old, new], "whimbrel replay LOG... --new DIRECTORY")
     if summary.errors or summary.has_changes_to_review or summary.differs_from_log:
         raise typer.Exit(EXIT_FINDINGS)
@@ -233,7 +233,7 @@ def _replay(
             f"{', '.join(logs)}: no file in there\n"
             "hint: name the access logs: whimbrel replay LOG... --new CONF"
         )
-    (old_side, new_side), upgraded, documents, _ = compared
+    (old_side, new_side), upgraded, documents, *_ = compared
     old_name = f"{old_side.name} ({old_side.dialect})" if old_side is not new_side else ""
     names = old_name, f"{new_side.name} ({new_side.dialect})"
     dialects = old_side.dialect, new_side.dialect
@@ -301,13 +301,14 @@ class Sides(NamedTuple):
         both: the old and the new side, one object without an old one.
         upgraded: the directory whose upgrade is replayed, "" for none.
         documents: see `same_documents.as_copies`.
-        top: the directory of the new side.
+        top, old_top: the directories of the new and of the old side; *old_top* is "" where both are one.
     """
 
     both: tuple[SideOptions, SideOptions]
     upgraded: str = ""
     documents: str = ""
     top: str = ""
+    old_top: str = ""
 
 
 def _sides(
@@ -317,6 +318,7 @@ def _sides(
     UsageError.
     """
     from whimbrel.base.lazy_dataclasses import replace
+    from whimbrel.report.relative_paths import old_directory
     from whimbrel.upgrade.apply.journal import WriteError
     from whimbrel.verify.same_documents import as_copies
     from whimbrel.verify.texts_before_upgrade import texts_before_upgrade
@@ -330,7 +332,7 @@ def _sides(
         overlay = texts_before_upgrade(directory) if is_before else {}
     except WriteError as problem:
         raise UsageError(str(problem)) from None
-    old_side = _side(old[0] or new[0], old[1], defines)[0]
+    old_side, old_place = _side(old[0] or new[0], old[1], defines)
     options = replace(old_side.options, overlay={**old_side.options.overlay, **overlay})
     name = f"{old_side.name} before the upgrade" if is_before else old_side.name
     old_side = replace(old_side, options=options, name=name)
@@ -338,7 +340,9 @@ def _sides(
     old_side = replace(old_side, options=compared.old)
     new_side = replace(new_side, options=compared.new)
     upgraded = directory if is_before else ""
-    return Sides((old_side, new_side), upgraded, compared.documents, new_side.options.image or directory)
+    image = new_side.options.image
+    old_top = old_directory(old_place, directory, image)
+    return Sides((old_side, new_side), upgraded, compared.documents, image or directory, old_top)
 
 
 def _side(conf: Path, dialect: str, defines: list[str]) -> tuple[SideOptions, str]:
@@ -394,20 +398,23 @@ def _run(
         raise UsageError(f"a log cannot be read: {problem}") from None
 
 
-def _print(summary: Summary, shape: ReplayFormat, following: str, top: str, *, may_page: bool) -> None:
-    """Print the summary; a text has its places below the directory *top*."""
+def _print(
+    summary: Summary, shape: ReplayFormat, following: str, tops: tuple[str, str], *, may_page: bool
+) -> None:
+    """Print the summary; its places are below *tops*, the directories of the new and of the old side."""
     if shape is ReplayFormat.json:
         text = json.dumps(summary.as_dict(), indent=1) + "\n"
     elif shape is ReplayFormat.html:
         from whimbrel.replay.html import page_of
+        from whimbrel.report.relative_paths import page_with_relative_places
 
-        write_page(page_of(summary, command_of(following)))
+        write_page(page_with_relative_places(page_of(summary, command_of(following)), *tops))
         return
     else:
         from whimbrel.replay.text import text_of
         from whimbrel.report.relative_paths import with_relative_places
 
-        text = with_relative_places(text_of(summary) + following, top)
+        text = with_relative_places(text_of(summary) + following, *tops)
         write_text(printable(text), may_page=may_page)
         return
     sys.stdout.write(text)

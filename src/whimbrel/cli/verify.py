@@ -164,6 +164,7 @@ def verify(
     memory: Memory = MEGABYTES,
 ) -> None:
     """Compare the answers of two configurations: access control exactly, everything else by requests."""
+    from whimbrel.report.relative_paths import old_directory
     from whimbrel.upgrade.apply.journal import WriteError
     from whimbrel.verify.changed_after_upgrade import changed_after_upgrade
     from whimbrel.verify.texts_before_upgrade import texts_before_upgrade
@@ -194,7 +195,8 @@ def verify(
         os.write(2, encoded(f"{problem}\n"))
         raise typer.Exit(2) from None
     following = after_verify(context, (first, second), result, (old_dialect.value, new_dialect.value))
-    _print(result, shape, color, following, result.image or top, may_page=not no_pager)
+    directories = result.image or top, old_directory(directory, top, result.image)
+    _print(result, shape, color, following, directories, may_page=not no_pager)
     write_fragment_hints([old, new], "whimbrel verify DIRECTORY")
     raise typer.Exit(result.verdict.value)
 
@@ -267,21 +269,23 @@ def _print(
     shape: ReportFormat,
     color: ColorMode,
     following: str,
-    directory: str,
+    directories: tuple[str, str],
     *,
     may_page: bool,
 ) -> None:
-    """Print the result; a text has its places below *directory*."""
+    """Print the result; its places are below *directories*, those of the new and of the old side."""
     if shape is ReportFormat.html:
         from whimbrel.report.page.verify_page import verify_page
+        from whimbrel.report.relative_paths import page_with_relative_places
 
-        write_page(verify_page(result, command_of(following), first_of(following)))
+        page = verify_page(result, command_of(following), first_of(following))
+        write_page(page_with_relative_places(page, *directories))
         return
     render: Callable[..., str] = import_module(f"whimbrel.report.verification.{shape.value}").render
     if shape is ReportFormat.text:
         from whimbrel.report.relative_paths import with_relative_places
 
-        text = with_relative_places(render(result, colored=is_colored(color)) + following, directory)
+        text = with_relative_places(render(result, colored=is_colored(color)) + following, *directories)
         write_bytes(encoded(text, is_colored=is_colored(color)), may_page=may_page)
     else:
         write_bytes(render(result).encode(), may_page=False)

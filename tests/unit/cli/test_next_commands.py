@@ -497,31 +497,6 @@ def test_what_an_upgrade_has_written_is_no_text_of_2_2(site: Path) -> None:
     assert run(["replay", "log", "--new", new, "--backups"], site)[0] == 2
 
 
-def test_a_replay_with_open_decisions_does_not_go_live() -> None:
-    """What a person must decide comes before the trial of the new server."""
-    summary = Summary(
-        "o", "n", (), Tally(requests=1), dialects=("2.2", "2.4"), to_decide="to decide: 1 finding"
-    )
-    lines = after_replay(summary, None, Path("n"), "whimbrel serve n", has_backups=True).splitlines()
-    assert lines[0].startswith("First: ") and lines[-1] == "Next: whimbrel check n"
-    decided = Summary("o", "n", (), Tally(requests=1), dialects=("2.2", "2.4"))
-    lines = after_replay(decided, None, Path("n"), "whimbrel serve n", has_backups=True).splitlines()
-    assert lines[-2] == "Next: whimbrel serve n"
-    assert lines[-1].startswith("Last: put the new text in its place on the server")
-
-
-def test_a_replay_takes_the_words_of_verify(site: Path) -> None:
-    """`verify --backups DIRECTORY` has its replay in the same form."""
-    (site / "log").write_text('10.1.1.1 - - [10/Oct/2000:13:55:36 -0700] "GET / HTTP/1.1" 404 20\n')
-    run(["upgrade", "--write", "-d", str(site)], site)
-    positional = run(["replay", "--backups", str(site), "log"], site)
-    assert positional == run(["replay", "log", "--new", str(site), "--backups"], site)
-    assert positional[0] in (0, 1, 3), positional
-    assert run(["replay", "--backups", "log"], site)[0] == 2
-    status, output = run(["replay", "log"], site)
-    assert status == 2 and "--new" in output
-
-
 def test_a_change_that_opens_access_comes_first_and_is_explained_next() -> None:
     many = Change(requests=7, words=("http://a/many", "--from", "10.0.0.1"))
     opened = Change(requests=1, words=("http://a/opened", "--from", "10.0.0.1"))

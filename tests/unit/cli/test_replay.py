@@ -11,7 +11,10 @@ from tests.unit.explain.explained_site import CONF, write_site
 from tests.unit.replay.replayed_site import NEW, line
 from typer.testing import CliRunner, Result
 
-from whimbrel.cli import replay
+from whimbrel.cli import replay, upgrade
+from whimbrel.cli.next_commands import after_replay
+from whimbrel.replay.summary import Summary
+from whimbrel.replay.tally import Tally
 
 
 def run(*words: str, stdin: bytes | None = None) -> Result:
@@ -116,3 +119,32 @@ def test_what_is_to_decide_about_the_new_text_stands_against_ready(tmp_path: Pat
         (tmp_path / name / "httpd.conf").write_text(text + handler)
     found = run("-", "--old", old, "--new", new, "-j", "1", stdin=line("/x").encode())
     assert found.stdout.splitlines()[0] == f"{first}, beside 1 of R14 in `whimbrel check`"
+
+
+def test_open_decisions_come_before_the_trial_of_the_new_server() -> None:
+    decisions = "to decide: 1 finding at 1 place"
+    summary = Summary("o", "n", (), Tally(requests=1), dialects=("2.2", "2.4"), to_decide=decisions)
+    lines = after_replay(summary, None, Path("n"), "whimbrel serve n", has_backups=True).splitlines()
+    assert lines[0].startswith("First: ") and lines[-1] == "Next: whimbrel check n"
+    decided = Summary("o", "n", (), Tally(requests=1), dialects=("2.2", "2.4"))
+    lines = after_replay(decided, None, Path("n"), "whimbrel serve n", has_backups=True).splitlines()
+    assert lines[-2] == "Next: whimbrel serve n"
+    assert lines[-1].startswith("Last: put the new text in its place on the server")
+
+
+def test_a_replay_takes_the_words_of_verify(tmp_path: Path) -> None:
+    """`verify --backups DIRECTORY` has its replay in the same form."""
+    (tmp_path / "conf").mkdir()
+    modules = "LoadModule authz_host_module modules/mod_authz_host.so\n"
+    section = f'<Directory "{tmp_path}">\nOrder allow,deny\nAllow from all\n</Directory>\n'
+    (tmp_path / "conf/httpd.conf").write_text(f"ServerRoot {tmp_path}\nListen 80\n{modules}{section}")
+    (tmp_path / "log").write_text(line("/"))
+    log = str(tmp_path / "log")
+    written = CliRunner().invoke(upgrade.app, ["--write", "--no-verify", "-d", str(tmp_path)])
+    assert written.exit_code in (0, 3), written.output
+    found = run("--backups", str(tmp_path), log)
+    assert found.exit_code in (0, 1, 3), found.output
+    assert found.output == run(log, "--new", str(tmp_path), "--backups").output
+    assert "before the upgrade" in found.output
+    for words in (("--backups", log), (log,)):
+        assert run(*words).exit_code == 2, words

@@ -9,7 +9,12 @@ import pytest
 from typer.testing import CliRunner
 
 from whimbrel.cli import replay, verify
-from whimbrel.report.relative_paths import with_relative_places
+from whimbrel.report.page.model import Badge, CodeLine, FindingGroup, ReportPage, ShownFinding
+from whimbrel.report.relative_paths import (
+    old_directory,
+    page_with_relative_places,
+    with_relative_places,
+)
 
 TEXT = """old and new: different
 ready for 2.4: no: 1 cause (/etc/httpd/conf/a.conf:3)
@@ -44,6 +49,40 @@ def test_a_text_without_places_is_the_same() -> None:
     assert with_relative_places(TEXT, "") == TEXT
 
 
+def test_the_old_side_has_its_directory_named_once() -> None:
+    text = (
+        "different\n  /old/conf/a:1: Deny\n  /new/conf/a:2: Require\nNext: whimbrel explain /new/conf/a:2\n"
+    )
+    assert with_relative_places(text, "/new", "/old") == (
+        "different\nfiles: below /new; of the old text: below /old\n"
+        "  conf/a:1: Deny\n  conf/a:2: Require\nNext: whimbrel explain /new/conf/a:2\n"
+    )
+    assert old_directory("/m/old/etc/httpd", "/m/new/etc/httpd", "/m/new") == "/m/old", "images of machines"
+    assert old_directory("/etc/httpd", "/tmp/new", "") == "/etc/httpd"
+    assert old_directory("/etc/httpd", "/etc/httpd", "") == "", "both sides are one"
+
+
+def test_a_page_has_the_places_of_a_text() -> None:
+    line = CodeLine((("/new/conf/a", False),), sign="@")
+    finding = ShownFinding("f1", "C17", "", "/old/conf/a:3", "opens", "", "at /new/conf/a:2", code=(line,))
+    page = ReportPage(
+        "verify",
+        "t",
+        Badge("w", "opens"),
+        "s",
+        groups=(FindingGroup("g", "/new/conf/a", (finding,)),),
+        next_command="whimbrel check /new",
+    )
+    changed = page_with_relative_places(page, "/new", "/old")
+    assert changed.facts == ("files: below /new; of the old text: below /old",)
+    (group,) = changed.groups
+    (item,) = group.items
+    assert (group.title, item.place, item.message) == ("conf/a", "conf/a:3", "at conf/a:2")
+    assert item.code[0].pieces == (("conf/a", False),)
+    assert changed.next_command == "whimbrel check /new", "commands stay as they are"
+    assert page_with_relative_places(page, "/other") is page
+
+
 @pytest.mark.parametrize("has_documents", [True, False])
 def test_the_places_of_a_machine_have_one_base(tmp_path: Path, *, has_documents: bool) -> None:
     """Findings and differences of a copied machine name the same line by the same path."""
@@ -73,5 +112,5 @@ def test_the_places_of_a_machine_have_one_base(tmp_path: Path, *, has_documents:
     replayed = CliRunner().invoke(replay.app, words).stdout
     for text in (compared, replayed):
         places = re.findall(r"([^\s(]*)sites-enabled/a:5", text)
-        of_new = {place for place in places if not place.startswith(f"{tmp_path}/old/")}
-        assert len(places) > 1 and len(of_new) == 1, text
+        assert len(places) > 1 and len(set(places)) == 1, text
+        assert f"files: below {tmp_path}/new" in text
