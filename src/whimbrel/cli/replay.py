@@ -414,7 +414,8 @@ def _print(
         from whimbrel.replay.text import text_of
         from whimbrel.report.relative_paths import with_relative_places
 
-        text = with_relative_places(text_of(summary) + following, *tops)
+        has_lines = any(key.old or key.new for key, _ in summary.changes)
+        text = with_relative_places(text_of(summary) + following, *tops, is_relative=has_lines)
         write_text(printable(text), may_page=may_page)
         return
     sys.stdout.write(text)

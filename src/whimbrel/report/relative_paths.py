@@ -20,12 +20,13 @@ _TOP: Final = 4
 """Lines in which the sentence about going live is a part of the top."""
 
 
-def with_relative_places(text: str, directory: str, old: str = "") -> str:
+def with_relative_places(text: str, directory: str, old: str = "", *, is_relative: bool = False) -> str:
     """Return *text*, lines for a terminal, with ``FILE:LINE`` below *directory*, and a line that names it
     behind the sentence about going live or the verdict; commands stay as they are. A text without such a
     place is the same.
 
-    *old*: the directory of the old text, whose places are paths below that.
+    *old*: the directory of the old text, whose places are paths below that. *is_relative*: some places have
+    such paths already.
     """
     lines = text.splitlines(keepends=True)
     changed = []
@@ -33,11 +34,11 @@ def with_relative_places(text: str, directory: str, old: str = "") -> str:
         before, command, behind = line.partition(_COMMAND)
         changed.append(f"{_relative(before, directory, old)}{command}{behind}")
     places = sum(new != old_line for new, old_line in zip(changed, lines, strict=True))
-    if not directory or not places:
+    if not directory or not (places or is_relative):
         return text
     verdict = 2 if changed[0].startswith(_DOCUMENTS) else 1
     at = next((at for at, line in enumerate(changed[:_TOP], 1) if READY in line), verdict)
-    has_old = bool(old) and relative_places(text, old) != text
+    has_old = bool(old) and (is_relative or relative_places(text, old) != text)
     changed.insert(at, f"{_base(directory, old if has_old else '')}\n")
     return "".join(changed)
 
