@@ -22,7 +22,7 @@ from whimbrel.base.extras import not_installed
 from whimbrel.base.latin1 import from_system
 from whimbrel.base.printable import file_problem, printable
 from whimbrel.cli.help import HelpCommand, epilog
-from whimbrel.cli.next_commands import after_replay, command_of, live_command
+from whimbrel.cli.next_commands import after_replay, command_of, first_of, live_command
 from whimbrel.cli.options import (
     EXIT_FINDINGS,
     EXIT_OK,
@@ -408,7 +408,8 @@ def _print(
         from whimbrel.replay.html import page_of
         from whimbrel.report.relative_paths import page_with_relative_places
 
-        write_page(page_with_relative_places(page_of(summary, command_of(following)), *tops))
+        page = page_of(summary, command_of(following), first_of(following))
+        write_page(page_with_relative_places(page, *tops))
         return
     else:
         from whimbrel.replay.text import text_of

@@ -42,8 +42,10 @@ def html_of(summary: Summary, next_command: str = "") -> str:
     return write(page_of(summary, next_command))
 
 
-def page_of(summary: Summary, next_command: str = "") -> ReportPage:
-    """Return the page of *summary*: verdict, who gains or loses access, statuses, changes by line."""
+def page_of(summary: Summary, next_command: str = "", first: str = "") -> ReportPage:
+    """Return the page of *summary*: verdict, who gains or loses access, statuses, changes by line, and what
+    is to do *first*, before the next command.
+    """
     anchors = Anchors()
     changes = [(key, change, anchors.new("change")) for key, change in summary.changes]
     charts = (status_chart(summary), time_chart(summary))
@@ -60,6 +62,7 @@ def page_of(summary: Summary, next_command: str = "") -> ReportPage:
         charts=tuple(chart for chart in charts if chart is not None),
         groups=(*_errors(summary), *_groups(changes, anchors, summary.decided)),
         groups_title="What changes",
+        first=page_text(first),
         next_command=page_text(next_command),
         noun="change",
         nothing=_nothing(summary),

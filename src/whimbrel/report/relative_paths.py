@@ -38,6 +38,8 @@ def with_relative_places(text: str, directory: str, old: str = "", *, is_relativ
         return text
     verdict = 2 if changed[0].startswith(_DOCUMENTS) else 1
     at = next((at for at, line in enumerate(changed[:_TOP], 1) if READY in line), verdict)
+    if is_relative:  # the answer is of several lines
+        at = next((at for at, line in enumerate(changed) if not line.strip()), at)
     has_old = bool(old) and (is_relative or relative_places(text, old) != text)
     changed.insert(at, f"{_base(directory, old if has_old else '')}\n")
     return "".join(changed)

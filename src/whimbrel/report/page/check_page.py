@@ -104,9 +104,12 @@ def _facts(report: Report) -> Iterable[str]:
         yield f"{count_noun(report.baselined, 'finding')} of the baseline not shown"
     if report.lone:
         yield report.lone_counts
-    clean = len(set(report.files) - {entry.path for entry in report.entries})
+    with_finding = {entry.path for entry in report.findings}
+    with_note = {entry.path for entry in report.entries} - with_finding
+    clean = len(set(report.files) - with_finding - with_note)
     if clean:
-        yield f"{count_noun(clean, 'file')} without any finding"
+        of_notes = f", {len(with_note)} with notes alone" if with_note else ""
+        yield f"{count_noun(clean, 'file')} without any finding{of_notes}"
 
 
 def risk_cards(entries: Iterable[ReportEntry], scope: KnowledgeScope, further: int = 0) -> tuple[Card, ...]:

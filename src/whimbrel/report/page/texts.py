@@ -10,6 +10,7 @@ from whimbrel.base.terminal_text import shown
 from whimbrel.report.page.model import ReportPage
 from whimbrel.report.questions import QuestionText
 from whimbrel.report.readiness import READY
+from whimbrel.upgrade.apply.left_decisions import LEFT
 
 MAX_MESSAGE: Final = 1200
 """Characters of a sentence."""
@@ -39,7 +40,12 @@ def result_line(page: ReportPage) -> str:
 def page_questions(texts: Iterable[QuestionText]) -> tuple[QuestionText, ...]:
     """Return questions with their places and answers for a page; each answer is a line."""
     return tuple(
-        (page_text(rule), page_text(place), page_text(text), "\n".join(map(page_text, answers.splitlines())))
+        (
+            page_text(rule),
+            page_text(place),
+            page_text(text.removeprefix(LEFT)),  # it stands in a list of what is to decide
+            "\n".join(map(page_text, answers.splitlines())),
+        )
         for rule, place, text, answers in texts
     )
 

@@ -43,7 +43,12 @@ def unknown_tables(
     deciding = [_row(item, directory) for item in items if item.matters]
     others = [_row(item, directory) for item in items if not item.matters]
     compared = [
-        (Cell("not decided", "chip", UNDECIDED), Cell(page_text(at), "code"), Cell(page_text(what)), Cell(""))
+        (
+            Cell("not decided", "chip", UNDECIDED),
+            Cell(page_text(at), "code" if at else "text"),
+            Cell(page_text(what)),
+            Cell("the verdict does not cover it"),
+        )
         for what, at in further
     ]
     rows = [*compared, *deciding]

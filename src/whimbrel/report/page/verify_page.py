@@ -190,8 +190,8 @@ def _places(groups: list[DifferenceGroup], items: list[ShownFinding]) -> dict[tu
 
 def _place_of(one: NotDecided) -> str:
     """Return the line of the new text, or of the old one, that *one* is about; "" for none."""
-    place = next(iter((*one.places[1], *one.places[0])), None)
-    return f"{place[0]}:{place[1]}" if place is not None else ""
+    places = [f"{path}:{line}" for path, line in (*one.places[1], *one.places[0])]
+    return next((place for place in places if f" {place}: " in one.reason), places[0] if places else "")
 
 
 def _item(at: int, group: DifferenceGroup, names: tuple[str, str], anchors: Anchors) -> ShownFinding:

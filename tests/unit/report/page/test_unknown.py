@@ -16,7 +16,7 @@ def test_items_that_matter_come_first_and_the_others_in_a_fold() -> None:
     [table] = unknown_tables(KnowledgeScope(items=(LOG, FILE)), "/srv", [("no password", "GET / from ::1")])
     cells = [[cell.text for cell in row] for row in table.rows]
     assert cells == [
-        ["not decided", "GET / from ::1", "no password", ""],
+        ["not decided", "GET / from ::1", "no password", "the verdict does not cover it"],
         ["missing here", "a.conf:7", "<users> is not here; copy it", "not decided"],
     ]
     assert [[cell.text for cell in row] for row in table.folded] == [
