@@ -14,7 +14,14 @@ from whimbrel.base.counts import and_more, count_noun, word_for
 from whimbrel.base.terminal_text import cut
 from whimbrel.report.entries import relative_places
 from whimbrel.report.model import Report, ReportEntry
-from whimbrel.report.questions import Question, QuestionText, question_lines, question_texts, questions
+from whimbrel.report.questions import (
+    Question,
+    QuestionText,
+    named_rule,
+    question_lines,
+    question_texts,
+    questions,
+)
 from whimbrel.upgrade.edits.diff import display_path
 from whimbrel.upgrade.model import DIFFERENCE, LOAD_ERROR, READ_ERROR, AccessDifference, Risk
 
@@ -127,17 +134,17 @@ def open_question_texts(entries: Iterable[ReportEntry]) -> list[QuestionText]:
 def decisions_in_short(
     entries: Iterable[ReportEntry], explaining: Callable[[str], str] | None = None
 ) -> Iterator[str]:
-    """Yield the rules and places of the questions, the first `MAX_SHORT`, and the command that shows what the
-    answers to the first one lead to: *explaining* makes it of a place.
+    """Yield the rules and places of the questions, a line for each of the first `MAX_SHORT`, and the command
+    that shows what the answers to the first one lead to: *explaining* makes it of a place.
 
     Of what a comparison of answers alone has found no command is named: `explain` compares none.
     """
     open_entries = sorted(filter(is_to_decide, entries), key=lambda entry: entry.question_order)
     found = questions(open_entries)
-    named = [f"{one.rule} {one.places[0]}{and_more(len(one.places) - 1)}" for one in found[:MAX_SHORT]]
-    named += [f"{len(found) - MAX_SHORT} more"] if len(found) > MAX_SHORT else []
-    if named:
-        yield f"  {'; '.join(named)}"
+    for one in found[:MAX_SHORT]:
+        yield f"  {named_rule(one.rule)}  {one.places[0]}{and_more(len(one.places) - 1)}"
+    if len(found) > MAX_SHORT:
+        yield f"  {len(found) - MAX_SHORT} more"
     shown_first = (one for one in open_entries if one.line and one.rule not in _NOT_OF_CHECK)
     first = next(shown_first, None)
     if first is not None and explaining is not None:
@@ -188,9 +195,11 @@ def _access_texts(entries: Sequence[ReportEntry], *, is_upgraded: bool = False) 
             if is_upgraded and entry.is_fixable:
                 would = f"would {word.removesuffix('s')} it at {entry.place}"
                 left = "needs review" if entry.needs_review else "to decide"
-                texts.append(f"{entry.rule} {would} without what upgrade writes ({left})")
+                texts.append(f"{named_rule(entry.rule)} {would} without what upgrade writes ({left})")
                 continue
-            texts.append(f"{entry.rule} {word} it at {entry.place}{mark}{example and f': {example}'}")
+            texts.append(
+                f"{named_rule(entry.rule)} {word} it at {entry.place}{mark}{example and f': {example}'}"
+            )
         if len(found) > MAX_ACCESS:
             more = count_noun(len(found) - MAX_ACCESS, "more finding")
             texts.append(f"{more} {word_for(len(found) - MAX_ACCESS, word, word.removesuffix('s'))} it")

@@ -100,12 +100,16 @@ def _joined(names: Sequence[str], word: str) -> str:
     return f"{', '.join(first)} {word} {last}" if first else last
 
 
+def named_rule(rule: str) -> str:
+    """Return a rule with its short name."""
+    return " ".join(filter(None, (rule, rule_names().get(rule, ""))))
+
+
 def question_texts(found: Sequence[Question], rest_at: str = _AT_FINDINGS) -> list[QuestionText]:
     """Return the texts of each question; the last one counts those that are too many, which are *rest_at*."""
-    names = rule_names()
     texts: list[QuestionText] = []
     for one in found[:MAX_QUESTIONS]:
-        rule = " ".join(filter(None, (one.rule, names.get(one.rule, ""))))
+        rule = named_rule(one.rule)
         where = f"above {one.place}" if len(one.places) == 1 else "above each of these lines"
         answers = (answer.replace(_LINE, where) for answer in one.answers)
         texts.append((rule, one.place, one.text, "\n".join(answers)))

@@ -165,7 +165,7 @@ def test_the_report_says_first_what_the_input_was_taken_for(tmp_path: Path) -> N
         [rule, f"ports.conf:{line}"] for rule, line in (("C06", 3), ("C04", 2), ("C11", 3), ("X02", 3))
     ]
     assert whole[0] == decided and whole[-1 - whole[::-1].index(decided) :][1].startswith(
-        "  C06 ports.conf:3; "
+        "  C06 foreign-modules  ports.conf:3"
     )
     assert any(line.startswith("input: whole server: ") for line in whole[:20])
     (tmp_path / ".htaccess").write_text("Order allow,deny\n")

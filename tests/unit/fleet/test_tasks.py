@@ -308,4 +308,4 @@ def test_a_row_of_a_check_names_what_it_counts_about_access(tree: Path) -> None:
     main = tree / "conf/httpd.conf"
     denied = "<IfModule mod_php5.c>\n<Files x.inc>\nOrder allow,deny\nDeny from all\n</Files>\n</IfModule>\n"
     main.write_text(f"{main.read_text()}LoadModule php5_module modules/libphp5.so\n{denied}")
-    assert run(CHECK, tree).access.startswith("R13 opens it at conf/httpd.conf:")
+    assert run(CHECK, tree).access.startswith("R13 php-branches opens it at conf/httpd.conf:")

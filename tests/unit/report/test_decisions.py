@@ -94,7 +94,7 @@ def test_a_check_begins_with_the_answer(site: Path) -> None:
     assert f"Next: whimbrel upgrade {site}" in lines[:8] and lines[-1] == f"Next: whimbrel upgrade {site}"
     assert lines.count(BELOW[0]) == 1
     explained = f"  the choices of the first: whimbrel explain conf/httpd.conf:14 {site}"
-    assert lines[-6:-1] == [STOP, DECIDE, "  R01 conf/httpd.conf:14", explained, lines[5]]
+    assert lines[-6:-1] == [STOP, DECIDE, "  R01 unsafe-urls  conf/httpd.conf:14", explained, lines[5]]
     choices = CliRunner().invoke(explain.app, ["conf/httpd.conf:14", str(site)]).output.splitlines()
     assert choices[-6:-2] == ["to decide:", *BELOW], "the command shows what it promises"
 
@@ -151,7 +151,7 @@ def test_an_upgrade_begins_and_ends_with_the_answer(site: Path) -> None:
     assert lines[first + 1].startswith("start: 2.4 loads the new text; ")
     assert lines[first + 2 : first + 5] == BELOW and lines.count(BELOW[0]) == 1
     explained = f"  the choices of the first: whimbrel explain conf/httpd.conf:14 {site}"
-    short = [ready, "  R01 conf/httpd.conf:14", explained, lines[first + 1]]
+    short = [ready, "  R01 unsafe-urls  conf/httpd.conf:14", explained, lines[first + 1]]
     assert lines[-5:] == [*short, f"Next: whimbrel upgrade --write --no-verify {site}"]
     assert not any(
         line.startswith("Order, Allow, Deny and Satisfy need") for line in lines
@@ -321,10 +321,11 @@ def test_access_names_what_is_to_decide_first_with_clients_and_counts_the_rest()
     asked = ReportEntry("C20", "b", 2, "m", "", Risk.OPENS, needs_review=True, evidence="GET / as anna")
     closed = [ReportEntry("C17", "c", line, "m", "", Risk.CLOSES, is_fixable=True) for line in range(1, 5)]
     assert access_line([written, asked, *closed]) == (
-        "access: C20 opens it at b:2 (needs review): GET / as anna; R12 opens it at a:5 "
+        "access: C20 old-and-new-mixed opens it at b:2 (needs review): GET / as anna; R12 php-handlers opens it at a:5 "
         "(changed by upgrade); "
-        "C17 closes it at c:1 (changed by upgrade); C17 closes it at c:2 (changed by upgrade); "
-        "C17 closes it at c:3 (changed by upgrade); 1 more finding closes it"
+        "C17 order-allow-deny closes it at c:1 (changed by upgrade); "
+        "C17 order-allow-deny closes it at c:2 (changed by upgrade); "
+        "C17 order-allow-deny closes it at c:3 (changed by upgrade); 1 more finding closes it"
     )
     assert access_line([]) == "access: no finding opens or closes it"
 
@@ -333,7 +334,7 @@ def test_an_answer_of_a_text_that_does_not_start_is_none_as_the_text_stands() ->
     opening = ReportEntry("C20", "b", 2, "m", needs_review=True, risk=Risk.OPENS)
     report = Report(files=["b"], entries=[opening], stop="2.4 does not start: b:9: mod_x is gone")
     begin = "access: 2.4 does not start with this text; beside that, "
-    assert answer_lines(report)[-1] == f"{begin}C20 opens it at b:2 (needs review)"
+    assert answer_lines(report)[-1] == f"{begin}C20 old-and-new-mixed opens it at b:2 (needs review)"
     (table,) = access_tables([opening], {}, not_started(report))
     assert table.note == "2.4 does not start with this text: after the start is mended, if these lines stay."
     assert access_tables([opening], {})[0].note == "If the text stays as it is."
@@ -355,11 +356,11 @@ def test_a_long_line_about_access_has_a_line_for_each_finding_and_stands_once() 
         for at, risk in enumerate((Risk.OPENS, Risk.CLOSES, Risk.CLOSES))
     ]
     report = Report(["a"], found)
-    assert [line[:26] for line in answer_lines(report)[-4:]] == [
+    assert [line[:44] for line in answer_lines(report)[-4:]] == [
         "access:",
-        "  C20 opens it at conf/xxx",
-        "  C20 closes it at conf/xx",
-        "  C20 closes it at conf/xx",
+        "  C20 old-and-new-mixed opens it at conf/xxx",
+        "  C20 old-and-new-mixed closes it at conf/xx",
+        "  C20 old-and-new-mixed closes it at conf/xx",
     ]
 
 
@@ -372,7 +373,7 @@ def test_a_comparison_names_what_opens_access_without_a_request() -> None:
     text = access_of_comparison([lost], [opens, closes, done])
     assert text == (
         "access: 0 requests gain it, 1 loses it, such as anna loses GET / (granted -> 403); without a "
-        "request that shows it: R13 opens it at php.conf:1 (needs review)"
+        "request that shows it: R13 php-branches opens it at php.conf:1 (needs review)"
     )
     place = SourceLocation("/srv/conf/a.conf", 7)
     gained = AccessDifference("everybody", "GET /a", 403, 200, place)

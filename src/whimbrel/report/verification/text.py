@@ -127,12 +127,12 @@ def render(verification: VerifyResult, *, colored: bool = False) -> str:
 
 def _in_short(verification: VerifyResult) -> Iterator[str]:
     """Yield how much is to decide, if the sentence about going live does not say it, and the questions."""
-    rows = [f"{rule.partition(' ')[0]} {place}".strip() for rule, place, *_ in verification.questions if rule]
+    rows = [f"  {rule}  {place}".rstrip() for rule, place, *_ in verification.questions if rule]
     if not rows:
         return
     if verification.to_decide not in readiness_of_comparison(verification):
         yield f"{verification.to_decide} (the choices of each: above the differences)"
-    yield f"  {'; '.join(rows)}"
+    yield from rows
 
 
 def _undecided(found: Iterable[NotDecided]) -> Iterator[tuple[str, list[str]]]:

@@ -59,9 +59,9 @@ def test_what_a_comment_exempts_is_kept_apart(tmp_path: Path) -> None:
 def test_the_line_about_access_names_what_a_comment_exempts() -> None:
     left_out = ReportEntry("C23", "a.conf", 1, "", risk=Risk.CLOSES, evidence="/x: 200, then 401")
     opening = ReportEntry("R12", "b.conf", 2, "", risk=Risk.OPENS)
-    left = "left out by a comment: C23 closes it at a.conf:1: /x: 200, then 401"
+    left = "left out by a comment: C23 require-forms closes it at a.conf:1: /x: 200, then 401"
     assert access_line([], [left_out]) == f"access: no other finding opens or closes it; {left}"
-    assert access_line([opening], [left_out]) == f"access: R12 opens it at b.conf:2; {left}"
+    assert access_line([opening], [left_out]) == f"access: R12 php-handlers opens it at b.conf:2; {left}"
     assert access_line([]) == "access: no finding opens or closes it"
 
 

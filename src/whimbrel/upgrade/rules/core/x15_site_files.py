@@ -16,7 +16,10 @@ from whimbrel.upgrade.source.config_tree import ConfigTree, Role
 
 SITES: Final = re.compile(r"/sites-(?:enabled|available)/[^/]+\Z")
 
-_DEBIAN: Final = "Debian's own apache2.conf of 2.4 reads sites-enabled/*.conf only"
+_DEBIAN: Final = (
+    "Debian's own apache2.conf of 2.4 reads conf-enabled/*.conf and sites-enabled/*.conf, "
+    "neither conf.d nor httpd.conf"
+)
 _OF_SERVER: Final = (
     f"this text reads the file, and 2.4 reads it too; {_DEBIAN}",
     "do nothing while this apache2.conf stays; before Debian's takes its place, rename the files as "
