@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Final, Protocol
 
@@ -19,10 +19,11 @@ from whimbrel.config.server_paths import server_in
 from whimbrel.config.servers import main_file_names, why_no_server
 from whimbrel.fleet.model import NO_START, NOT_DECIDED, NOT_READ, NOT_STARTED, ServerResult, rule_counts
 from whimbrel.fleet.servers import NO_NEW, FleetServer
-from whimbrel.report.decisions import access_in_short, access_of_comparison, counts_of
+from whimbrel.report.decisions import access_in_short, access_of_comparison, counts_of, is_to_decide
 from whimbrel.report.entries import entry_of
 from whimbrel.report.knowledge import ordered, place_of
 from whimbrel.report.model import EffectClass
+from whimbrel.report.questions import named_rule
 from whimbrel.report.start_failures import reason_of
 from whimbrel.report.written_lines import access_places
 from whimbrel.upgrade.apply.journal import WriteError
@@ -40,7 +41,7 @@ from whimbrel.utilities.usage_error import UsageError
 
 if TYPE_CHECKING:
     from whimbrel.config.options import LoadOptions
-    from whimbrel.report.model import Report
+    from whimbrel.report.model import Report, ReportEntry
     from whimbrel.verify.verification import VerifyResult
 
 MAX_FAULT: Final = 500
@@ -114,7 +115,11 @@ class CheckTask:
             report.lines,
             page=page,
             review=counts_of(report.counted).to_decide,
-            note=(report.stop or _why(report.scope, report.directory, verdict))[:MAX_FAULT],
+            note=(
+                report.stop
+                or _why(report.scope, report.directory, verdict)
+                or _first_to_decide(report.counted)
+            )[:MAX_FAULT],
             access=access_in_short(report.counted)[:MAX_FAULT],
         )
         return result if fault is None else _not_started(result, report.stop)
@@ -124,11 +129,19 @@ class CheckTask:
         return {**rule_names(), READ_ERROR: "what could not be read"}
 
 
-def _access_of(result: UpgradeResult, *, is_written: bool) -> str:
-    """Return the requests that gain or lose access by an upgrade; "" for none. *is_written*: see
-    `access_places`."""
+def _first_to_decide(entries: Sequence[ReportEntry]) -> str:
+    """Return the first finding that a person must decide about, with its place; "" for none."""
+    open_entries = sorted(filter(is_to_decide, entries), key=lambda entry: entry.question_order)
+    first = next(iter(open_entries), None)
+    return f"first to decide: {named_rule(first.rule)} at {first.place}" if first is not None else ""
+
+
+def _access_of(result: UpgradeResult, directory: str, *, is_written: bool) -> str:
+    """Return the requests that gain or lose access by an upgrade, with places below *directory*; "" for none.
+    *is_written*: see `access_places`.
+    """
     found = access_places(result, is_written=is_written)
-    return access_of_comparison(found).removeprefix("access: ") if found else ""
+    return access_of_comparison(found, (), directory).removeprefix("access: ") if found else ""
 
 
 def _why(scope: KnowledgeScope, directory: str, verdict: str) -> str:
@@ -196,8 +209,8 @@ class UpgradeTask:
             len(result.files),
             page=self._page(result, top, facts) if self.has_pages else "",
             review=counts_of(entries).to_decide,
-            note=_why(result.scope, top, verdict)[:MAX_FAULT],
-            access=_access_of(result, is_written=self.is_written)[:MAX_FAULT],
+            note=(_why(result.scope, top, verdict) or _first_to_decide(entries))[:MAX_FAULT],
+            access=_access_of(result, top, is_written=self.is_written)[:MAX_FAULT],
         )
         return counted if fault is None else _not_started(counted, _no_start(fault, top))
 

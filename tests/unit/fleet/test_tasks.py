@@ -309,3 +309,12 @@ def test_a_row_of_a_check_names_what_it_counts_about_access(tree: Path) -> None:
     denied = "<IfModule mod_php5.c>\n<Files x.inc>\nOrder allow,deny\nDeny from all\n</Files>\n</IfModule>\n"
     main.write_text(f"{main.read_text()}LoadModule php5_module modules/libphp5.so\n{denied}")
     assert run(CHECK, tree).access.startswith("R13 php-branches opens it at conf/httpd.conf:")
+
+
+def test_a_row_that_needs_review_names_what_is_to_decide_first(tree: Path) -> None:
+    """The text of 2.2 loads, and 2.4 loads what the upgrade makes of it: only the question is left."""
+    main = tree / "conf/httpd.conf"
+    main.write_text(f"{main.read_text()}LoadModule php5_module modules/libphp5.so\n")
+    line = len(main.read_text().splitlines())
+    task = UpgradeTask(ConfigArguments(), Selection(), UpgradeOptions(), is_verified=False)
+    assert run(task, tree).note == f"first to decide: C06 foreign-modules at conf/httpd.conf:{line}"
