@@ -7,6 +7,7 @@ import re
 from collections.abc import Iterator
 from typing import Final
 
+from whimbrel.base.counts import and_more
 from whimbrel.base.latin1 import to_bytes
 from whimbrel.base.lazy_dataclasses import replace
 from whimbrel.catalogue import catalogue
@@ -18,11 +19,11 @@ from whimbrel.upgrade.files.mpm_branches import is_of_other_mpm
 from whimbrel.upgrade.files.shared_objects import ModuleFile, examine
 from whimbrel.upgrade.model import Finding, Risk, Safety
 from whimbrel.upgrade.rule import Rule
-from whimbrel.upgrade.rules.modules.php import OLD_TESTS, ONLY_24, newest_module
+from whimbrel.upgrade.rules.modules.php import OLD_TESTS, ONLY_24, SETTINGS, newest_module
 from whimbrel.upgrade.rules.modules.x24_successors import is_known
 from whimbrel.upgrade.rules.process.c53_older_than_22 import MODULES as OLDER
 from whimbrel.upgrade.source.built_in_modules import is_windows
-from whimbrel.upgrade.source.config_tree import ConfigTree, Statement
+from whimbrel.upgrade.source.config_tree import ConfigTree, Role, Statement
 from whimbrel.upgrade.source.queries import lines_for_24
 
 _BY_ENDING: Final = ("addhandler", "addtype")
@@ -115,9 +116,8 @@ def _finding(
     advice = f"{build}, {removal}{what}"
     short = advice
     if removal != REMOVED:
-        short = (
-            f"{build}; without the line 2.4 sends source, unless more changes: `whimbrel explain C06` has it"
-        )
+        settings = _settings(tree) if name in OLD_TESTS else ""
+        short = f"{build}; without the line 2.4 sends source{settings}: `whimbrel explain C06` has what helps"
     elif what:
         short = f"{build}, or remove the line; `whimbrel explain C06` has what goes with that"
     is_open = module_file is None or not module_file.api
@@ -154,6 +154,20 @@ def _removal(tree: ConfigTree, path: str) -> str:
         f"or write {other} for {files} in the place of the line and of {', '.join(named[:MAX_LINES])}{more} "
         "(`whimbrel explain C06` has more): alone, the removal makes 2.4 send their source"
     )
+
+
+def _settings(tree: ConfigTree) -> str:
+    """Return that 2.4 answers 500 below the .htaccess files with settings of PHP that no <IfModule> guards,
+    with the first line; "" for none.
+    """
+    lines = [
+        line
+        for line in lines_for_24(tree, *SETTINGS)
+        if line.file.role is Role.HTACCESS and next(line.enclosing("<ifmodule"), None) is None
+    ]
+    if not lines:
+        return ""
+    return f" and answers 500 at {lines[0].node.name} {_as_read(tree, lines[0])}{and_more(len(lines) - 1)}"
 
 
 def _as_read(tree: ConfigTree, line: Statement) -> str:

@@ -187,3 +187,18 @@ def test_a_line_for_the_mpm_of_the_text_is_read(tmp_path: Path, mpm: str) -> Non
     found = upgrade(config_tree(tmp_path, {"conf/httpd.conf": text}))
     assert [finding.place.line for finding in found.findings if finding.rule == "C06"] == [3]
     assert f"modules/mod_mpm_{mpm}.so".encode() in next(iter(found.files.values()))
+
+
+def test_settings_in_htaccess_files_answer_500_without_the_module(tmp_path: Path) -> None:
+    """httpd: "Invalid command 'php_flag', perhaps misspelled or defined by a module not included"."""
+    main = f'{PHP}DocumentRoot htdocs\n<Directory "{{root}}/htdocs">\nAllowOverride All\n</Directory>\n'
+
+    def answer(name: str, text: str) -> str:
+        root = tmp_path / name
+        files = {"conf/httpd.conf": main.format(root=root), "htdocs/.htaccess": text}
+        (php,) = [one for one in upgrade(config_tree(root, files)).findings if one.rule == "C06"]
+        return php.answers[1]
+
+    assert " and answers 500 at php_flag htdocs/.htaccess:2, " in answer("bare", "# x\nphp_flag engine off\n")
+    guarded = "<IfModule mod_php5.c>\nphp_flag engine off\n</IfModule>\n"
+    assert "500" not in answer("guarded", guarded)
