@@ -69,19 +69,21 @@ def _correction(
     *place* is where a copy has its file.
     """
     from whimbrel.report.entries import entry_of
+    from whimbrel.report.questions import named_rule
     from whimbrel.report.written_lines import WrittenLines
 
     entry = entry_of(stop, directory)
     entry = WrittenLines(result).entry(entry, stop, directory) if is_new else entry
     place = shown((replace(entry, path=place) if place else entry).place)
+    rule = named_rule(stop.rule)
     is_assumed = bool(stop.accepted) and not stop.is_proven
     if is_assumed:
-        return f"{stop.rule} {place}: whether 2.4 starts is not known until then"
+        return f"{rule} {place}: whether 2.4 starts is not known until then"
     unless = f" unless {stop.unless}" if stop.unless else ""
     what = "2.4 does not start"
     if stop.is_per_request:
         what = f"2.4 answers requests{' below its directory' * stop.in_htaccess} with 500"
-    return f"{stop.rule} {place}: {what}{unless}, until then"
+    return f"{rule} {place}: {what}{unless}, until then"
 
 
 def first_stop(result: UpgradeResult) -> Finding | None:

@@ -429,14 +429,17 @@ def test_what_stops_the_start_is_to_correct_in_the_new_text(site: Path, tmp_path
     for what in ("whether 2.4 starts is not known", "2.4 does not start,"):
         lines = upgrade(*named, cwd=site)[2].splitlines()
         assert lines[-2].startswith("Next: whimbrel upgrade --write ")
-        assert lines[-1] == f"Then correct, in the new text, C06 conf/httpd.conf:3: {what} until then"
+        assert (
+            lines[-1]
+            == f"Then correct, in the new text, C06 foreign-modules conf/httpd.conf:3: {what} until then"
+        )
         assert not [line for line in lines if line.startswith("First: ")]
         library.write_bytes(elf(20051115, b"AP22"))
     page = upgrade(*named, "--format", "html", cwd=site)[1].decode()
-    assert "Then correct, in the new text, C06 conf/httpd.conf:3" in page
+    assert "Then correct, in the new text, C06 foreign-modules conf/httpd.conf:3" in page
     copied = upgrade(*named, "--out", str(tmp_path / "new"), cwd=site)[1].decode().splitlines()
     place = tmp_path / "new/conf/httpd.conf:3"
-    assert copied[-2].startswith(f"First: correct C06 {place}: 2.4 does not start"), copied
+    assert copied[-2].startswith(f"First: correct C06 foreign-modules {place}: 2.4 does not start"), copied
     assert copied[-1].startswith("Next: whimbrel verify ")
 
 
@@ -557,6 +560,6 @@ def test_a_file_that_is_left_as_it_is_has_one_first_step(tmp_path: Path) -> None
     part.write_bytes(b"Satisfy all\n")
     done = warm_command.run([*WORDS[: WORDS.index("upgrade") + 1], str(part)], cwd=tmp_path)
     *_, first, other, following = done.stderr.decode().splitlines()
-    assert done.returncode == 3 and first.startswith("First: correct C17 .htaccess:1: ")
+    assert done.returncode == 3 and first.startswith("First: correct C17 order-allow-deny .htaccess:1: ")
     assert other.startswith("Or, name its server, if it is here, for what it needs: ")
     assert following == "Next: whimbrel explain C17"

@@ -321,8 +321,8 @@ def test_access_names_what_is_to_decide_first_with_clients_and_counts_the_rest()
     asked = ReportEntry("C20", "b", 2, "m", "", Risk.OPENS, needs_review=True, evidence="GET / as anna")
     closed = [ReportEntry("C17", "c", line, "m", "", Risk.CLOSES, is_fixable=True) for line in range(1, 5)]
     assert access_line([written, asked, *closed]) == (
-        "access: C20 old-and-new-mixed opens it at b:2 (needs review): GET / as anna; R12 php-handlers opens it at a:5 "
-        "(changed by upgrade); "
+        "access: C20 old-and-new-mixed opens it at b:2 (needs review): GET / as anna; "
+        "R12 php-handlers opens it at a:5 (changed by upgrade); "
         "C17 order-allow-deny closes it at c:1 (changed by upgrade); "
         "C17 order-allow-deny closes it at c:2 (changed by upgrade); "
         "C17 order-allow-deny closes it at c:3 (changed by upgrade); 1 more finding closes it"

@@ -199,6 +199,6 @@ def test_settings_in_htaccess_files_answer_500_without_the_module(tmp_path: Path
         (php,) = [one for one in upgrade(config_tree(root, files)).findings if one.rule == "C06"]
         return php.answers[1]
 
-    assert " and answers 500 at php_flag htdocs/.htaccess:2, " in answer("bare", "# x\nphp_flag engine off\n")
+    assert " and answers 500 at php_flag htdocs/.htaccess:2: " in answer("bare", "# x\nphp_flag engine off\n")
     guarded = "<IfModule mod_php5.c>\nphp_flag engine off\n</IfModule>\n"
     assert "500" not in answer("guarded", guarded)
