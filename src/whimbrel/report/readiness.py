@@ -140,7 +140,9 @@ def readiness_of_comparison(verification: VerifyResult) -> str:
 
     groups = verification.causes_to_review
     refused = sum(group.kind == "access" or group.opens or group.closes for group in groups)
-    unknown = _unknown(verification.scope.deciding, len(verification.not_decided))
+    undecided = len(verification.not_decided)
+    open_comparisons = f"{count_noun(undecided, 'comparison')} {word_for(undecided, 'is', 'are')} not decided"
+    unknown = (open_comparisons * bool(undecided), _unknown(verification.scope.deciding))
     old, new = verification.errors
     written = _written(verification.scope)
     reason = "no answer differs"
@@ -160,7 +162,7 @@ def readiness_of_comparison(verification: VerifyResult) -> str:
             to_decide=verification.to_decide,
             has_stop=verification.has_stop,
             no_start=verification.no_start,
-            unknown=(CUT if verification.is_cut else unknown,),
+            unknown=(CUT,) if verification.is_cut else unknown,
             reason=reason + _decided(verification.by_comments),
             unwritten=verification.unwritten,
         )
@@ -253,12 +255,12 @@ def _written(scope: KnowledgeScope) -> str:
     return next((f"{item.place}: {item.subject}; {item.advice}" for item in found), "")
 
 
-def _unknown(items: Sequence[UnknownItem], others: int = 0, *, directory: str = "") -> str:
+def _unknown(items: Sequence[UnknownItem], *, directory: str = "") -> str:
     """Return how many facts are not known, with the module file that no one has read; "" for none.
 
-    *others* are beside *items*, whose places are named below *directory*.
+    The places of *items* are named below *directory*.
     """
-    count = len(items) + others
+    count = len(items)
     if not count:
         return ""
     library = next((item for item in items if item.consequence == NOT_SHOWN and item.place is not None), None)

@@ -97,7 +97,7 @@ def summary(verification: VerifyResult) -> list[str]:
             f"{count_noun(verification.chains, 'chain')} of sections compared exactly, "
             f"{count_noun(verification.probes, 'request')}: {count_noun(len(verification.groups), 'cause')} "
             f"of {count_noun(verification.differences, 'difference')}, "
-            f"{len(verification.not_decided) + len(verification.scope.deciding)} not decided"
+            f"{count_noun(len(verification.not_decided), 'comparison')} not decided"
         )
     access = access_sentence(verification)
     return [*lines, *([access] if access else []), *verification.limits]
