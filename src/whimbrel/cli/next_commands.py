@@ -198,6 +198,7 @@ def after_verify(
             inspection = command_line("verify", *repeated)
         else:
             inspection = f"{command_line('verify', *repeated, '--format', 'html')} > differences.html"
+        sentence = f"{_stop_of(result)}{sentence}"
         if result.has_stop or any(map(is_of_access, result.causes_to_review)):
             repetition = f"Once it is corrected or decided: {command_line('verify', *repeated)}\n"
             return f"{FIRST}{sentence}\n{repetition}{_next(inspection)}"
@@ -207,6 +208,19 @@ def after_verify(
     if result.verdict is Verdict.NOT_DECIDED:
         return _after_undecided(result, repeated, onward, is_test=bool(test))
     return _last(onward)
+
+
+def _stop_of(result: VerifyResult) -> str:
+    """Return the question without whose answer 2.4 does not start, as what comes first; "" for none.
+
+    It is the first question, as the worst effect comes first.
+    """
+    if not result.has_stop or not result.questions:
+        return ""
+    rule, place = result.questions[0][:2]
+    return (
+        f"decide {rule.partition(' ')[0]} at {place}: 2.4 does not start, or answers 500, until then; then "
+    )
 
 
 def _replay_of(
@@ -253,6 +267,8 @@ def _path_of(root: str, file: str) -> str:
 
 def _after_undecided(result: VerifyResult, repeated: list[str], following: str, *, is_test: bool) -> str:
     """Return what makes the facts known, or who decides about them, and the command that comes then."""
+    from whimbrel.verify.verification import LINE_OR_CHAIN
+
     repetition = command_line("verify", *repeated)
     if result.has_ended or result.is_cut:
         more = command_line("verify", *repeated, "--limit", str(MORE_REQUESTS))
@@ -268,7 +284,7 @@ def _after_undecided(result: VerifyResult, repeated: list[str], following: str, 
             f"Not known: {facts}; what gives each is named above{record}. Once it is given: {repetition}"
         )
     if by_hand:
-        what = count_noun(by_hand, "line or chain", "lines or chains")
+        what = count_noun(by_hand, *LINE_OR_CHAIN)
         has_line = any(one.places[1] for one in result.not_decided)
         if has_line and result.dialects == (V22.name, V24.name):
             record = _RECORD

@@ -136,12 +136,14 @@ def readiness_of_comparison(verification: VerifyResult) -> str:
     """Return the same for a comparison of a text of 2.2 with one of 2.4; "" for other versions."""
     if verification.dialects != (V22.name, V24.name):
         return ""
-    from whimbrel.verify.verification import CUT  # for a comparison alone
+    from whimbrel.verify.verification import CUT, LINE_OR_CHAIN  # for a comparison alone
 
     groups = verification.causes_to_review
     refused = sum(group.kind == "access" or group.opens or group.closes for group in groups)
     undecided = len(verification.not_decided)
-    open_comparisons = f"{count_noun(undecided, 'comparison')} {word_for(undecided, 'is', 'are')} not decided"
+    open_comparisons = (
+        f"{count_noun(undecided, *LINE_OR_CHAIN)} {word_for(undecided, 'is', 'are')} not decided"
+    )
     unknown = (open_comparisons * bool(undecided), _unknown(verification.scope.deciding))
     old, new = verification.errors
     written = _written(verification.scope)

@@ -105,7 +105,7 @@ BAD = LoadError("bad", SourceLocation("/a.conf", 7))
         ),
         (compared(is_cut=True), "not decided: not every request that can be derived was asked"),
         (compared(unwritten="a copy answers 500"), "not yet: a copy answers 500"),
-        (compared(not_decided=[NotDecided("x")]), "not decided: 1 comparison is not decided"),
+        (compared(not_decided=[NotDecided("x")]), "not decided: 1 line or chain is not decided"),
     ],
 )
 def test_the_sentence_of_a_comparison(result: VerifyResult, sentence: str) -> None:

@@ -42,7 +42,8 @@ GOLDEN = """\
 not decided: too large
 not decided: no user
     at GET http://a.test/d from 192.0.2.1
-1 chain of sections compared exactly, 1,234 requests: 4 causes of 11 differences, 2 comparisons not decided
+1 chain of sections compared exactly, 1,234 requests: 4 causes of 11 differences, \
+2 lines or chains not decided
 stopped after 20 seconds
 who gains or loses access (examples)
     gains  403 -> granted  GET http://a.test/in/
@@ -112,7 +113,7 @@ def test_a_side_that_does_not_load() -> None:
 )
 def test_a_verification_without_differences(count: int, words: str) -> None:
     lines = render(VerifyResult(("a", "b"), chains=count, probes=count)).splitlines()
-    none = "0 causes of 0 differences, 0 comparisons not decided"
+    none = "0 causes of 0 differences, 0 lines or chains not decided"
     assert lines[:2] == ["a and b: same", f"  {words}: {none}"]
 
 
