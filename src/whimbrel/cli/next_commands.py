@@ -198,7 +198,6 @@ def after_verify(
             inspection = command_line("verify", *repeated)
         else:
             inspection = f"{command_line('verify', *repeated, '--format', 'html')} > differences.html"
-        sentence = f"{_stop_of(result)}{sentence}"
         if result.has_stop or any(map(is_of_access, result.causes_to_review)):
             repetition = f"Once it is corrected or decided: {command_line('verify', *repeated)}\n"
             return f"{FIRST}{sentence}\n{repetition}{_next(inspection)}"
@@ -208,19 +207,6 @@ def after_verify(
     if result.verdict is Verdict.NOT_DECIDED:
         return _after_undecided(result, repeated, onward, is_test=bool(test))
     return _last(onward)
-
-
-def _stop_of(result: VerifyResult) -> str:
-    """Return the question without whose answer 2.4 does not start, as what comes first; "" for none.
-
-    It is the first question, as the worst effect comes first.
-    """
-    if not result.has_stop or not result.questions:
-        return ""
-    rule, place = result.questions[0][:2]
-    return (
-        f"decide {rule.partition(' ')[0]} at {place}: 2.4 does not start, or answers 500, until then; then "
-    )
 
 
 def _replay_of(
