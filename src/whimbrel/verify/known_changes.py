@@ -35,7 +35,7 @@ def known_change(difference: Difference, answers: tuple[Answer, Answer], cause: 
 
 def is_of_small_body(difference: Difference, answers: tuple[Answer, Answer]) -> bool:
     """Return True if 2.2 alone compresses a small body, or announces it in Vary, and nothing else differs."""
-    return answers[1].length <= MAX_SMALL and _is_of_22_alone(difference, answers)
+    return answers[1].length <= MAX_SMALL and _is_compressed_by_22(difference, answers)
 
 
 def is_of_error_page(difference: Difference, answers: tuple[Answer, Answer]) -> bool:
@@ -44,10 +44,10 @@ def is_of_error_page(difference: Difference, answers: tuple[Answer, Answer]) -> 
     mod_filter of 2.4 leaves out responses with an error; the core of 2.2 adds filters by the type alone.
     """
     is_error = answers[1].status >= HTTPStatus.BAD_REQUEST
-    return is_error and _is_of_22_alone(difference, answers)
+    return is_error and _is_compressed_by_22(difference, answers)
 
 
-def _is_of_22_alone(difference: Difference, answers: tuple[Answer, Answer]) -> bool:
+def _is_compressed_by_22(difference: Difference, answers: tuple[Answer, Answer]) -> bool:
     old, new = answers
     if old.dialect != V22.name or new.dialect == V22.name or new.field("content-encoding"):
         return False

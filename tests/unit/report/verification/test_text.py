@@ -45,7 +45,7 @@ not decided: no user
 1 chain of sections compared exactly, 1,234 requests: 4 causes of 11 differences, \
 2 lines or chains not decided
 stopped after 20 seconds
-who gains or loses access (examples)
+who gains or loses access: 1 example gains it, 1 loses it
     gains  403 -> granted  GET http://a.test/in/
            192.0.2.1 as bob
            /new.conf:4
