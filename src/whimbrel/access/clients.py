@@ -193,12 +193,24 @@ def _addresses(sets: tuple[AddressSet, ...]) -> dict[Signature, str]:
             for boundary in _boundary_addresses(network)
         }
         for number in sorted(bounds):
-            if not number >> (128 if v6 else 32) and not (v6 and number >> 32 == 0xFFFF):
-                address_of.setdefault(
-                    _signature(sets, v6, number),
-                    str(ipaddress.IPv6Address(number) if v6 else ipaddress.IPv4Address(number)),
-                )
+            if number >> (128 if v6 else 32) or (v6 and number >> 32 == 0xFFFF):
+                continue
+            signature = _signature(sets, v6, number)
+            if signature not in address_of:
+                address_of[signature] = _host_text(sets, v6, number)
     return address_of
+
+
+def _host_text(sets: Sequence[AddressSet], v6: bool, number: int) -> str:
+    """Return the address *number*, or the next one if it is in the same *sets*: no host has the first
+    address of a network.
+    """
+    kind = ipaddress.IPv6Address if v6 else ipaddress.IPv4Address
+    following = number + 1
+    is_host = not following >> (128 if v6 else 32) and not (v6 and following >> 32 == 0xFFFF)
+    if is_host and _signature(sets, v6, following) == _signature(sets, v6, number):
+        return str(kind(following))
+    return str(kind(number))
 
 
 def _boundary_addresses(network: Network) -> set[int]:

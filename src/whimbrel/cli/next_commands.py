@@ -258,6 +258,8 @@ def _path_of(root: str, file: str) -> str:
 
 def _after_undecided(result: VerifyResult, repeated: list[str], following: str, *, is_test: bool) -> str:
     """Return what makes the facts known, or who decides about them, and the command that comes then."""
+    from whimbrel.verify.verification import LINE_OR_CHAIN
+
     repetition = command_line("verify", *repeated)
     if result.has_ended or result.is_cut:
         more = command_line("verify", *repeated, "--limit", str(MORE_REQUESTS))
@@ -273,7 +275,7 @@ def _after_undecided(result: VerifyResult, repeated: list[str], following: str, 
             f"Not known: {facts}; what gives each is named above{record}. Once it is given: {repetition}"
         )
     if by_hand:
-        what = count_noun(by_hand, "line or chain", "lines or chains")
+        what = count_noun(by_hand, *LINE_OR_CHAIN)
         has_line = any(one.places[1] for one in result.not_decided)
         if has_line and result.dialects == (V22.name, V24.name):
             record = _RECORD

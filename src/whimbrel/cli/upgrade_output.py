@@ -21,7 +21,7 @@ from whimbrel.cli.terminal import write_bytes
 from whimbrel.report.decisions import access_of_comparison, decisions_in_short, has_stop, open_question_texts
 from whimbrel.report.entries import entry_of
 from whimbrel.report.formats.frames import FrameStyle, frame, framed
-from whimbrel.report.knowledge import as_json, text_lines
+from whimbrel.report.knowledge import as_json, first_start, text_lines
 from whimbrel.report.model import LONE_FILES, ReportEntry, groups
 from whimbrel.report.questions import question_lines
 from whimbrel.report.readiness import readiness
@@ -100,7 +100,7 @@ def summary_text(
     written = WrittenLines(result) if is_written and copy is None else None
     entries = _open_entries(result, directory, written)
     frames = list(framed(groups(entries), style, is_applied=True))
-    ready = _readiness(result, entries, uncompared)
+    ready = _readiness(result, entries, uncompared, directory)
     question_part = list(question_lines(open_question_texts(entries)))
     start = _start_line(result, directory, is_written=is_written and copy is None)
     access = list(_access(result, verified, entries, directory, is_written=written is not None))
@@ -136,7 +136,7 @@ def last_text(
     """
     style = FrameStyle(terminal_width(stream), is_colored(color, stream), rule_names())
     entries = _open_entries(result, directory, None)
-    ready = readiness(entries, len(result.scope.deciding), uncompared, result.version_causes)
+    ready = _readiness(result, entries, uncompared, directory)
     start = _start_line(result, directory, is_written=False)
     access = _access(result, verified, entries, directory)
     lines = _wrapped(filter(None, [ready, *decisions_in_short(entries, explaining), start, *access]), style)
@@ -292,18 +292,25 @@ def _notes(result: UpgradeResult) -> str:
 def ready_line(result: UpgradeResult, directory: str, uncompared: str) -> str:
     """Return the sentence about going live; *uncompared*: see `readiness`."""
     entries = [entry_of(finding, directory) for finding in _left_to_do(result)]
-    return _readiness(result, entries, uncompared)
+    return _readiness(result, entries, uncompared, directory)
 
 
-def _readiness(result: UpgradeResult, entries: Sequence[ReportEntry], uncompared: str) -> str:
+def _readiness(result: UpgradeResult, entries: Sequence[ReportEntry], uncompared: str, directory: str) -> str:
     """Return the sentence about going live; *entries* are those that need review or a decision."""
     decided: tuple[Finding, ...] = ()
     if result.recorded:
         from whimbrel.verify.recorded_decisions import decided_by_comments  # most texts have no comments
 
         decided = decided_by_comments(result.recorded)
-    unknown = len(result.scope.deciding)
-    return readiness(entries, unknown, uncompared, result.version_causes, decided)
+    return readiness(
+        entries,
+        result.scope.deciding,
+        uncompared,
+        result.version_causes,
+        decided,
+        no_start=first_start(result.scope, directory),
+        directory=directory,
+    )
 
 
 def _start_line(result: UpgradeResult, directory: str, *, is_written: bool) -> str:

@@ -17,12 +17,12 @@ class OpenDifference(NamedTuple):
 
 def open_difference(result: VerifyResult) -> OpenDifference:
     """Return the first difference of *result* that is neither cosmetic nor decided, or the first one after it
-    that a request shows.
+    that a request shows; before it the question that keeps 2.4 from starting.
     """
     groups = result.causes_to_review
     shown = next((group for group in groups if group.words), None)
     first = groups[0]
-    sentence = f"look at difference {_named(result, first)}, the first that is open"
+    sentence = f"{_stop_of(result)}look at difference {_named(result, first)}, the first that is open"
     if shown is not None and shown is first:
         return OpenDifference(sentence, shown.words)
     sentence = f"{sentence} ({first.unshown})" if first.unshown else sentence
@@ -30,6 +30,19 @@ def open_difference(result: VerifyResult) -> OpenDifference:
         return OpenDifference(f"{sentence}; {_what_closes(first)}", ())
     sentence = f"{sentence}, then at difference {_named(result, shown)}"
     return OpenDifference(sentence, shown.words)
+
+
+def _stop_of(result: VerifyResult) -> str:
+    """Return the question without whose answer 2.4 does not start, as what comes first; "" for none.
+
+    It is the first question, as the worst effect comes first.
+    """
+    if not result.has_stop or not result.questions:
+        return ""
+    rule, place = result.questions[0][:2]
+    return (
+        f"decide {rule.partition(' ')[0]} at {place}: 2.4 does not start, or answers 500, until then; then "
+    )
 
 
 def _named(result: VerifyResult, group: DifferenceGroup) -> str:

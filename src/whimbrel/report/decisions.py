@@ -267,27 +267,39 @@ def _not_read(entries: Iterable[ReportEntry]) -> Iterator[str]:
 def access_of_comparison(
     differences: Sequence[AccessDifference], entries: Sequence[ReportEntry] = (), directory: str = ""
 ) -> str:
-    """Return how many requests of a comparison gain or lose access, with one of each and the line that
+    """Return how many examples of a comparison gain or lose access, with one of each and the line that
     decides, as a path below *directory*; and those of *entries* to decide that open or close it, where no
     request shows that.
     """
-    gains = sum(one.risk is Risk.OPENS for one in differences)
-    loses = sum(one.risk is Risk.CLOSES for one in differences)
+    gains, loses = _gains_and_losses(differences)
     unseen = [risk for risk, count in ((Risk.OPENS, gains), (Risk.CLOSES, loses)) if not count]
     open_entries = [entry for entry in entries if entry.risk in unseen and is_to_decide(entry)]
     texts = _access_texts(open_entries, is_upgraded=True)
     others = f"; without a request that shows it: {'; '.join(texts)}" if texts else ""
     if not gains and not loses:
         return f"access: no request of the comparison gains or loses it{others}"
-    counts = (
-        f"access: {count_noun(gains, 'request')} {word_for(gains, 'gains', 'gain')} it, "
-        f"{loses:,} {word_for(loses, 'loses', 'lose')} it"
-    )
+    counts = f"access: {access_counts(differences)}"
     examples = [
         _example_of([one for one in differences if one.risk is risk], word, directory)
         for risk, word in ((Risk.OPENS, "gains"), (Risk.CLOSES, "loses"))
     ]
     return relative_places(f"{counts}, such as {'; '.join(filter(None, examples))}{others}", directory)
+
+
+def access_counts(differences: Sequence[AccessDifference]) -> str:
+    """Return how many of the examples *differences* gain access and how many lose it; equal ones count once.
+
+    A comparison keeps a few examples of each cause, so it is no number of requests.
+    """
+    gains, loses = _gains_and_losses(differences)
+    first = f"{count_noun(gains, 'example')} {word_for(gains, 'gains', 'gain')} it"
+    return f"{first}, {loses:,} {word_for(loses, 'loses', 'lose')} it"
+
+
+def _gains_and_losses(differences: Sequence[AccessDifference]) -> tuple[int, int]:
+    distinct = {(one.risk, one.client, one.request, *one.words) for one in differences}
+    risks = [risk for risk, *_ in distinct]
+    return risks.count(Risk.OPENS), risks.count(Risk.CLOSES)
 
 
 def _example_of(differences: Sequence[AccessDifference], word: str, directory: str) -> str:

@@ -72,6 +72,12 @@ def start_line(scope: KnowledgeScope, directory: str) -> str:
     )
 
 
+def first_start(scope: KnowledgeScope, directory: str) -> str:
+    """Return the first line at which 2.4 ends its start on this machine, ``PLACE: REASON``; "" for none."""
+    items = (item for item in scope.items if item.consequence in STARTS and item.place is not None)
+    return next((f"{place_of(item, directory)}: {item.subject}" for item in items), "")
+
+
 def of_no_answer(items: Sequence[UnknownItem]) -> str:
     """Return the number of items that do not matter: those that no request reached, and the others."""
     others = [item for item in items if not item.matters]

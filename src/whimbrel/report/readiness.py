@@ -13,8 +13,9 @@ from whimbrel.base.dialect import V22, V24
 from whimbrel.base.static_typing import TYPE_CHECKING
 from whimbrel.report.decisions import has_stop, is_to_decide, to_decide
 from whimbrel.report.model import ReportEntry
-from whimbrel.upgrade.check.fixpoint import NOT_VERIFIED
-from whimbrel.upgrade.knowledge.scope import KnowledgeScope, UnknownKind
+from whimbrel.upgrade.check.fixpoint import NOT_SHOWN, NOT_VERIFIED
+from whimbrel.upgrade.edits.diff import display_path
+from whimbrel.upgrade.knowledge.scope import KnowledgeScope, UnknownItem, UnknownKind
 
 if TYPE_CHECKING:
     from whimbrel.replay.summary import Summary
@@ -96,15 +97,19 @@ def _sentence(standing: _Standing) -> str:
 
 def readiness(
     entries: Sequence[ReportEntry],
-    unknown: int,
+    unknown: Sequence[UnknownItem],
     uncompared: str,
     version_causes: int = 0,
     by_comments: Sequence[Finding] = (),
+    *,
+    no_start: str = "",
+    directory: str = "",
 ) -> str:
     """Return ``ready for 2.4: `` with yes, no, not yet or not decided, and the reason.
 
-    *unknown* counts the facts that are not known and may matter. *uncompared* is the reason why the answers
-    of both versions were not compared, "" where they were. *version_causes*: see `UpgradeResult`.
+    *unknown* are the facts that are not known and may matter, at places that are named as paths below
+    *directory*. *no_start*: what ends the start of 2.4 on this machine. *uncompared* is the reason why the
+    answers of both versions were not compared, "" where they were. *version_causes*: see `UpgradeResult`.
     *by_comments*: see `decided_by_comments`.
     """
     open_work = to_decide(entries) if any(map(is_to_decide, entries)) else ""
@@ -120,7 +125,8 @@ def readiness(
             changes=causes if version_causes else "",
             to_decide=open_work,
             has_stop=has_stop(entries),
-            unknown=(place, _unknown(unknown) if unknown and not unread else "", uncompared),
+            no_start=no_start,
+            unknown=(place, "" if unread else _unknown(unknown, directory=directory), uncompared),
             reason="nothing is left to do by hand" + _decided(by_comments),
         )
     )
@@ -130,11 +136,15 @@ def readiness_of_comparison(verification: VerifyResult) -> str:
     """Return the same for a comparison of a text of 2.2 with one of 2.4; "" for other versions."""
     if verification.dialects != (V22.name, V24.name):
         return ""
-    from whimbrel.verify.verification import CUT  # for a comparison alone
+    from whimbrel.verify.verification import CUT, LINE_OR_CHAIN  # for a comparison alone
 
     groups = verification.causes_to_review
     refused = sum(group.kind == "access" or group.opens or group.closes for group in groups)
-    unknown = len(verification.not_decided) + len(verification.scope.deciding)
+    undecided = len(verification.not_decided)
+    open_comparisons = (
+        f"{count_noun(undecided, *LINE_OR_CHAIN)} {word_for(undecided, 'is', 'are')} not decided"
+    )
+    unknown = (open_comparisons * bool(undecided), _unknown(verification.scope.deciding))
     old, new = verification.errors
     written = _written(verification.scope)
     reason = "no answer differs"
@@ -154,7 +164,7 @@ def readiness_of_comparison(verification: VerifyResult) -> str:
             to_decide=verification.to_decide,
             has_stop=verification.has_stop,
             no_start=verification.no_start,
-            unknown=(CUT,) if verification.is_cut else (_unknown(unknown),) * bool(unknown),
+            unknown=(CUT,) if verification.is_cut else unknown,
             reason=reason + _decided(verification.by_comments),
             unwritten=verification.unwritten,
         )
@@ -190,7 +200,7 @@ def readiness_of_replay(summary: Summary) -> str:
         changes = f"{summary.status_changes:,} of {total} {words}"
     elif other:
         changes = f"{other:,} of {total} {word_for(other, 'changes', 'change')}, none its status"
-    unknown = _unknown(len(summary.scope.deciding)) if summary.scope.deciding else ""
+    unknown = _unknown(summary.scope.deciding)
     none = ""
     if tally.requests == summary.not_compared:
         none = f"no request was {'run' if tally.requests else 'replayed'}"
@@ -247,8 +257,20 @@ def _written(scope: KnowledgeScope) -> str:
     return next((f"{item.place}: {item.subject}; {item.advice}" for item in found), "")
 
 
-def _unknown(count: int) -> str:
-    return f"{count_noun(count, 'fact')} that may matter {word_for(count, 'is', 'are')} not known"
+def _unknown(items: Sequence[UnknownItem], *, directory: str = "") -> str:
+    """Return how many facts are not known, with the module file that no one has read; "" for none.
+
+    The places of *items* are named below *directory*.
+    """
+    count = len(items)
+    if not count:
+        return ""
+    library = next((item for item in items if item.consequence == NOT_SHOWN and item.place is not None), None)
+    named = ""
+    if library is not None and library.place is not None:
+        place = f"{display_path(library.place.path, directory)}:{library.place.line}"
+        named = f" ({place}: {library.subject}, {NOT_SHOWN})"
+    return f"{count_noun(count, 'fact')} that may matter {word_for(count, 'is', 'are')} not known{named}"
 
 
 def _place_of(error: LoadError) -> str:

@@ -39,6 +39,7 @@ from whimbrel.verify.loading import load_sides
 from whimbrel.verify.recorded_decisions import mark_decided
 from whimbrel.verify.verification import (
     CUT,
+    LINE_OR_CHAIN,
     DifferenceGroup,
     Example,
     VerifyResult,
@@ -208,7 +209,7 @@ def _sentence(comparison: Comparison, unconfirmed: int, access: int, of_versions
     if comparison.source.is_cut and not limits:
         limits.append(CUT)
     if verification.not_decided:
-        what = count_noun(len(verification.not_decided), "line or chain", "lines or chains")
+        what = count_noun(len(verification.not_decided), *LINE_OR_CHAIN)
         limits.append(f"{what} that no request decided")
     cut = f" ({'; '.join(limits)})" if limits else ""
     found = "no answer contradicts a safe change"

@@ -184,6 +184,10 @@ class DifferenceGroup:
                 self.examples[self.examples.index(alike[-1])] = example
 
 
+LINE_OR_CHAIN: Final = ("line or chain", "lines or chains")
+"""What a comparison leaves undecided, for one and for more."""
+
+
 @dataclass(frozen=True, slots=True)
 class NotDecided:
     """What could not be compared, and why.

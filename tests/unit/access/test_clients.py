@@ -22,6 +22,17 @@ def networks(*words: str) -> AddressSet:
     return address_set(map(parse_written, words))
 
 
+def test_an_example_is_a_host_of_a_network_and_not_its_address() -> None:
+    """RFC 1122, 3.2.1.3: an address whose host number is zero names no host."""
+    space = Space()
+    block, one, wide = (
+        space.variable(networks(word)) for word in ("10.20.0.0/16", "10.9.9.9", "2001:db9::/32")
+    )
+    for formula, address in ((block, "10.20.0.1"), (one, "10.9.9.9"), (wide, "2001:db9::1")):
+        client = find_client(space, formula)
+        assert client is not None and client.address == address
+
+
 def test_addresses_that_lie_in_one_set_and_not_in_another() -> None:
     space = Space()
     host, block, other = (space.variable(networks(word)) for word in ("127.0.0.1", "127", "10"))

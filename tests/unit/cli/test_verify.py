@@ -137,7 +137,7 @@ def test_access_that_differs_is_a_table(root: Path) -> None:
     assert row.split() == ["gains", "403", "->", "granted", "(404)", "GET", "http://localhost:8080/"]
     assert client.strip() == "192.0.2.0/24"
     assert re.fullmatch(r"\S+\.conf:\d+", place.strip())
-    assert re.search(r"\b1 cause of [0-9]+ differences?, 0 not decided", output)
+    assert re.search(r"\b1 cause of [0-9]+ differences?, 0 lines or chains not decided", output)
     assert "<RequireAll" not in output  # the lines within decide
     _, whole = run(str(root / "conf/a.conf"), str(root / "conf/b.conf"), "--format", "json")
     assert "<RequireAll>" in whole and "<RequireAll >" not in whole

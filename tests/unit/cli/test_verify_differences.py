@@ -61,3 +61,15 @@ def test_the_first_line_is_one_that_the_report_calls_deciding() -> None:
     group = DifferenceGroup("access", Cause((), (satisfy, order)), lines=((), (order,)))
     sentence = open_difference(VerifyResult(groups=[group])).sentence
     assert sentence.startswith("look at difference 1 (/a/.htaccess:6)")
+
+
+def test_what_keeps_24_from_starting_comes_first() -> None:
+    """No answer of 2.4 matters before it starts."""
+    line = DecidingLine("a.conf", 3, "AddHandler x .x", DECIDES)
+    group = DifferenceGroup("response", Cause((), (line,)))
+    questions = (("C06 foreign-modules", "a.conf:1", "Is m.so built for 2.4?", ""),)
+    for has_stop in (True, False):
+        result = VerifyResult(groups=[group], questions=questions, has_stop=has_stop)
+        sentence = open_difference(result).sentence
+        assert sentence.startswith("decide C06 at a.conf:1: 2.4 does not start") is has_stop
+        assert "look at difference 1 (a.conf:3), the first that is open" in sentence

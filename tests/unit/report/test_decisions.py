@@ -372,7 +372,7 @@ def test_a_comparison_names_what_opens_access_without_a_request() -> None:
     lost = AccessDifference("anna", "GET /", 200, 403)
     text = access_of_comparison([lost], [opens, closes, done])
     assert text == (
-        "access: 0 requests gain it, 1 loses it, such as anna loses GET / (granted -> 403); without a "
+        "access: 0 examples gain it, 1 loses it, such as anna loses GET / (granted -> 403); without a "
         "request that shows it: R13 php-branches opens it at php.conf:1 (needs review)"
     )
     place = SourceLocation("/srv/conf/a.conf", 7)
@@ -380,7 +380,7 @@ def test_a_comparison_names_what_opens_access_without_a_request() -> None:
     hidden = AccessDifference("everybody", "GET /.ht", 403, 200, place)
     text = access_of_comparison([hidden, gained, lost], [], "/srv")
     assert text == (
-        "access: 2 requests gain it, 1 loses it, such as everybody gains GET /a (403 -> granted by "
+        "access: 2 examples gain it, 1 loses it, such as everybody gains GET /a (403 -> granted by "
         "conf/a.conf:7); anna loses GET / (granted -> 403)"
     )
     nothing = "access: no request of the comparison gains or loses it"

@@ -11,6 +11,8 @@ from whimbrel.replay.summary import Summary
 from whimbrel.replay.tally import Change, ChangeKey, Tally
 from whimbrel.report.model import ReportEntry
 from whimbrel.report.readiness import readiness, readiness_of_comparison, readiness_of_replay
+from whimbrel.upgrade.check.fixpoint import NOT_SHOWN
+from whimbrel.upgrade.knowledge.scope import KnowledgeScope, UnknownItem, UnknownKind
 from whimbrel.upgrade.knowledge.start_stops import StartStops
 from whimbrel.upgrade.model import Risk
 from whimbrel.verify.causes import Cause
@@ -20,6 +22,7 @@ from whimbrel.verify.verification import DifferenceGroup, NotDecided, Verdict, V
 FIXED = ReportEntry("C17", "a", 1, "m", is_fixable=True, risk=Risk.BREAKS)
 CHANGES = ReportEntry("R02", "a", 2, "m", needs_review=True, risk=Risk.CHANGES)
 BREAKS = ReportEntry("C50", "b", 3, "m", needs_review=True, risk=Risk.BREAKS)
+FACT = UnknownItem(UnknownKind.NOT_READ, None, "a fact")
 DECISION = ReportEntry("X02", "a", 4, "m", is_fixable=True, decision="which options", risk=Risk.OPENS)
 
 
@@ -41,7 +44,7 @@ DECISION = ReportEntry("X02", "a", 4, "m", is_fixable=True, decision="which opti
     ],
 )
 def test_the_sentence(entries: list[ReportEntry], unknown: int, uncompared: str, sentence: str) -> None:
-    assert readiness(entries, unknown, uncompared) == f"ready for 2.4: {sentence}"
+    assert readiness(entries, [FACT] * unknown, uncompared) == f"ready for 2.4: {sentence}"
 
 
 @pytest.mark.parametrize(
@@ -55,12 +58,12 @@ def test_the_sentence(entries: list[ReportEntry], unknown: int, uncompared: str,
     ],
 )
 def test_what_verify_finds_in_the_versions_alone_is_to_review(count: int, reason: str) -> None:
-    assert readiness([], 0, "", count) == f"ready for 2.4: not yet: {reason}"
+    assert readiness([], [], "", count) == f"ready for 2.4: not yet: {reason}"
 
 
 def test_text_that_was_not_read_decides_nothing() -> None:
     unread = ReportEntry("READ", "a", 3, "m", needs_review=True, risk=Risk.CHANGES)
-    assert readiness([unread], 1, "") == "ready for 2.4: not decided: 1 place could not be read: a:3"
+    assert readiness([unread], [FACT], "") == "ready for 2.4: not decided: 1 place could not be read: a:3"
 
 
 def compared(**parts: object) -> VerifyResult:
@@ -102,7 +105,7 @@ BAD = LoadError("bad", SourceLocation("/a.conf", 7))
         ),
         (compared(is_cut=True), "not decided: not every request that can be derived was asked"),
         (compared(unwritten="a copy answers 500"), "not yet: a copy answers 500"),
-        (compared(not_decided=[NotDecided("x")]), "not decided: 1 fact that may matter is not known"),
+        (compared(not_decided=[NotDecided("x")]), "not decided: 1 line or chain is not decided"),
     ],
 )
 def test_the_sentence_of_a_comparison(result: VerifyResult, sentence: str) -> None:
@@ -166,3 +169,30 @@ def test_a_replay_without_changes_does_not_hide_what_is_to_decide(has_stop: bool
         tally = Tally(requests=1, statuses=Counter({(200, 200, 200): 1}), changes=changes)
         summary = Summary("a", "b", (), tally, dialects=("2.2", "2.4"), to_decide=OPEN, has_stop=has_stop)
         assert readiness_of_replay(summary) == f"ready for 2.4: {verdict}: {reason}"
+
+
+LIBRARY = UnknownItem(
+    UnknownKind.ASSUMED, SourceLocation("/s/a.conf", 3), "ignore[C06]: m.so is built for 2.4", NOT_SHOWN
+)
+"""2.4 refuses a library with another API, and nobody has read this one."""
+UNSHOWN = "ready for 2.4: not decided: 1 fact that may matter is not known "
+UNSHOWN += f"(a.conf:3: {LIBRARY.subject}, {NOT_SHOWN})"
+STOP = "/s/b.conf:5: SuexecUserGroup configured, but suEXEC is disabled"
+
+
+def test_a_library_that_nobody_has_read_is_not_ready_in_any_command() -> None:
+    scope = KnowledgeScope(items=(LIBRARY,))
+    assert readiness([], [LIBRARY], "", directory="/s") == UNSHOWN
+    assert readiness_of_comparison(compared(scope=scope)) == UNSHOWN.replace("a.conf", "/s/a.conf")
+    summary = Summary("a", "b", (), Tally(requests=1), sides=scope, dialects=("2.2", "2.4"))
+    assert readiness_of_replay(summary) == UNSHOWN.replace("a.conf", "/s/a.conf")
+
+
+def test_what_ends_the_start_here_is_not_ready_in_any_command() -> None:
+    place, _, reason = STOP.partition(": ")
+    lines = ((SourceLocation(place[:-2], int(place[-1])), reason),)
+    sentence = f"ready for 2.4: not yet: it does not start here: {STOP}"
+    assert readiness([], [], "", no_start=STOP) == sentence
+    assert readiness_of_comparison(compared(start_stops=StartStops(lines=lines))) == sentence
+    summary = Summary("a", "b", (), Tally(requests=1), dialects=("2.2", "2.4"), no_start=STOP)
+    assert readiness_of_replay(summary) == sentence

@@ -9,7 +9,9 @@ from tests.unit.verify.sites import make_root, side
 
 from whimbrel.verify import exact_causes
 from whimbrel.verify.coverage.without_line import RemovalBudget
+from whimbrel.verify.known_changes import REASONS
 from whimbrel.verify.located_causes import NOT_FOUND, OTHER_CONTENTS
+from whimbrel.verify.probe import Probe
 from whimbrel.verify.type_reasons import OF_DOT
 from whimbrel.verify.verify import verify
 
@@ -70,3 +72,25 @@ def test_causes_beyond_the_search(tmp_path: Path, monkeypatch: pytest.MonkeyPatc
     of_dot = [group for group in groups if "/.cgi" in {one.probe.target for one in group.examples}]
     (group,) = [group for group in of_dot if group.examples[0].difference.names[0] == "status"]
     assert (group.reason, group.cause.new[0].text) == (OF_DOT, "AddHandler cgi-script .cgi")
+
+
+def test_error_pages_that_24_does_not_filter_by_type(tmp_path: Path) -> None:
+    """apache2: with DEFLATE by type for text/html, GET /x.html of a file that is not there has neither Vary
+    nor Content-Encoding, whatever the length of its ErrorDocument; a page with status 200 has both. For a
+    name that begins with a dot it is the same.
+    """
+    sides = []
+    for name, dialect in (("old", "2.2"), ("new", "2.4")):
+        make_root(tmp_path / name, {"htdocs/index.html": "a" * 500, "htdocs/error.html": "b" * 500})
+        text = f'ServerRoot "{tmp_path}/{name}"\nErrorDocument 404 /error.html\n{DEFLATE}\n'
+        sides.append(side(tmp_path / name, name, text, dialect, "deflate", "filter"))
+    fields = (("Accept-Encoding", "gzip"),)
+    more = [Probe(target, host="localhost", port=8080, fields=fields) for target in ("/.x", "/x.html", "/")]
+    result = verify(*sides, limit=300, more=more)
+    of_errors = [
+        (group.rule, group.reason)
+        for group in result.groups
+        for one in group.examples
+        if one.new.status == 404 and "vary" in one.difference.names
+    ]
+    assert of_errors and set(of_errors) == {("C34", REASONS["C34"])}

@@ -9,7 +9,7 @@ from whimbrel.base.counts import count_noun
 from whimbrel.base.terminal_text import padded, shown, wrapped, wrapped_alike
 from whimbrel.report.decisions import MORE_QUESTIONS, answer_lines, counts_of, last_lines, unread
 from whimbrel.report.formats.frames import RISK_COLORS, FrameStyle, framed
-from whimbrel.report.knowledge import start_line, text_lines
+from whimbrel.report.knowledge import first_start, start_line, text_lines
 from whimbrel.report.model import (
     LONE_FILES,
     Report,
@@ -89,7 +89,13 @@ def _following(report: Report, style: FrameStyle, next_command: str) -> list[str
     if first and not next_command.startswith("whimbrel explain "):
         lines += wrapped(f"First: {shown(first, MAX_KNOWLEDGE)}", style.width)
     if next_command and not report.findings:
-        ready = readiness(report.entries, len(report.scope.deciding), NOT_COMPARED)
+        ready = readiness(
+            report.entries,
+            report.scope.deciding,
+            NOT_COMPARED,
+            no_start=first_start(report.scope, report.directory),
+            directory=report.directory,
+        )
         lines += wrapped(shown(ready, MAX_KNOWLEDGE), style.width)
     if next_command:  # whole: a command that is broken between words cannot be pasted
         lines.append(f"Next: {shown(next_command, MAX_KNOWLEDGE)}")

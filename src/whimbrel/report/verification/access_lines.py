@@ -6,6 +6,7 @@ from collections.abc import Iterator, Sequence
 from typing import Final
 
 from whimbrel.base.terminal_text import columns_of, padded, shown
+from whimbrel.report.decisions import access_counts
 from whimbrel.upgrade.model import AccessDifference, Risk
 
 MAX_ROWS: Final = 4
@@ -14,7 +15,7 @@ MAX_CELL: Final = 110
 """Characters of a request."""
 MAX_CLIENTS: Final = 110
 """Characters of a client, or of a set of them."""
-TITLE: Final = "who gains or loses access (examples)"
+TITLE: Final = "who gains or loses access"
 INDENT: Final = "    "
 MAX_COLUMNS: Final = 80
 """Columns of a terminal that wraps no row."""
@@ -29,7 +30,7 @@ def access_lines(differences: Sequence[AccessDifference]) -> Iterator[str]:
     found = list(dict.fromkeys(map(_texts, differences)))
     if not found:
         return
-    yield TITLE
+    yield f"{TITLE}: {access_counts(differences)}"
     width = max(columns_of(word) for word, *_ in found[:MAX_ROWS])
     for word, change, request, *details in found[:MAX_ROWS]:
         row = f"{INDENT}{padded(word, width)}  {change}  {request}"

@@ -13,6 +13,7 @@ from whimbrel.upgrade.knowledge.start_stops import written_place
 from whimbrel.upgrade.model import Risk
 from whimbrel.verify.answer import DecidingLine
 from whimbrel.verify.verification import (
+    LINE_OR_CHAIN,
     DifferenceGroup,
     NotDecided,
     Verdict,
@@ -97,7 +98,7 @@ def summary(verification: VerifyResult) -> list[str]:
             f"{count_noun(verification.chains, 'chain')} of sections compared exactly, "
             f"{count_noun(verification.probes, 'request')}: {count_noun(len(verification.groups), 'cause')} "
             f"of {count_noun(verification.differences, 'difference')}, "
-            f"{len(verification.not_decided) + len(verification.scope.deciding)} not decided"
+            f"{count_noun(len(verification.not_decided), *LINE_OR_CHAIN)} not decided"
         )
     access = access_sentence(verification)
     return [*lines, *([access] if access else []), *verification.limits]

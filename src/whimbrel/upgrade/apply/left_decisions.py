@@ -29,6 +29,10 @@ OF_OLD: Final = "of the text of 2.2: "
 """Begin of a message about what an upgrade has replaced."""
 AS_BEFORE: Final = "no: write lines that answer as 2.2 did (`whimbrel verify` compares them)"
 """The answer to a question about other answers of a text that an upgrade writes."""
+_WRITES: Final = "no: write "
+"""What begins an answer that holds for the text of 2.2 and for the new one: it names other lines."""
+_KEEPS: Final = "keeps the text as it is"
+"""What an answer says of the text of 2.2 alone."""
 MAX_WRITTEN: Final = 60
 """Characters of a line that an answer quotes."""
 _REPEATED: Final = frozenset((READ_ERROR, LOAD_ERROR, DIFFERENCE, NO_FIXPOINT))
@@ -265,7 +269,8 @@ def written_answers(
     by_hand = f"no: correct `{cut(about[0], MAX_WRITTEN)}`{lines}" if about else "no: correct the line"
     if not has_own:  # the lines at this place are those of the text of 2.2
         by_hand = "no: correct what it wrote in other files"
-    return f"yes: {comment}", AS_BEFORE if AS_BEFORE in answers else f"{by_hand} by hand"
+    other = (one for one in answers if one.startswith(_WRITES) and _KEEPS not in one)
+    return f"yes: {comment}", next(other, f"{by_hand} by hand")
 
 
 def _finding(one: LeftDecision, place: SourceLocation) -> Finding:

@@ -289,7 +289,7 @@ class _Fixpoint:
                     f"ignore[{finding.rule}]: {finding.accepted}",
                     NOT_SHOWN,
                     finding.shown_by or SHOWN_BY,
-                    matters=False,  # the comment is the decision, and the verdict names it
+                    matters=not finding.shown_by,  # a library that nobody has read: 2.4 may refuse it
                 )
         self.exempted[rules[0].number] = exempted
         self.recorded[rules[0].number] = recorded

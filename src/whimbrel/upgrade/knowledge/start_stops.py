@@ -85,26 +85,26 @@ def written_place(place: SourceLocation) -> str:
 
 
 def start_stops(configuration: Configuration, further: Iterable[MissingResource] = ()) -> StartStops:
-    """Return what ends the start of *configuration* on this machine; nothing for an image, whose server
-    starts on its own. A copy of another tree need not have the places of the defaults. *further* are problems
-    of steps after reading.
+    """Return what ends the start of *configuration* on this machine. Of an image these are lines alone: its
+    module files are those of its machine. A copy of another tree need not have the places of the defaults.
+    *further* are problems of steps after reading.
     """
     options = configuration.options
-    if options.image:
-        return StartStops()
+    is_copy = bool(options.image or options.stand_in_root)
     problems = [
         problem
         for problem in (*configuration.missing, *further)
-        if problem.stops and (problem.place is not None or not options.stand_in_root)
+        if problem.stops and (problem.place is not None or not is_copy)
     ]
     # what a line stops ends the start before what is complete is checked
     problems.sort(key=lambda problem: problem.place is None)
     lines = {problem.place or problem.reason: (problem.place, problem.reason) for problem in problems}
-    is_windows = configuration.build.name == WINDOWS  # its module files lie on its own machine
+    # its module files lie on its own machine
+    is_elsewhere = bool(options.image) or configuration.build.name == WINDOWS
     files = tuple(
         (place, path)
         for place, path in configuration.module_files.items()
-        if not is_windows and place not in lines and _is_missing(configuration, path)
+        if not is_elsewhere and place not in lines and _is_missing(configuration, path)
     )
     return StartStops(files, tuple(lines.values()))
 

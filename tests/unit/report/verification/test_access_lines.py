@@ -17,7 +17,7 @@ def test_columns() -> None:
         AccessDifference("192.0.2.1", "GET http://a.example/x", 401, 403),
     ]
     assert list(access_lines(rows)) == [
-        "who gains or loses access (examples)",
+        "who gains or loses access: 1 example gains it, 1 loses it",
         "    gains         403 -> granted  GET http://a.example/admin/",
         "                  10.2.0.7",
         "                  /new/.htaccess:4",

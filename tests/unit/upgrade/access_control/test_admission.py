@@ -77,7 +77,7 @@ def test_files_that_a_later_section_refuses_are_not_said_to_be_decided_as_before
     line = text.split("\n").index("<Location /n>") + 1
     said = admitted(tree, made, guard, has_others=False)
     admits = f"conf/httpd.conf:{line} admits clients to these files below it"
-    example = "such as /n/.ht: GET from 192.168.0.0 without a password"
+    example = "such as /n/.ht: GET from 192.168.0.1 without a password"
     assert said == f"{UNCHANGED}: {admits}, {example}, in 2.2 as in 2.4"
     (chain,) = [one for one in made.decisions.chains if one.sections == (guard, location)]
     refused = Replacement(

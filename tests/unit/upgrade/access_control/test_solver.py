@@ -193,7 +193,7 @@ def test_a_section_that_keeps_its_text_and_refuses_more_is_a_finding_without_a_d
     files = _server_without_the_file("Order allow,deny\nAllow from 10.2\nSatisfy Any\n")
     found = _finding_about_files(upgrade(config_tree(tmp_path, files)))
     assert (found.risk, found.needs_review, found.edits) == (Risk.CLOSES, False, ())
-    assert "/z/n.html: GET from 10.2.0.0 without a password: 2.2 lets it in" in found.evidence
+    assert "/z/n.html: GET from 10.2.0.1 without a password: 2.2 lets it in" in found.evidence
 
 
 def test_an_opening_for_a_file_that_may_come_is_to_decide_where_the_text_changes(tmp_path: Path) -> None:

@@ -42,6 +42,8 @@ def check(tree: ConfigTree) -> Iterator[Finding]:
                 f"yes: upgrade writes FileETag {WORDS}, and clients see no change",
                 "no: # whimbrel: ignore[C11] above the line keeps the text as it is: every cache revalidates "
                 "once",
+                "no: write FileETag MTime Size, the default of 2.4, with # whimbrel: ignore[DIFF] above it: "
+                "every cache revalidates once",
             ),
         )
 
