@@ -13,7 +13,7 @@ from tests.unit.verify.patterns.random_patterns import changed, judge, pattern, 
 
 from whimbrel.access.patterns.syntax import Tree, UnknownSyntax, irregular_part
 from whimbrel.verify.patterns.languages import Pattern, Relation, compare_patterns
-from whimbrel.verify.patterns.samples import boundary_samples
+from whimbrel.access.patterns.boundaries import boundary_samples
 
 PAIRS = 120
 SHORT_HEXADECIMAL = re.compile(r"\\x(?![0-9a-fA-F]{2})")
