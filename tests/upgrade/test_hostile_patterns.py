@@ -1,5 +1,6 @@
-"""Sections with patterns that Python's `re` does not read as PCRE does: apache2 on the new text answers as 2.2
-did, or the section is marked."""
+"""Sections with patterns that are not read as by Python's `re`: apache2 on the new text answers as 2.2 did, or
+the section is marked.
+"""
 
 from __future__ import annotations
 
