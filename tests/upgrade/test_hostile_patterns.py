@@ -1,5 +1,5 @@
-"""Sections with patterns that are not read as by Python's `re`: apache2 on the new text answers as 2.2 did, or
-the section is marked.
+"""Sections with patterns that are not read as by Python's `re`: apache2 on the new text answers as 2.2
+did, or the section is marked.
 """
 
 from __future__ import annotations
