@@ -13,7 +13,7 @@ from typing import Any, Final
 from whimbrel.access.patterns import classes
 from whimbrel.access.patterns.automaton import DEAD, Alphabet, NoAutomaton, PatternAutomaton, TooLarge
 from whimbrel.access.patterns.boundaries import boundary_samples
-from whimbrel.access.patterns.syntax import Tree, UnknownSyntax, parse_pattern
+from whimbrel.access.patterns.syntax import Tree, UnknownSyntax, irregular_part, parse_pattern
 from whimbrel.base.fnmatch import compile_fnmatch
 from whimbrel.base.regex import Regex, RegexError, compile_regex
 
@@ -35,24 +35,34 @@ def has_unknown_matches(pattern: str) -> bool:
 
 
 @lru_cache(maxsize=8192)
+def has_unknown_sets(pattern: str) -> bool:
+    """Return True if no automaton decides with which other patterns *pattern* matches one text."""
+    try:
+        return irregular_part(parse_pattern(pattern)) != ""
+    except UnknownSyntax:
+        return True
+
+
+@lru_cache(maxsize=8192)
 def _samples_of(pattern: str) -> tuple[tuple[str, ...], bool]:
     """Return the samples of *pattern*, and True if there may be others where there is none."""
     try:
         compiled = compile_regex(pattern)
     except RegexError:
         return (), False
-    found = tuple(_first_matches(compiled, _texts_of_re(pattern)))
-    if found:
+    texts = _texts_of_re(pattern)
+    found = tuple(_first_matches(compiled, texts))
+    if found and not has_unknown_sets(pattern):
         return found, False
     # Python's re has no POSIX classes, reads \\h and \\z otherwise, and its tree has no text for an assertion
     try:
         tree = parse_pattern(pattern)
     except UnknownSyntax:
-        return (), True
+        return found, not found
     try:
         shortest = _shortest_match(tree)
     except (NoAutomaton, TooLarge):
-        found = tuple(_first_matches(compiled, boundary_samples([tree])))
+        found = tuple(_first_matches(compiled, itertools.chain(texts, boundary_samples([tree]))))
         return found, not found
     return tuple(_first_matches(compiled, shortest)), False
 

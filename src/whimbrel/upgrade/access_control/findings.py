@@ -436,7 +436,7 @@ def _solved_finding(
         if section.is_page and others
         else ""
     )
-    undecided, reason = undecided_part(analysis, section)
+    undecided, reason = undecided_part(tree, analysis, section)
     if undecided:
         return Finding(
             number,
