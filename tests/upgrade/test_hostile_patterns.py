@@ -70,3 +70,24 @@ def test_a_pattern_without_a_known_text_is_marked(
     found = compared(UNKNOWN, "ac", LISTS[lines], open_path, monkeypatch)
     assert found.marked == 1
     assert found.unmarked == []
+
+
+@needs_apache
+def test_a_section_in_a_directorymatch_is_merged_behind_those_of_directories(
+    open_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A repetition in the <Directory>, which has Satisfy Any, is replaced by the section itself."""
+    monkeypatch.setattr(nested_sections, "CLIENTS", ("127.0.0.1", "127.0.0.2"))
+    main = (
+        f'<Directory "%ROOT%/htdocs/z0">\n{BASIC}Require group wardens\nOrder allow,deny\n'
+        "Allow from 127.0.0.2 127.0.0.3\nDeny from 127.0.0.3\nSatisfy Any\n</Directory>\n"
+        '<Directory ~ "(?i)/Z0/A/">\n'
+        f'{BASIC}Require user alice\n<Files "[!a]*">\nOrder deny,allow\nDeny from all\nAllow from 127.0.0.2\n'
+        "</Files>\n</Directory>\n"
+    )
+    zone = _Zone(0, main, dict.fromkeys(HOSTS, ""))
+    zone.name = "k"
+    found = Outcome()
+    compare(found, [zone], open_path / "server")
+    assert found.unmarked == []
+    assert {401, 404} <= found.statuses.keys()
