@@ -189,7 +189,7 @@ def run(count: int, seed: int, folder: Path) -> Outcome:
     found = Outcome()
     every = list(zones(count, seed))
     for at in range(0, count, PER_SERVER):
-        _compare(found, every[at : at + PER_SERVER], folder / f"server-{seed}-{at}")
+        compare(found, every[at : at + PER_SERVER], folder / f"server-{seed}-{at}")
     return found
 
 
@@ -203,7 +203,8 @@ def _zones_of(chosen: list[Zone], findings: list[Finding]) -> set[int]:
     }
 
 
-def _compare(found: Outcome, chosen: list[Zone], root: Path) -> None:
+def compare(found: Outcome, chosen: list[Zone], root: Path) -> None:
+    """Add to *found* what the zones *chosen*, served below *root*, answer before and after an upgrade."""
     lay_out(root, chosen)
     options = LoadOptions(server_root=from_system(str(root)))
     result = upgrade(read_config_tree(Sources(options=options), UpgradeOptions()))

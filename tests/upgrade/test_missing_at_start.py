@@ -58,6 +58,24 @@ def test_each_missing_thing_is_named_in_the_order_in_which_apache2_ends(tmp_path
     ]
 
 
+@needs_apache
+def test_a_file_in_the_place_of_the_main_documentroot_ends_the_start(tmp_path: Path) -> None:
+    """A virtual host with such a root is one that both versions start with."""
+    (tmp_path / "conf").mkdir()
+    (tmp_path / "logs").mkdir()
+    (tmp_path / "page").write_text("a page\n")
+    conf = tmp_path / "conf/httpd.conf"
+    load = "".join(f"LoadModule {one}_module {MODULES}/mod_{one}.so\n" for one in NAMES[:2])
+    host = f"<VirtualHost *:80>\nDocumentRoot {tmp_path}/page\n</VirtualHost>\n"
+    conf.write_text(
+        f'ServerRoot "{tmp_path}"\nServerName a.example\n{load}DocumentRoot {tmp_path}/page\n{host}'
+    )
+    options = LoadOptions(server_root=from_system(str(tmp_path)), file="conf/httpd.conf")
+    found = check(Sources(options=options), parse_selection("", "")).scope.items
+    lines = [item.place.line for item in found if item.consequence in STARTS and item.place is not None]
+    assert lines == [_end_of_start(conf)] == [5]
+
+
 def _end_of_start(conf: Path) -> int | None:
     """Return the line at which apache2 ends its start, None if it accepts the text."""
     done = subprocess.run([APACHE, "-t", "-f", conf], capture_output=True, text=True, check=False, timeout=30)

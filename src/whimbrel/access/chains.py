@@ -12,7 +12,7 @@ from typing import Final, Generic
 from whimbrel.access.directory_walks import DirectoryWalks, SectionGroups
 from whimbrel.access.host_roots import MAX_HOST_ROOTS, host_roots
 from whimbrel.access.joint_names import JointNames, NamePattern
-from whimbrel.access.samples import regex_samples, wildcard_samples
+from whimbrel.access.samples import has_unknown_matches, regex_samples, wildcard_samples
 from whimbrel.access.sections import (
     Override,
     RequestSection,
@@ -423,6 +423,9 @@ def _witnesses(server: _ServerMap[S, V], bounds: Bounds) -> Iterator[_Witness]:
         for name in (*names, *server.joint_names(directory, [*names, _NEUTRAL])):
             yield from _with_all_urls(server, directory, name, False)
             yield from _with_path_info(server, directory, name, False)
+    for section in (*server.files, *server.regex_sections, *server.locations):
+        if section.regex is not None and server.is_relevant(section) and has_unknown_matches(section.pattern):
+            bounds.exceeded[f"no text was found that {section.pattern} matches"] = None
     for directory in _possible_directories(server, bounds) if server.files else ():
         for name in dict.fromkeys(name for section in server.files for name in _names_of(section)):
             yield _Witness(directory, name, False)

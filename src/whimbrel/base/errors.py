@@ -97,6 +97,14 @@ class MissingResource(ConfigError):
         self.is_accepted_by_22 = is_accepted_by_22
 
 
+class NotCopied(MissingResource):
+    """A file or directory of a configuration outside of the copy that is read; *stops* as its line is."""
+
+    def __init__(self, path: str, *, stops: bool) -> None:
+        super().__init__(f"Could not open configuration file {path}: not in this copy", matters=True)
+        self.stops = stops
+
+
 class MissingTypes(MissingResource):
     """The file of the types of names: Content-Type depends on it."""
 

@@ -11,7 +11,7 @@ import re
 from collections.abc import Callable, Iterator
 from functools import lru_cache
 
-from whimbrel.base.errors import ConfigError, MissingResource, SourceLocation
+from whimbrel.base.errors import ConfigError, MissingResource, NotCopied, SourceLocation
 from whimbrel.base.file_reading import NotRegular, read_regular
 from whimbrel.base.latin1 import to_bytes, to_text
 from whimbrel.config.execute import is_directory, root_relative
@@ -190,7 +190,8 @@ class Includer:
         """Read all that *path* (absolute) stands for."""
         copied = self.configuration.copied_path(path)
         if not copied:
-            raise MissingResource(f"Could not open configuration file {path}: not in this copy", matters=True)
+            # httpd starts without a file that is optional, and the text of one that exists is not judged
+            raise NotCopied(path, stops=not (self.optional or os.path.exists(to_bytes(path))))
         if not self.optional and self.included_from is not None:
             copied = self.configuration.stand_in(copied, self.included_from, "Include")
         self.configuration.include_patterns.append(copied)

@@ -45,6 +45,13 @@ def test_each_set_that_a_short_name_has_is_found(patterns: tuple[str, ...]) -> N
     assert not {"", ".", ".."} & set(names)
 
 
+@pytest.mark.parametrize("name", [" .bak", "\xe9.bak", "\t.bak"])
+def test_names_have_spaces_and_other_bytes(name: str) -> None:
+    patterns = (rf"^[{name[0]}]", r"\.bak$")
+    found = joint(*patterns).of({}, ["x", name[0], ".bak"])
+    assert sets_of(found, patterns) == {(True, True)}
+
+
 def test_names_that_are_known_are_not_given_again() -> None:
     names = joint(HIDDEN, BACKUPS).of({}, ["index.html", ".htaccess", "a.inc"])
     assert len(names) == 1

@@ -6,7 +6,8 @@ import re
 
 import pytest
 
-from whimbrel.access.samples import regex_samples, wildcard_samples
+from whimbrel.access.samples import has_unknown_matches, regex_samples, wildcard_samples
+from whimbrel.base.regex import compile_regex
 
 
 @pytest.mark.parametrize(
@@ -17,6 +18,38 @@ def test_an_expression_is_found_in_its_samples(pattern: str) -> None:
     found = regex_samples(pattern)
     assert found
     assert all(re.search(pattern, text) for text in found)
+
+
+@pytest.mark.parametrize(
+    "pattern",
+    [
+        r"^[[:upper:]]x",
+        r"(?<=q)z",
+        r"^(a|b)\1$",
+        r"(?>ab)c",
+        r"[\x80-\xff]$",
+        r"^\h",
+        r"^(\w)(\w)\2\1$",
+        r"^(x)\1?[[:upper:]]",
+    ],
+)
+def test_what_pythons_re_reads_otherwise_has_samples(pattern: str) -> None:
+    """Without a sample of each pattern no chain has its section. PCRE decides: it is what httpd asks."""
+    found = regex_samples(pattern)
+    assert found
+    assert all(compile_regex(pattern).search(text) is not None for text in found)
+    assert not has_unknown_matches(pattern)
+
+
+def test_a_pattern_that_nothing_matches_is_not_unknown() -> None:
+    assert regex_samples(r"-(?<=b)$") == []
+    assert not has_unknown_matches(r"-(?<=b)$")
+    assert not has_unknown_matches("(")  # httpd does not start with it
+
+
+def test_a_pattern_without_a_known_text_is_unknown() -> None:
+    assert regex_samples(r"^(?:(a)|b)(?(1)c|d)$") == []
+    assert has_unknown_matches(r"^(?:(a)|b)(?(1)c|d)$")
 
 
 def test_each_branch_has_a_sample() -> None:

@@ -117,6 +117,21 @@ def test_a_copy_of_a_server_root(tmp_path: Path) -> None:
     assert any("/etc/passwd: not in this copy" in item.subject for item in outside.scope.deciding)
 
 
+@pytest.mark.parametrize(
+    ("line", "starts"),
+    [("IncludeOptional /no-such/x.conf", True), ("Include /no-such/x.conf", False)],
+)
+def test_an_optional_file_outside_of_a_copy_stops_no_start(tmp_path: Path, line: str, starts: bool) -> None:
+    """`apache2 -t` of 2.4.71: ``Syntax OK`` with IncludeOptional; Include: ``Could not open configuration
+    file /no-such/x.conf: No such file or directory``."""
+    root = "ServerRoot /usr\n"
+    found = compare(tmp_path, root, f"{root}{line}\n", is_copy=True)
+    assert ("/no-such/x.conf" not in found.no_start) is starts
+    # what the file says is open in both cases
+    assert found.verdict is not Verdict.SAME
+    assert any("/no-such/x.conf: not in this copy" in item.subject for item in found.scope.deciding)
+
+
 def test_htaccess_files_of_a_copy_count_at_their_places(tmp_path: Path) -> None:
     """`upgrade --out` writes them to the new directory, and both texts name one document root."""
     old, new, site = tmp_path / "old", tmp_path / "new", tmp_path / "site"

@@ -5,7 +5,7 @@ Manual: vhosts/, mod/core.html.
 
 from __future__ import annotations
 
-from whimbrel.base.errors import ConfigError, MissingDirectory
+from whimbrel.base.errors import ConfigError, MissingDirectory, MissingResource
 from whimbrel.base.numbers import strtol
 from whimbrel.base.static_typing import Final
 from whimbrel.config.core_config import CoreServerConfig
@@ -71,7 +71,12 @@ def set_document_root(command: Command, conf: CoreServerConfig, words: list[str]
     elif configuration.disk.is_directory(path):
         configuration.known_directories.add(path)
     elif options.is_elsewhere:
-        configuration.missing.append(MissingDirectory(f"DocumentRoot '{path}' is not here", command.place))
+        if configuration.disk.is_file(path) and not command.in_virtual_host:
+            reason = f"DocumentRoot '{path}' is not a directory, or is not readable"
+            configuration.missing.append(MissingResource(reason, command.place, matters=True))
+        else:
+            reason = f"DocumentRoot '{path}' is not here"
+            configuration.missing.append(MissingDirectory(reason, command.place))
         configuration.known_directories.add(path)
     else:
         if not command.in_virtual_host:

@@ -44,19 +44,19 @@ def admitted(tree: ConfigTree, analysis: AccessAnalysis, section: AccessSection,
     other = beside(tree, analysis, section)
     if other:
         return f"{UNCHANGED} by this section alone; {other}"
-    undecided = _once(tree, analysis, _undecided_together).get(section)
+    undecided = once(tree, analysis, _undecided_together).get(section)
     if undecided is not None:
         where = f"{display_path(undecided.path, tree.top)}:{undecided.line}"
         return f"{UNCHANGED} by this section alone; who is admitted together with {where} was not decided"
     if analysis.bounds.exceeded:
         return f"{UNCHANGED} in the requests that were compared, which are not all"
-    why = _once(tree, analysis, _admitted_beside).get(section)
+    why = once(tree, analysis, _admitted_beside).get(section)
     return f"{UNCHANGED}: {why}, in 2.2 as in 2.4" if why else UNCHANGED
 
 
 def beside(tree: ConfigTree, analysis: AccessAnalysis, section: AccessSection) -> str:
     """Return that 2.4 decides requests of the section otherwise because of a later one, "" if it does not."""
-    other = _once(tree, analysis, _differs_together).get(section)
+    other = once(tree, analysis, _differs_together).get(section)
     if other is None:
         return ""
     return f"together with {display_path(other.path, tree.top)}:{other.line} 2.4 decides otherwise"
@@ -67,7 +67,7 @@ def reason_in(advice: str) -> str:
     return advice.partition(": ")[2] if advice.startswith(UNCHANGED) else ""
 
 
-def _once(
+def once(
     tree: ConfigTree,
     analysis: AccessAnalysis,
     find: Callable[[ConfigTree, AccessAnalysis], dict[AccessSection, _Found]],

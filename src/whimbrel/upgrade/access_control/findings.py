@@ -56,6 +56,7 @@ from whimbrel.upgrade.access_control.staying_lines import (
 from whimbrel.upgrade.access_control.trees import all_of, to_lines
 from whimbrel.upgrade.access_control.unchanged_sections import NEIGHBOUR, ORDER
 from whimbrel.upgrade.access_control.unchanged_text import as_running, of_section
+from whimbrel.upgrade.access_control.undecided import undecided_part, where_of
 from whimbrel.upgrade.access_control.void_lines import is_unknown_require, normalized, remark_on
 from whimbrel.upgrade.edits.diff import display_path
 from whimbrel.upgrade.model import FileEdit, Finding, InputContext, Risk, Safety, Style
@@ -435,18 +436,18 @@ def _solved_finding(
         if section.is_page and others
         else ""
     )
-    undecided = analysis.undecided(section)
-    if undecided is not None:
+    undecided, reason = undecided_part(tree, analysis, section)
+    if undecided:
         return Finding(
             number,
             section.place,
-            f"{_message(tree, analysis, section)}; who is admitted was not decided at {_where(undecided)}",
-            "check who is admitted there: the lines about access are not known in full",
+            f"{_message(tree, analysis, section)}; who is admitted was not decided at {undecided}",
+            f"check who is admitted there: {reason}",
             Risk.CHANGES,
             Safety.REVIEW,
             edits,
             evidence,
-            decision=f"Does the new text admit the right clients at {_where(undecided)}?",
+            decision=f"Does the new text admit the right clients at {undecided}?",
             answers=_ANSWERS,
         )
     remark = "; ".join(
@@ -609,12 +610,8 @@ def _example_origin(analysis: AccessAnalysis, section: AccessSection) -> str:
     return f"\n(with the addresses and names of the equivalent section {where})"
 
 
-def _where(chain: Chain) -> str:
-    return (chain.url or chain.path) + (f" ({chain.given})" if chain.given else "")
-
-
 def _evidence(chain: Chain, example: str) -> str:
-    where = _where(chain)
+    where = where_of(chain)
     return f"{where}: {example}" if example else f"{where}: 2.4 would not start"
 
 

@@ -16,7 +16,7 @@ from typing import Final
 from whimbrel.access.file_conditions import quoted
 from whimbrel.access.layers import AccessLine
 from whimbrel.base.lazy_dataclasses import dataclass
-from whimbrel.config.model import SectionKind
+from whimbrel.config.model import LOCATION_KINDS, SectionKind
 from whimbrel.upgrade.access_control.sections import AccessSection, Chain
 from whimbrel.upgrade.source.config_tree import Statement
 
@@ -217,21 +217,10 @@ def merge_order(
     chain are.
     """
     index = {section: at for at, section in enumerate(chain.sections)}
-    pending: list[tuple[int, AccessSection, Lines]] = []
+    files: list[tuple[int, bool, AccessSection, Lines]] = []
     cases: list[tuple[AccessSection, Lines]] = []
     for section in chain.sections:
-        depth = index.get(section.outer, -1) if section.outer is not None else -1
-        if (
-            pending
-            and section.kind is not SectionKind.DIRECTORY
-            and (section.kind not in FILES or depth >= 0)
-        ):
-            yield from (
-                (u, lines, True) for at, u, lines in pending if section.kind not in FILES or at < depth
-            )
-            pending = [] if section.kind not in FILES else [entry for entry in pending if entry[0] >= depth]
         replacement = replacements.get(section, Replacement(()))
-        yield section, replacement.control, False
         cases += [(section, case.control) for case in replacement.cases if case.applies(chain)]
         in_chain = [
             repeat
@@ -243,12 +232,50 @@ def merge_order(
             )
         ]
         if section.kind in FILES:
-            pending += [(index[repeat.holder], section, repeat.control) for repeat in in_chain]
-            pending.sort(key=lambda entry: entry[0])
-        else:
-            yield from ((section, repeat.control, True) for repeat in in_chain)
-    yield from ((u, lines, True) for _, u, lines in pending)
+            files.append((_depth(section.outer, index), False, section, replacement.control))
+            files += [(2 * index[one.holder], True, section, one.control) for one in in_chain]
+            continue
+        yield from _in_order_of_outer(files)
+        files = []
+        yield section, replacement.control, False
+        yield from ((section, repeat.control, True) for repeat in in_chain)
+    yield from _in_order_of_outer(files)
     yield from ((u, lines, True) for u, lines in cases)
+
+
+def _in_order_of_outer(
+    files: list[tuple[int, bool, AccessSection, Lines]],
+) -> Iterator[tuple[AccessSection, Lines, bool]]:
+    """Yield <Files> sections as httpd merges them: those of a directory behind those of directories that are
+    merged before it, repetitions behind the sections that stand there."""
+    for _, is_repeated, section, lines in sorted(files, key=lambda entry: entry[:2]):
+        yield section, lines, is_repeated
+
+
+def _depth(outer: AccessSection | None, index: Mapping[AccessSection, int]) -> int:
+    """Return twice the place of *outer* in the chain; an odd number for one without lines: it is not there.
+
+    A <DirectoryMatch> is merged behind all <Directory> sections and .htaccess files.
+    """
+    if outer is None:
+        return -1
+    if outer in index:
+        return 2 * index[outer]
+    directory = directory_of(outer)
+    before = [
+        at
+        for section, at in index.items()
+        if section.kind not in FILES | LOCATION_KINDS
+        and (
+            outer.regex is not None
+            or (section.regex is None and len(directory_of(section)) <= len(directory))
+        )
+    ]
+    return 2 * max(before, default=-1) + 1
+
+
+def _is_around(section: AccessSection, directory: str) -> bool:
+    return section.regex is None and len(directory_of(section)) <= len(directory)
 
 
 def group_by_directory(

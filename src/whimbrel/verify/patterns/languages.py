@@ -21,10 +21,10 @@ from whimbrel.access.patterns.automaton import (
     PatternAutomaton,
     TooLarge,
 )
+from whimbrel.access.patterns.boundaries import boundary_samples
 from whimbrel.access.patterns.syntax import Tree, UnknownSyntax, irregular_part, parse_pattern
 from whimbrel.base.lazy_dataclasses import dataclass
 from whimbrel.base.regex import Regex, RegexError, compile_regex
-from whimbrel.verify.patterns.samples import boundary_samples
 
 MAX_PAIRS: Final = 20_000
 """Pairs of states that one comparison visits."""

@@ -11,9 +11,9 @@ import pytest
 from tests.support.samples import amount
 from tests.unit.verify.patterns.random_patterns import changed, judge, pattern, with_end, word
 
+from whimbrel.access.patterns.boundaries import boundary_samples
 from whimbrel.access.patterns.syntax import Tree, UnknownSyntax, irregular_part
 from whimbrel.verify.patterns.languages import Pattern, Relation, compare_patterns
-from whimbrel.verify.patterns.samples import boundary_samples
 
 PAIRS = 120
 SHORT_HEXADECIMAL = re.compile(r"\\x(?![0-9a-fA-F]{2})")

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import pytest
 
+from whimbrel.access.patterns.boundaries import boundary_samples
 from whimbrel.access.patterns.syntax import UnknownSyntax, parse_pattern
 from whimbrel.verify.patterns.languages import Pattern, Relation, compare_patterns
-from whimbrel.verify.patterns.samples import boundary_samples
 
 EQUAL = [
     ("a(?#note)b", "ab"),
