@@ -44,6 +44,8 @@ class TestClient:
         out = b""
         while not self.closed and self.buffer:
             out += self._cached_responses()
+            if self.closed:
+                break
             head = read_head(
                 self.buffer, self.limits, self.rules, ending=InputState.EOF if last else InputState.OPEN
             )

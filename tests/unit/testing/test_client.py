@@ -31,6 +31,16 @@ def test_one_loop_has_the_answers_of_many(engine: Engine) -> None:
     assert answers == [b"a text"] * 4
 
 
+def test_nothing_is_read_behind_a_response_that_closes(engine: Engine) -> None:
+    """The first response is made, a later one comes from the cache; the rest of the input is no head."""
+    refused = b"GET /a%2 HTTP/1.1\r\nHost: a\r\n\r\n"
+    for _ in range(4):
+        client = TestClient(engine, Connection("127.0.0.1", 5000, "127.0.0.1", 80))
+        answer = client.send(refused + b"rest\r\n\r\n") + client.send(b"", last=True)
+        assert answer.startswith(b"HTTP/1.1 400 ")
+        assert answer.count(b"HTTP/1.1 ") == 1
+
+
 def test_a_task_that_a_request_leaves_does_not_reach_the_next(
     engine: Engine, monkeypatch: pytest.MonkeyPatch
 ) -> None:

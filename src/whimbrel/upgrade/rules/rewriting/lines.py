@@ -214,8 +214,8 @@ def with_flags(line: Statement, flags: list[str]) -> str | None:
     if not parts.flags:
         return f"{args} [{','.join(flags)}]"
     at = args.rfind(parts.flags)
-    if not parts.flags.endswith("]") or at < 0:
-        return None
+    if not parts.flags.startswith("[") or not parts.flags[1:].endswith("]") or at < 0:
+        return None  # httpd: bad flag delimiters
     end = at + len(parts.flags) - 1
     between = "," if parts.flags[1:-1].strip() else ""
     return f"{args[:end]}{between}{','.join(flags)}{args[end:]}"

@@ -30,6 +30,14 @@ def test_flags_that_the_target_lacks_are_said_and_not_written(
     assert "2.4.57" in finding.advice
 
 
+@pytest.mark.parametrize("flags", ["]", "L]", "[L"])
+def test_nothing_is_added_to_flags_without_their_brackets(tmp_path: Path, flags: str) -> None:
+    """httpd ends its start with "bad flag delimiters"; each pass of an upgrade would add more."""
+    text = TEXT.replace("[L,QSA]", flags)
+    result = upgrade(config_tree(tmp_path, {"conf/httpd.conf": text}))
+    assert not any(b"BCTLS" in data for data in result.files.values())
+
+
 MAP = (
     "LoadModule rewrite_module modules/mod_rewrite.so\nRewriteEngine On\n"
     "RewriteMap m KIND:ROOT/map.txt\nRewriteMap low int:tolower\n"
