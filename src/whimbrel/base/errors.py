@@ -109,7 +109,11 @@ class MissingTypes(MissingResource):
     """The file of the types of names: Content-Type depends on it."""
 
 
-class ForeignDirective(MissingResource):
+class ForeignResource(MissingResource):
+    """What a module of a third party gives, and that is not here."""
+
+
+class ForeignDirective(ForeignResource):
     """A directive of a module that is not here: of *product*, or of an unknown one."""
 
     def __init__(self, name: str, place: SourceLocation | None = None, *, product: str = "") -> None:
@@ -118,7 +122,7 @@ class ForeignDirective(MissingResource):
         self.name = name
 
 
-class ForeignProvider(MissingResource):
+class ForeignProvider(ForeignResource):
     """A provider that a module of *product*, or of an unknown one, registers, and that is not here."""
 
     def __init__(self, text: str, place: SourceLocation | None = None, *, product: str = "") -> None:
@@ -126,12 +130,15 @@ class ForeignProvider(MissingResource):
         super().__init__(f"{text}: of {owner}, which is not here", place, matters=True)
 
 
-class ForeignModule(MissingResource):
-    """A module that httpd does not distribute and that is not here; *product* says which, "" if unknown."""
+class ForeignModule(ForeignResource):
+    """A module that httpd does not distribute and that is not here: *product* says which, "" if unknown;
+    *file* is the path of its line.
+    """
 
-    def __init__(self, reason: str, product: str = "") -> None:
+    def __init__(self, reason: str, product: str = "", file: str = "") -> None:
         super().__init__(reason, matters=True)
         self.product = product
+        self.file = file
 
 
 class ThirdPartyError(ConfigError):

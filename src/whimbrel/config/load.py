@@ -199,7 +199,7 @@ def _cannot_load(
 
     configuration.foreign_modules.add(name)
     configuration.foreign_libraries[place] = path
-    problem = add_third_party(configuration, name, base, text, place)
+    problem = add_third_party(configuration, name, path, text, place)
     if configuration.options.is_elsewhere:
         raise problem
 

@@ -140,18 +140,20 @@ def lines_of(configuration: Configuration) -> ThirdPartyLines:
 
 
 def add_module(
-    configuration: Configuration, name: str, base: str, text: str, place: SourceLocation
+    configuration: Configuration, name: str, path: str, text: str, place: SourceLocation
 ) -> ForeignModule:
-    """Record the LoadModule line of *name* in the file *base*, which counts as loaded; return its error,
+    """Record the LoadModule line of *name* in the file *path*, which counts as loaded; return its error,
     *text*, for a server that runs elsewhere.
     """
+    base = path.rpartition("/")[2].removesuffix(".so")
     found = find_module(name) or find_module(base)
     sources = found[1].sources if found is not None else (f"mod_{name.removesuffix('_module')}.c",)
     configuration.modules.names |= {name, f"{base}.c", *sources}
     product = found[0] if found is not None else None
     # a product may be named by one of its modules
     own = base if product is not None and product.name.startswith("mod_") else ""
-    problem = ForeignModule(text, "" if product is None else f"{own or product.name} ({product.effect})")
+    of_product = "" if product is None else f"{own or product.name} ({product.effect})"
+    problem = ForeignModule(text, of_product, path)
     if not configuration.options.is_elsewhere:
         problem.place = place
         problem.bare = True

@@ -78,9 +78,10 @@ class UnmetLines:
 
 def _loaded_product(item: UnknownItem) -> ThirdPartyProduct | None:
     """Return the product of the LoadModule line that *item* is about, None for another line."""
-    name, is_product, _ = item.consequence.partition(" (")
-    if not is_product:
+    _, is_module, owner = item.subject.partition(": a module of ")
+    if not is_module:
         return None
+    name = owner.partition(" (")[0]
     return next((one for one in products() if one.name == name), None) or product_of(name)
 
 

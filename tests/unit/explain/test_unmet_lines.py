@@ -35,7 +35,7 @@ def matters(root: Path, text: str, url: str, *words: str) -> set[str]:
     unknown = json.loads(found.stdout)["knowledge"]["unknown"]
     subjects = [item["subject"] for item in unknown if item["matters"]]
     assert found.exit_code == (3 if subjects else 0)
-    return {subject.partition(": ")[0].removesuffix(" into server") for subject in subjects}
+    return {subject.partition(": ")[0] for subject in subjects}
 
 
 @pytest.mark.parametrize(
@@ -44,11 +44,15 @@ def matters(root: Path, text: str, url: str, *words: str) -> set[str]:
         (
             SUBVERSION + REPOSITORY,
             "/svn/x",
-            {"Cannot load modules/mod_dav_svn.so", "DAV svn", "SVNPath"},
+            {"modules/mod_dav_svn.so", "DAV svn", "SVNPath"},
         ),
         (SUBVERSION + REPOSITORY, "/index.html", set()),
-        (SUBVERSION + "SVNInMemoryCacheSize 1\n", "/index.html", {"Cannot load", "SVNInMemoryCacheSize"}),
-        (TOMCAT + "JkMount /app/* w\n", "/index.html", {"Cannot load modules/mod_jk.so", "JkMount"}),
+        (
+            SUBVERSION + "SVNInMemoryCacheSize 1\n",
+            "/index.html",
+            {"modules/mod_dav_svn.so", "SVNInMemoryCacheSize"},
+        ),
+        (TOMCAT + "JkMount /app/* w\n", "/index.html", {"modules/mod_jk.so", "JkMount"}),
         (
             TOMCAT + "<VirtualHost *:8080>\nServerName b\nJkMount /* w\n</VirtualHost>\n",
             "http://a/",
@@ -57,7 +61,7 @@ def matters(root: Path, text: str, url: str, *words: str) -> set[str]:
         (
             TOMCAT + "<Location /app>\nSetHandler jakarta-servlet\n</Location>\n",
             "/app/x",
-            {"Cannot load modules/mod_jk.so"},
+            {"modules/mod_jk.so"},
         ),
         (
             TOMCAT + "<Location /app>\nSetHandler jakarta-servlet\n</Location>\n",
@@ -65,7 +69,7 @@ def matters(root: Path, text: str, url: str, *words: str) -> set[str]:
             set(),
         ),
         (PASSENGER, "/index.html", set()),
-        (PASSENGER, "/app/x", {"Cannot load modules/mod_passenger.so"}),
+        (PASSENGER, "/app/x", {"modules/mod_passenger.so"}),
     ],
 )
 def test_what_matters(tmp_path: Path, text: str, url: str, wanted: set[str]) -> None:
@@ -85,9 +89,9 @@ def test_a_module_of_users_matters_where_a_user_is_named(tmp_path: Path) -> None
     """It may accept or refuse the user without a line of its own."""
     assert matters(tmp_path, KERBEROS, "/index.html") == set()
     found = matters(tmp_path / "other", KERBEROS, "/index.html", "--user", "alice")
-    assert found == {"Cannot load modules/mod_auth_kerb.so"}
+    assert found == {"modules/mod_auth_kerb.so"}
 
 
 def test_an_unknown_module_may_do_anything(tmp_path: Path) -> None:
     found = matters(tmp_path, "LoadModule own_module modules/mod_own.so\n", "/index.html")
-    assert found == {"Cannot load modules/mod_own.so"}
+    assert found == {"modules/mod_own.so"}

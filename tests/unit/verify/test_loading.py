@@ -64,7 +64,10 @@ def test_what_no_answer_depends_on(tmp_path: Path, line: str) -> None:
     [
         ("Include conf/more.conf", "Could not open configuration file"),
         ("Include conf.d/*.conf", "Could not open directory"),
-        ("LoadModule python_module modules/mod_python.so", "Cannot load modules/mod_python.so into server"),
+        (
+            "LoadModule python_module modules/mod_python.so",
+            "modules/mod_python.so: a module of mod_python (application) that is not here",
+        ),
         ("RewriteMap names txt:/nowhere/names.txt", "RewriteMap: file for map names not found"),
     ],
 )

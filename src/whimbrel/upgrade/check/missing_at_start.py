@@ -6,17 +6,13 @@ A copy of another machine need not have them, so whether the server starts is no
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Final
 
-from whimbrel.base.errors import ForeignDirective, ForeignModule, ForeignProvider, SourceLocation
+from whimbrel.base.errors import ForeignResource, SourceLocation
 from whimbrel.base.lazy_dataclasses import replace
 from whimbrel.upgrade.check.fixpoint import UpgradeResult
 from whimbrel.upgrade.knowledge.loaded import NO_START_ANSWERS, item_of
 from whimbrel.upgrade.knowledge.scope import UnknownItem
 from whimbrel.upgrade.model import LOAD_ERROR, READ_ERROR
-
-_OF_THIRD_PARTIES: Final = (ForeignDirective, ForeignModule, ForeignProvider)
-"""What C06 is about."""
 
 
 def missing_at_start(result: UpgradeResult) -> Iterator[UnknownItem]:
@@ -31,7 +27,7 @@ def missing_at_start(result: UpgradeResult) -> Iterator[UnknownItem]:
         (one.place.path, one.place.line) for one in result.findings if one.rule in (READ_ERROR, LOAD_ERROR)
     }
     for problem in result.loaded.missing:
-        if problem.place is None or not problem.stops or isinstance(problem, _OF_THIRD_PARTIES):
+        if problem.place is None or not problem.stops or isinstance(problem, ForeignResource):
             continue
         place = _as_read(result, problem.place)
         if place is not None and (place.path, place.line) not in known:

@@ -7,9 +7,8 @@ from typing import Final
 
 from whimbrel.base.counts import and_more, count_noun, word_for
 from whimbrel.base.errors import (
-    ForeignDirective,
     ForeignModule,
-    ForeignProvider,
+    ForeignResource,
     MissingDirectory,
     MissingResource,
     MissingTypes,
@@ -35,6 +34,7 @@ MAX_NAMES: Final = 3
 NO_START: Final = "no answer depends on it, but no server starts here without it"
 NO_START_24: Final = "no answer depends on it, but 2.4 does not start here with it; 2.2 only warns"
 NO_START_ANSWERS: Final = "answers depend on it, and no server starts here without it"
+UNDECIDED_EFFECT: Final = "its effect is not decided"
 OF_TYPES: Final = "Content-Type depends on it, and no server starts here without it"
 """What follows from a missing file of types, and from a line that was left out, such as that of a log in a
 directory that is missing."""
@@ -81,10 +81,12 @@ def item_of(problem: MissingResource) -> UnknownItem:
         return UnknownItem(
             UnknownKind.UNDEFINED_VARIABLE, problem.place, problem.reason, matters=problem.matters
         )
-    if isinstance(problem, ForeignModule) and problem.product:
-        consequence = f"{problem.product}: its effect is not decided"
-    if isinstance(problem, ForeignDirective | ForeignProvider):
-        consequence = "its effect is not decided"
+    if isinstance(problem, ForeignModule):
+        owner = problem.product or "a third party"
+        subject = f"{problem.file}: a module of {owner} that is not here"
+        return UnknownItem(UnknownKind.LEFT_OUT, problem.place, subject, UNDECIDED_EFFECT)
+    if isinstance(problem, ForeignResource):
+        consequence = UNDECIDED_EFFECT
     return UnknownItem(
         UnknownKind.LEFT_OUT, problem.place, problem.reason, consequence, matters=problem.matters
     )

@@ -11,7 +11,7 @@ from typing import Final, NamedTuple
 
 from whimbrel.base.builds import WINDOWS
 from whimbrel.base.counts import count_noun, word_for
-from whimbrel.base.errors import MissingResource, SourceLocation
+from whimbrel.base.errors import ForeignDirective, ForeignProvider, MissingResource, SourceLocation
 from whimbrel.config.configuration import Configuration
 from whimbrel.config.execute import root_relative
 from whimbrel.config.load import no_library
@@ -95,6 +95,8 @@ def start_stops(configuration: Configuration, further: Iterable[MissingResource]
         problem
         for problem in (*configuration.missing, *further)
         if problem.stops and (problem.place is not None or not is_copy)
+        # the line that loads a module stops the start before the lines that need it
+        if not isinstance(problem, ForeignDirective | ForeignProvider)
     ]
     # what a line stops ends the start before what is complete is checked
     problems.sort(key=lambda problem: problem.place is None)
