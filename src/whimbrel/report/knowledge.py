@@ -6,6 +6,7 @@ from collections.abc import Collection, Iterable, Iterator, Sequence
 from typing import Any, Final
 
 from whimbrel.base.counts import count_noun
+from whimbrel.base.lazy_dataclasses import replace
 from whimbrel.report.model import OLD_TEXT
 from whimbrel.upgrade.edits.diff import display_path
 from whimbrel.upgrade.knowledge.loaded import NO_START_24, STARTS
@@ -57,9 +58,19 @@ def text_lines(scope: KnowledgeScope, directory: str = "", findings: Collection[
         yield f"  to know it: {'; '.join(remedies)}"
 
 
+def without_start_line(scope: KnowledgeScope) -> KnowledgeScope:
+    """Return *scope* without what `start_line` names and no answer depends on."""
+    named = _starts(scope)[:MAX_STOPS]
+    return replace(scope, items=tuple(item for item in scope.items if item.matters or item not in named))
+
+
+def _starts(scope: KnowledgeScope) -> list[UnknownItem]:
+    return [item for item in scope.items if item.consequence in STARTS and item.place is not None]
+
+
 def start_line(scope: KnowledgeScope, directory: str) -> str:
     """Return at which lines 2.4 ends its start while what they name is missing, in its order; "" for none."""
-    items = [item for item in scope.items if item.consequence in STARTS and item.place is not None]
+    items = _starts(scope)
     if not items:
         return ""
     named = [
@@ -74,8 +85,7 @@ def start_line(scope: KnowledgeScope, directory: str) -> str:
 
 def first_start(scope: KnowledgeScope, directory: str) -> str:
     """Return the first line at which 2.4 ends its start on this machine, ``PLACE: REASON``; "" for none."""
-    items = (item for item in scope.items if item.consequence in STARTS and item.place is not None)
-    return next((f"{place_of(item, directory)}: {item.subject}" for item in items), "")
+    return next((f"{place_of(item, directory)}: {item.subject}" for item in _starts(scope)), "")
 
 
 def of_no_answer(items: Sequence[UnknownItem]) -> str:

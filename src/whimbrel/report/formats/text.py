@@ -9,7 +9,7 @@ from whimbrel.base.counts import count_noun
 from whimbrel.base.terminal_text import padded, shown, wrapped, wrapped_alike
 from whimbrel.report.decisions import MORE_QUESTIONS, answer_lines, counts_of, last_lines, unread
 from whimbrel.report.formats.frames import RISK_COLORS, FrameStyle, framed
-from whimbrel.report.knowledge import first_start, start_line, text_lines
+from whimbrel.report.knowledge import first_start, start_line, text_lines, without_start_line
 from whimbrel.report.model import (
     LONE_FILES,
     Report,
@@ -144,7 +144,7 @@ def table(report: Report, style: FrameStyle = PLAIN) -> Iterator[str]:
         )
     if report.lone:
         yield from wrapped(report.lone_counts, style.width)
-    for line in text_lines(report.scope, report.directory, read_errors(report.entries)):
+    for line in text_lines(without_start_line(report.scope), report.directory, read_errors(report.entries)):
         yield from wrapped_alike(shown(line, MAX_KNOWLEDGE), style.width)
 
 
