@@ -150,9 +150,13 @@ class ThirdPartyError(ConfigError):
 
 
 class MissingDirectory(MissingResource):
-    """A document root that is not here: the server starts without it, and its files are unknown."""
+    """A document root that is not here, and whose files are unknown: a virtual host starts without it, the
+    main server does not.
+    """
 
-    stops = False
+    def __init__(self, reason: str, place: SourceLocation | None, *, is_of_host: bool) -> None:
+        super().__init__(reason, place)
+        self.stops = not is_of_host
 
 
 class ProgramNotRun(MissingResource):

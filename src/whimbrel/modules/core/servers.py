@@ -76,7 +76,8 @@ def set_document_root(command: Command, conf: CoreServerConfig, words: list[str]
             configuration.missing.append(MissingResource(reason, command.place, matters=True))
         else:
             reason = f"DocumentRoot '{path}' is not here"
-            configuration.missing.append(MissingDirectory(reason, command.place))
+            problem = MissingDirectory(reason, command.place, is_of_host=command.in_virtual_host)
+            configuration.missing.append(problem)
         configuration.known_directories.add(path)
     else:
         if not command.in_virtual_host:
