@@ -27,7 +27,7 @@ from whimbrel.explain.request_steps import (
     section_steps,
     virtual_host,
 )
-from whimbrel.explain.step import REASON, ExplanationStep, RequestExplanation
+from whimbrel.explain.step import CONTENT_TYPE, REASON, ExplanationStep, RequestExplanation
 from whimbrel.http.semantics.status import reason
 from whimbrel.modules.metadata.mod_headers.lines import HeadersDirConfig
 from whimbrel.verify.answering import without_addresses
@@ -191,7 +191,7 @@ def _response(explained: Explained, r: Request, status: int | None, location: st
     if refusal is not None:
         children.append(ExplanationStep(REASON, refusal.sentence, lines=refusal.lines))
     fields: dict[str, set[str]] = {}
-    for name, value in (*r.headers_out, *r.err_headers_out, ("Content-Type", content_type(r) or "")):
+    for name, value in (*r.headers_out, *r.err_headers_out, (CONTENT_TYPE, content_type(r) or "")):
         fields.setdefault(name.lower(), set()).update((value, value.partition(";")[0]))
     children += [
         ExplanationStep("header", line.text, "", (line,))
@@ -229,7 +229,7 @@ def _type_step(explained: Explained, r: Request, plan: Plan) -> ExplanationStep:
             if hook.changes.get("content_type", ("", ""))[1] == r.content_type
         ]
         lines = tuple(filter(_sets_type, lines_of(setting[-1]))) if setting else ()
-    return ExplanationStep("header", "Content-Type", content_type(r) or "", lines[:1], detail)
+    return ExplanationStep("header", CONTENT_TYPE, content_type(r) or "", lines[:1], detail)
 
 
 def _error_redirect(explained: Explained, plan: Plan) -> tuple[Origin, ...]:

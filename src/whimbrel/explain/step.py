@@ -12,6 +12,8 @@ from whimbrel.engine.log.error_log_line import LEVELS
 
 REASON: Final = "reason"
 """The kind of the step that has the core's reason for a status."""
+CONTENT_TYPE: Final = "Content-Type"
+"""What the step about the type of a response is called."""
 LEAST_REASON: Final = LEVELS["notice"]
 """The lowest level of log messages that may be the reason for an answer; lower ones follow every request."""
 

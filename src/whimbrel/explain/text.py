@@ -25,7 +25,7 @@ from whimbrel.explain.changes import ChangedStep, deciding, innermost
 from whimbrel.explain.response_differences import part_texts
 from whimbrel.explain.rewriting import negotiations, refused_paths, rewritten_paths
 from whimbrel.explain.source_lines import SourceLines
-from whimbrel.explain.step import ExplanationStep, RequestExplanation, is_reason
+from whimbrel.explain.step import CONTENT_TYPE, ExplanationStep, RequestExplanation, is_reason
 from whimbrel.explain.void_lines import UNREAD, VOID
 from whimbrel.http.semantics.status import reason
 from whimbrel.upgrade.knowledge.scope import KnowledgeScope, UnknownItem, UnknownKind
@@ -244,7 +244,7 @@ def main_rows(explanation: RequestExplanation, sources: SourceLines, root: str) 
             found = choosing_lines(block, explanation) or handler_lines(step)
             yield TextRow("handler", step.what, place_of(found[0], root) if found else "")
     for step in explanation.all():
-        is_type = step.kind == "header" and step.what == "Content-Type" and step.lines
+        is_type = step.kind == "header" and step.what == CONTENT_TYPE and step.lines
         if is_type and not step.lines[0].text.lower().startswith("typesconfig"):
             yield TextRow("type", step.result, place_of(step.lines[0], root))
     counts = Counter(step.kind for step in explanation.all())
@@ -521,7 +521,8 @@ def _field_rows(
                 if parts and not step.result and not fields & set(step.what.lower().split()):
                     detail += " (without effect on this answer)"
                 yield TextRow(sign, f"{step.what}{f': {step.result}' if step.result else ''}{detail}", place)
-            elif step is None and other is not None and other.kind == "header":
+            # a refusal or a redirect has a type too, which no line of the text sets
+            elif step is None and other is not None and other.kind == "header" and other.what != CONTENT_TYPE:
                 yield TextRow(sign, f"no {other.what}" if other.result else "no such line")
 
 

@@ -86,3 +86,16 @@ def test_a_line_that_sets_nothing_here_is_no_difference(tmp_path: Path) -> None:
     found = CliRunner().invoke(explain.app, words)
     assert "no such line" not in found.stdout
     assert found.stdout.startswith("same answer: 200 OK"), found.stdout
+
+
+def test_a_refusal_has_a_type_that_no_line_sets(tmp_path: Path) -> None:
+    """apache2 sends 403 with text/html; charset=iso-8859-1, so it does not lose the type of the document."""
+    roots = []
+    for name, more in (("old", ""), ("new", "<Location /x.html>\nRequire all denied\n</Location>\n")):
+        (tmp_path / name).mkdir()
+        roots.append(write_site(tmp_path / name, CONF + more))
+        (tmp_path / name / "htdocs/x.html").write_text("x\n")
+    words = ["http://q.example/x.html", "-f", str(roots[1]), "--diff", f"{roots[0]}@2.4"]
+    found = CliRunner().invoke(explain.app, words)
+    assert "403 Forbidden" in found.stdout
+    assert "no Content-Type" not in found.stdout
