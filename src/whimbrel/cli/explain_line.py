@@ -42,6 +42,8 @@ class JoinedLine(NamedTuple):
     last: int
     text: str
 
+RECORD: Final = "First: write one of these answers into the text"
+
 
 def explain_line(
     path: str, number: int, named: ConfigArguments, *, as_json: bool = False, may_page: bool = True
@@ -94,7 +96,8 @@ def explain_line(
         texts.append(f"no Include of {shown(argument)} reads this file")
     texts += _of_upgrade(written, place, report.directory)
     texts += _findings(report, entries, is_written=bool(written))
-    texts += choices(entries)
+    questions = choices(entries)
+    texts += [*questions, RECORD] if questions else []
     if not entries and line.text[:1] not in ("", "#"):
         texts += _findings_around(report, place, around)
     texts += [f"More about {rule_name(report, rule)}: {more}"] if more else []
