@@ -42,6 +42,7 @@ class JoinedLine(NamedTuple):
     last: int
     text: str
 
+
 RECORD: Final = "First: write one of these answers into the text"
 
 

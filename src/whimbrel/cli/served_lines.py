@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import Final
 
 from whimbrel.base.accounts import group_named, user_named
+from whimbrel.base.errors import MissingResource
 from whimbrel.base.file_writing import write_over
 from whimbrel.base.latin1 import from_system, to_bytes, to_system
 from whimbrel.base.loopback import LOOPBACK
@@ -67,7 +68,7 @@ class ServedLines:
         if text not in self.notes:
             self.notes.append(text)
 
-    # the two methods of LineAdapter -----------------------------------------------------------
+    # the methods of LineAdapter ---------------------------------------------------------------
     def arguments(self, node: Node) -> str:
         """Return the arguments that are executed in place of those of *node*."""
         name = node.name.lower()
@@ -92,6 +93,15 @@ class ServedLines:
             what = "an empty directory is used" if is_new else "its files are not found"
             self.note(f"DocumentRoot {path} is not here: {what}")
         return place
+
+    def leaves_out(self, problem: MissingResource) -> bool:
+        """Leave out what 2.2 starts without (suEXEC) in a trial, a server for this machine alone: its programs
+        run as the workers.
+        """
+        if not (self.is_local and problem.is_accepted_by_22):
+            return False
+        self.note(f"--loopback: {problem.reason}: programs run as the workers")
+        return True
 
     # files ------------------------------------------------------------------------------------
     def _absolute(self, path: str) -> str:

@@ -197,7 +197,11 @@ class Configuration:
         """Return True if the line that raised *problem* is left out: a server that runs elsewhere needs
         something that is not here.
         """
-        if not (self.options.is_elsewhere and isinstance(problem, MissingResource)):
+        if not isinstance(problem, MissingResource):
+            return False
+        if self.options.adapter is not None and self.options.adapter.leaves_out(problem):
+            return True
+        if not self.options.is_elsewhere:
             return False
         self.missing.append(problem)
         return True

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from whimbrel.base.builds import ANY
-from whimbrel.base.errors import UndecidedVariables
+from whimbrel.base.errors import MissingResource, UndecidedVariables
 from whimbrel.base.lazy_dataclasses import dataclass, field
 from whimbrel.base.static_typing import Protocol
 from whimbrel.directives.node import Node
@@ -25,6 +25,9 @@ class LineAdapter(Protocol):
 
     def path(self, node: Node, path: str) -> str:
         """Return where the file or directory *path* (absolute) of *node* is."""
+
+    def leaves_out(self, problem: MissingResource) -> bool:
+        """Return True if the line that raised *problem* is left out on this machine."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

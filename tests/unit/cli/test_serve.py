@@ -8,10 +8,13 @@ from unittest import mock
 
 import pytest
 
-from whimbrel.base.errors import NotBound, SourceLocation
+from whimbrel.base.dialect import V24
+from whimbrel.base.errors import MissingResource, NotBound, SourceLocation
 from whimbrel.cli.serve import port_hint, ports_of
 from whimbrel.cli.serve_places import ServePlaces
 from whimbrel.cli.served_lines import ServedLines
+from whimbrel.config.load import new_configuration
+from whimbrel.config.options import LoadOptions
 from whimbrel.config.servers import FoundServer
 from whimbrel.directives.node import Node
 from whimbrel.utilities.usage_error import UsageError
@@ -105,3 +108,17 @@ def test_a_trial_on_the_loopback_writes_no_log_of_the_site(tmp_path: Path, word:
         assert word.startswith("|") or places.directory not in site
     finally:
         places.close()
+
+
+@pytest.mark.parametrize("is_local", [True, False])
+def test_only_a_trial_on_the_loopback_starts_without_suexec(is_local: bool) -> None:
+    """A server for others must not run the programs of one customer as the user of all."""
+    places = mock.create_autospec(ServePlaces, instance=True)
+    lines = ServedLines(places, {}, is_local=is_local)
+    reason = "SuexecUserGroup configured, but suEXEC is disabled: Missing suexec binary"
+    suexec = MissingResource(reason, is_accepted_by_22=True)
+    options = LoadOptions(server_root="/nowhere", adapter=lines)
+    configuration = new_configuration(options, {}, V24)
+    assert configuration.leaves_out(suexec) is is_local
+    assert not configuration.leaves_out(MissingResource("bad user name apache"))
+    assert lines.notes == [f"--loopback: {reason}: programs run as the workers"] * is_local
