@@ -95,9 +95,7 @@ class ServedLines:
         return place
 
     def leaves_out(self, problem: MissingResource) -> bool:
-        """Leave out what 2.2 starts without (suEXEC) in a trial, a server for this machine alone: its programs
-        run as the workers.
-        """
+        """Leave out suEXEC in a trial on this machine: programs run as the workers."""
         if not (self.is_local and problem.is_accepted_by_22):
             return False
         self.note(f"--loopback: {problem.reason}: programs run as the workers")
