@@ -12,7 +12,7 @@ from typing import Final
 
 from whimbrel.base.file_reading import read_regular
 from whimbrel.base.latin1 import to_bytes, to_text
-from whimbrel.base.lazy_dataclasses import dataclass
+from whimbrel.base.lazy_dataclasses import dataclass, replace
 from whimbrel.config.execute import root_relative
 from whimbrel.modules.mappers.mod_rewrite.args import split_flags
 from whimbrel.modules.mappers.mod_rewrite.maps import parse_text
@@ -134,8 +134,17 @@ def _finding(tree: ConfigTree, rule: RewriteLine, needs: list[RequiredFlags]) ->
     else:
         safety = Safety.REVIEW
     why = " and ".join(need.why for need in needs)
-    return Finding(
+    finding = Finding(
         "R01", rule.line.place, f"2.4 answers 403 where {why}", advice, Risk.CHANGES, safety, edits
+    )
+    if not (unsafe and edits):
+        return finding
+    names = ", ".join(flags)
+    return replace(
+        finding,
+        message=f"without {names} 2.4 answers 403 where {why}",
+        decision=f"May {names} reopen for URLs of `{rule.parts.first}` what 2.4.60 closed, as in 2.2?",
+        answers=("yes: upgrade writes it", "no: # whimbrel: ignore[R01] above the line keeps it as it is"),
     )
 
 
