@@ -52,7 +52,7 @@ _RECORD: Final = (
     "# whimbrel: ignore[DIFF] above its line, or its section, of the new text records that you did"
 )
 NOT_TRIED: Final = "Whimbrel's test did not try module files; that of httpd, which comes next, does."
-LAST: Final = "Last: no step follows this one"
+LAST: Final = "Last: it takes the new text live, once httpd 2.2 is stopped"
 """Stands behind a command that takes the new text live."""
 GO_LIVE: Final = (
     "Last: put the new text in its place on the server, stop httpd 2.2, then start 2.4: "
