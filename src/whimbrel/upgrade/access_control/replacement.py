@@ -274,10 +274,6 @@ def _depth(outer: AccessSection | None, index: Mapping[AccessSection, int]) -> i
     return 2 * max(before, default=-1) + 1
 
 
-def _is_around(section: AccessSection, directory: str) -> bool:
-    return section.regex is None and len(directory_of(section)) <= len(directory)
-
-
 def group_by_directory(
     section: AccessSection, chains: Sequence[Chain]
 ) -> list[tuple[AccessSection | None, list[Chain]]]:

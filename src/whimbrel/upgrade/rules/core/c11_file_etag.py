@@ -41,7 +41,9 @@ def check(tree: ConfigTree) -> Iterator[Finding]:
             answers=(
                 f"yes: upgrade writes FileETag {WORDS}, and clients see no change",
                 "no: # whimbrel: ignore[C11] above the line keeps the text as it is: every cache revalidates "
-                "once; after the upgrade, FileETag MTime Size below # whimbrel: ignore[DIFF] says so",
+                "once",
+                "no: write FileETag MTime Size, the default of 2.4, with # whimbrel: ignore[DIFF] above it: "
+                "every cache revalidates once",
             ),
         )
 
