@@ -96,7 +96,8 @@ def test_a_check_begins_with_the_answer(site: Path) -> None:
     explained = f"  the choices of the first: whimbrel explain conf/httpd.conf:14 {site}"
     assert lines[-6:-1] == [STOP, DECIDE, "  R01 unsafe-urls  conf/httpd.conf:14", explained, lines[5]]
     choices = CliRunner().invoke(explain.app, ["conf/httpd.conf:14", str(site)]).output.splitlines()
-    assert choices[-6:-2] == ["to decide:", *BELOW], "the command shows what it promises"
+    assert choices[-7:-3] == ["to decide:", *BELOW], "the command shows what it promises"
+    assert choices[-3] == "First: write one of these answers into the text"
 
 
 def test_the_json_of_a_check_names_what_is_to_decide(site: Path) -> None:
