@@ -20,10 +20,12 @@ from whimbrel.access.sections import (
     SectionInventory,
     V,
     absolute_path,
+    is_below,
     slashed,
 )
 from whimbrel.base.latin1 import to_text as as_text
 from whimbrel.base.lazy_dataclasses import dataclass, field
+from whimbrel.base.regex import RegexError, compile_regex
 from whimbrel.config.copied_paths import IN_PLACE, CopiedPaths
 from whimbrel.config.model import SectionKind
 
@@ -147,6 +149,8 @@ class _ServerMap(Generic[S, V]):
         self.own_sections = set(own.plain)
         passed = [] if self.is_main else inventory.proxied.get(None, [])
         self.proxied: list[tuple[str, str]] = [*inventory.proxied.get(server, []), *passed]
+        rewritten = dict.fromkeys((server, None))
+        self._rewritten = [text for one in rewritten for text in inventory.rewritten.get(one, [])]
         self.directories: dict[str, None] = {}
         patterns = [u for u in self.locations if u.regex is not None or u.fnmatch]
         ends = ["/" + name for section in patterns for name in _names_of(section)]
@@ -248,6 +252,16 @@ class _ServerMap(Generic[S, V]):
         )
         found = [(kind, unit.expression) for kind, unit in sections if kind != "" or unit.has_lines]
         return tuple(dict.fromkeys(NamePattern(regex, kind) for kind, regex in found if regex is not None))
+
+    def is_proxied(self, witness: _Witness) -> bool:
+        """Return True if each request for the witness goes to a back end, where no section of a directory
+        applies (mod_proxy: ProxyPass)."""
+        if not self.proxied:
+            return False
+        url = self.url_of(witness.directory + witness.name) if witness.url is None else witness.url
+        if url is None or not any(is_below(prefix, url) for prefix, _ in self.proxied):
+            return False
+        return not any(_may_match(pattern, url) for pattern in self._rewritten)
 
     # matching --------------------------------------------------------------------------------------
     def chain(self, witness: _Witness) -> SectionChain[S]:
@@ -378,6 +392,8 @@ def _urls_below(server: _ServerMap[S, V], directory: str, prefixes: Sequence[str
 def _chains(server: _ServerMap[S, V], bounds: Bounds) -> Iterator[SectionChain[S]]:
     count = 0
     for witness in _witnesses(server, bounds):
+        if server.is_proxied(witness):
+            continue
         yield server.chain(witness)
         count += 1
         bounds.uncertain -= not witness.is_certain
@@ -606,10 +622,12 @@ def _proxy_chains(server: _ServerMap[S, V]) -> Iterator[SectionChain[S]]:
     """Yield the chains of requests to back ends: <Proxy> sections, then <Location> sections."""
     if not server.all_locations and not server.proxies:
         return
-    for url, back_end in dict.fromkeys(server.proxied):
-        proxies = (u for u in server.proxies if _proxy_matches(u, back_end))
-        locations = (u for u in server.all_locations if u.matches(url))
-        yield SectionChain(tuple(u for u in (*proxies, *locations) if u.has_lines), url, "", True)
+    for prefix, back_end in dict.fromkeys(server.proxied):
+        proxies = [u for u in server.proxies if _proxy_matches(u, back_end)]
+        texts = (text for section in server.all_locations for text in _texts_of(section))
+        for url in dict.fromkeys((prefix, *(text for text in texts if is_below(prefix, text)))):
+            locations = (u for u in server.all_locations if u.matches(url))
+            yield SectionChain(tuple(u for u in (*proxies, *locations) if u.has_lines), url, "", True)
     urls: Iterable[str] = dict.fromkeys(text for section in server.proxies for text in _texts_of(section))
     for url in urls:
         matching = tuple(u for u in server.proxies if _proxy_matches(u, url))
@@ -619,6 +637,14 @@ def _proxy_chains(server: _ServerMap[S, V]) -> Iterator[SectionChain[S]]:
                 yield SectionChain(
                     tuple(u for u in (*matching, section) if u.has_lines), section.pattern, "", True
                 )
+
+
+def _may_match(pattern: str, url: str) -> bool:
+    """Return True if a rule of rewriting with *pattern* may match *url*, whatever its flags are."""
+    try:
+        return compile_regex(f"(?i){pattern}").search(url) is not None
+    except RegexError:
+        return True
 
 
 def _proxy_matches(section: RequestSection, url: str) -> bool:

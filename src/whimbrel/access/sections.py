@@ -99,11 +99,11 @@ class RequestSection:
         if expression is not None:
             return expression.search(text) is not None
         if self.kind is SectionKind.LOCATION:
-            return _below(self.pattern, text)
+            return is_below(self.pattern, text)
         return self.pattern == text
 
 
-def _below(prefix: str, url: str) -> bool:
+def is_below(prefix: str, url: str) -> bool:
     return url.startswith(prefix) and (
         prefix.endswith("/") or len(url) == len(prefix) or url[len(prefix)] == "/"
     )
@@ -129,6 +129,8 @@ class SectionInventory(Generic[S, V]):
             the DocumentRoot. "": the server has DocumentRoot, whatever the main server has.
         aliases: the pairs of URL prefix and path of each server, likewise.
         proxied: the pairs of URL path and URL of a back end of each server, likewise.
+        rewritten: patterns of the URL paths of each server, likewise, that lines may keep from a back end:
+            rules of rewriting, and exceptions of ProxyPass; "" for all.
         is_served_by: whether a server may serve a directory; the main server also stands for each host that
             is not one of those given.
     """
@@ -139,6 +141,7 @@ class SectionInventory(Generic[S, V]):
     host_roots: dict[V | None, str] = field(default_factory=dict)
     aliases: dict[V | None, list[tuple[str, str]]] = field(default_factory=dict)
     proxied: dict[V | None, list[tuple[str, str]]] = field(default_factory=dict)
+    rewritten: dict[V | None, list[str]] = field(default_factory=dict)
     is_served_by: Callable[[V | None, str, Container[V | None]], bool] = _always
     _groups: dict[object, list[S]] = field(default_factory=dict, repr=False)
 

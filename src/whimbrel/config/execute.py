@@ -8,6 +8,7 @@ from collections.abc import Sequence
 from whimbrel.base.errors import (
     ConfigError,
     ForeignDirective,
+    ForeignProvider,
     ProgramNotRun,
     SourceLocation,
     UnknownDirective,
@@ -217,6 +218,21 @@ class CommandContext(Command):
 
         product = product_of_directive(node.name)
         return product is not None and not product.is_built_in
+
+    def has_provider_elsewhere(self, group: str, name: str) -> bool:
+        """Return True if the server runs elsewhere, and a module that is not here may register the provider
+        *name* of *group* there; the line is among those that are left out.
+        """
+        if not (self.configuration.foreign_modules and self.configuration.options.is_elsewhere):
+            return False
+        from whimbrel.config.third_party_providers import owner_of_provider
+
+        product = owner_of_provider(self.configuration, group, name)
+        if product is None:
+            return False
+        return self.configuration.leaves_out(
+            ForeignProvider(f"{self.name} {name}", self.place, product=product)
+        )
 
     def _takes(self, node: Node) -> bool:
         """Return True if *node* is a line of a third-party module; the start is refused later."""

@@ -164,20 +164,6 @@ def add_module(
     return problem
 
 
-def owner_of_provider(configuration: Configuration, group: str, name: str) -> str | None:
-    """Return the product of the loaded module that may register the provider *name* of *group*, "" for a
-    module that is in no table, None if no module that is not here may do so.
-    """
-    found = None
-    for identifier in sorted(configuration.foreign_modules):
-        product = product_of(identifier)
-        if product is None:
-            found = ""
-        elif product.may_register(group, name):
-            return product.name
-    return found
-
-
 def takes(configuration: Configuration, node: Node, *, in_htaccess: bool) -> bool:
     """Return True if *node*, which no loaded module declares, is a line of a third-party module: it is
     recorded. A .htaccess file may have lines of ignored products only.

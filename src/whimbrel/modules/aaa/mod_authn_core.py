@@ -25,7 +25,6 @@ from whimbrel.modules.support.auth.auth_api import (
     with_layer,
     without_behaviour,
 )
-from whimbrel.modules.support.third_party_providers import is_of_third_party
 from whimbrel.registry.module import CompiledHook, Hook, Module, Order, Provider, Reads, Scope
 from whimbrel.registry.phases import CHECK_USER_ID, OK, HookStatus
 from whimbrel.registry.settings import UNSET, setting
@@ -62,7 +61,8 @@ def find_provider(cmd: Command, name: str) -> AuthnProvider:
         "authn", name
     )
     if provider is None:
-        has_stand_in = without_behaviour(cmd, _ELSEWHERE.get(name)) or is_of_third_party(cmd, "authn", name)
+        is_elsewhere = state_of(cmd).has_provider_elsewhere("authn", name)
+        has_stand_in = is_elsewhere or without_behaviour(cmd, _ELSEWHERE.get(name))
         if not has_stand_in:
             raise ConfigError(f"Unknown Authn provider: {name}")
         return AuthnProvider(lambda scope: BoundAuthn(_unknown))

@@ -35,6 +35,7 @@ _OF_THE_MASTER: Final = (
 # What the main configuration alone needs, and a start with TLS.
 _OF_THE_START: Final = (
     "whimbrel.config.third_party_lines",
+    "whimbrel.config.third_party_providers",
     "whimbrel.modules.core.log_format",
     "whimbrel.modules.ssl.mod_ssl.start",
     "whimbrel.modules.support.cgi.suexec",

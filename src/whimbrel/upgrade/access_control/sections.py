@@ -38,6 +38,9 @@ _KINDS: Final = {
     "<locationmatch": SectionKind.LOCATION_MATCH,
 }
 _HOST_ROOTS: Final = frozenset({"virtualdocumentroot", "virtualdocumentrootip"})
+_ABSOLUTE: Final = re.compile(r"[a-z]+://", re.IGNORECASE)
+_LEAVING: Final = frozenset("r redirect f forbidden g gone p proxy".split())
+"""Flags of RewriteRule behind which no file is served."""
 _MAPPING: Final = _HOST_ROOTS | {"documentroot", "alias", "scriptalias", "wsgiscriptalias"}
 _PROXIES: Final = {"<proxy": SectionKind.LOCATION, "<proxymatch": SectionKind.LOCATION_MATCH}
 # arguments for 2.2 that match no client's name; 2.4 refuses them
@@ -433,9 +436,13 @@ def _record_mapping(
     tree: ConfigTree, inventory: Inventory, statement: Statement, server: Statement | None
 ) -> None:
     words = statement.words() if statement.name in _MAPPING else []
+    if statement.name == "rewriterule" and _may_be_local(rule := statement.words()):
+        inventory.rewritten.setdefault(server, []).append("" if rule[0].startswith("!") else rule[0])
     if statement.name == "proxypass":
         passed = statement.words()
-        if len(passed) > 1 and passed[1] != "!":
+        if len(passed) > 1 and passed[1] == "!":
+            inventory.rewritten.setdefault(server, []).append("")
+        elif len(passed) > 1:
             inventory.proxied.setdefault(server, []).append((passed[0], passed[1]))
     if statement.name == "documentroot" and words:
         inventory.roots[server] = absolute_path(tree.text_root, words[0])
@@ -446,6 +453,16 @@ def _record_mapping(
         inventory.aliases.setdefault(server, []).append(
             (words[0], absolute_path(tree.text_root, words[1], keep_slash=True))
         )
+
+
+def _may_be_local(rule: list[str]) -> bool:
+    """Return True if a RewriteRule may map a URL to a file: it has another text than ``-``, and is no
+    redirect, refusal or request to a back end.
+    """
+    if len(rule) < 2 or rule[1] == "-" or _ABSOLUTE.match(rule[1]):
+        return False
+    flags = rule[2].strip("[]").lower().split(",") if len(rule) > 2 else []
+    return not any(flag.strip().partition("=")[0] in _LEAVING for flag in flags)
 
 
 def _section(

@@ -15,7 +15,6 @@ from whimbrel.base.errors import SourceLocation
 from whimbrel.base.lazy_dataclasses import replace
 from whimbrel.catalogue import catalogue
 from whimbrel.catalogue.load import directive_names
-from whimbrel.catalogue.third_party import product_of_directive
 from whimbrel.config.configuration import Configuration
 from whimbrel.config.options import LoadOptions, with_real_paths
 from whimbrel.upgrade.check.fixpoint import UpgradeResult
@@ -217,6 +216,8 @@ def _advice(problem: RefusedLine, statement: Statement | None) -> str:
         close = _close_names(problem.name)
         if close and close[0].lower() != problem.name.lower():
             return f"write {close[0]}"
+        from whimbrel.catalogue.third_party import product_of_directive  # for a refused line
+
         product = product_of_directive(problem.name)
         if product is not None:
             return f"remove the line, or load {product.modules[0].identifier}: {product.successor}"

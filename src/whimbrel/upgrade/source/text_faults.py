@@ -15,7 +15,6 @@ from typing import Final
 from whimbrel.base.latin1 import to_text
 from whimbrel.base.lazy_dataclasses import dataclass
 from whimbrel.catalogue.load import directive_names
-from whimbrel.catalogue.third_party import product_of_directive
 from whimbrel.syntax.lines import TOO_DEEP, V22_LINES
 from whimbrel.syntax.tree import Directive, Document, Malformed, Section, parse
 from whimbrel.upgrade.source.foreign_text import is_foreign
@@ -208,7 +207,11 @@ def meant_name(name: str) -> str:
     "" for none.
     """
     low = name.removeprefix("\xef\xbb\xbf").lower()
-    if low in directive_names() or product_of_directive(low) is not None:
+    if low in directive_names():
+        return ""
+    from whimbrel.catalogue.third_party import product_of_directive  # for an unknown name
+
+    if product_of_directive(low) is not None:
         return ""
     exchanged = next(_exchanged(low), "")
     if exchanged or len(low) < MIN_TYPO_LENGTH:

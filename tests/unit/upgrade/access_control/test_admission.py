@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
+import pytest
 from tests.unit.upgrade.access_texts import MODULES, USER, text_after
 from tests.unit.upgrade.config_trees import config_tree, fragments
 
@@ -62,6 +63,46 @@ def test_a_back_end_meets_the_proxy_section_and_the_locations_of_its_url(tmp_pat
     before = made.decisions.before_22(chain)
     assert before is not None and before.when[AccessVerdict.GRANTED] == made.decisions.cache.space.true
     assert not made.decisions.differs(chain, made.variant_forms)[0]
+
+
+PROXIED = f"""{MODULES}ProxyPass /erp http://127.0.0.1:9/erp
+RULES
+<Location /erp>
+{USER}Require user alice
+</Location>
+<Location /erp/open>
+Order deny,allow
+</Location>
+<Directory ROOT/htdocs>
+{ANY}</Directory>
+"""
+
+
+@pytest.mark.parametrize(
+    ("rules", "is_served_here"),
+    [
+        ("", False),
+        ("RewriteRule ^/other /a.txt", False),
+        ("RewriteRule ^/erp/(.*)$ https://a.example/$1 [R=301]", False),
+        ("RewriteRule ^/erp - [E=a:b]", False),
+        ("RewriteRule ^/ERP/(.*)$ /a.txt [NC]", True),
+        ("RewriteRule !^/x /a.txt", True),
+        ("ProxyPass /erp/open !", True),
+    ],
+)
+def test_no_section_of_a_directory_meets_a_request_to_a_back_end(
+    tmp_path: Path, rules: str, is_served_here: bool
+) -> None:
+    """apache2: a client gets 401 at /erp, whatever Satisfy Any of the <Directory> admits. A rule of rewriting
+    that leads to a file comes before ProxyPass (mod_rewrite's hook runs before that of mod_proxy).
+    """
+    load = "LoadModule rewrite_module modules/mod_rewrite.so\nRewriteEngine On\n"
+    text = load + PROXIED.replace("RULES", rules)
+    made = analyze_access(config_tree(tmp_path, {"conf/httpd.conf": text}))
+    below = [chain for chain in made.decisions.chains if chain.url.startswith("/erp")]
+    patterns = [[section.pattern for section in chain.sections] for chain in below]
+    assert ["/erp"] in patterns and ["/erp", "/erp/open"] in patterns
+    assert any("htdocs" in pattern for found in patterns for pattern in found) is is_served_here
 
 
 def test_files_that_a_later_section_refuses_are_not_said_to_be_decided_as_before(tmp_path: Path) -> None:

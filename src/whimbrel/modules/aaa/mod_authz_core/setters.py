@@ -22,7 +22,6 @@ from whimbrel.modules.support.auth.auth_api import (
     without_behaviour,
 )
 from whimbrel.modules.support.setters import set_flag
-from whimbrel.modules.support.third_party_providers import is_of_third_party
 from whimbrel.registry.module import CompletedConfig, Scope
 from whimbrel.registry.settings import UNSET, setting
 
@@ -71,7 +70,8 @@ def find_provider(cmd: Command, name: str) -> AuthzProvider:
         "authz", name
     )
     if provider is None:
-        has_stand_in = without_behaviour(cmd, _ELSEWHERE.get(name)) or is_of_third_party(cmd, "authz", name)
+        is_elsewhere = state_of(cmd).has_provider_elsewhere("authz", name)
+        has_stand_in = is_elsewhere or without_behaviour(cmd, _ELSEWHERE.get(name))
         if not has_stand_in and cmd.dialect.unknown_require_word:
             raise ConfigError(f"Unknown Authz provider: {name}")
         return AuthzProvider(refuse(f"Require {name} has no behaviour here"))

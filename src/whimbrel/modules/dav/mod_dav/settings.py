@@ -5,10 +5,10 @@ from __future__ import annotations
 from whimbrel.base.errors import ConfigError
 from whimbrel.base.lazy_dataclasses import dataclass, fields
 from whimbrel.base.static_typing import TYPE_CHECKING, Final
+from whimbrel.config.execute import state_of
 from whimbrel.directives.command import Command
 from whimbrel.directives.spec import Setter
 from whimbrel.modules.support.setters import set_read
-from whimbrel.modules.support.third_party_providers import is_of_third_party
 from whimbrel.registry.settings import UNSET, setting
 
 if TYPE_CHECKING:
@@ -65,7 +65,7 @@ def set_provider(cmd: Command, conf: DavDirConfig, words: list[str]) -> None:
     name = DEFAULT_PROVIDER if word == "on" else words[0]
     provider = cmd.provider(GROUP, name)
     if provider is None:
-        if is_of_third_party(cmd, GROUP, name):
+        if state_of(cmd).has_provider_elsewhere(GROUP, name):
             return
         raise ConfigError(f"Unknown DAV provider: {name}")
     conf.provider = provider

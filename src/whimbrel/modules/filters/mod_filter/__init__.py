@@ -12,6 +12,7 @@ from typing import Final
 from whimbrel.base.errors import ConfigError
 from whimbrel.base.lazy_dataclasses import replace
 from whimbrel.base.numbers import atoi, lower
+from whimbrel.config.execute import state_of
 from whimbrel.directives.command import Command
 from whimbrel.engine.output.filter import FilterProtocol, FilterType, OutputFilter
 from whimbrel.modules.core.filters import IdleFilter, is_registered
@@ -25,7 +26,6 @@ from whimbrel.modules.filters.mod_filter.settings import (
     own_filters,
 )
 from whimbrel.modules.support.setters import by_version
-from whimbrel.modules.support.third_party_providers import is_of_third_party
 from whimbrel.registry.module import Hook, Module, Order, lazy_maker
 from whimbrel.registry.phases import INSERT_FILTER
 from whimbrel.syntax.words import getword
@@ -68,7 +68,7 @@ def _provider(cmd: Command, name: str) -> OutputFilter:
         return provider
     if is_registered(cmd, "output_filter", lower(name)):
         return IdleFilter()
-    if is_of_third_party(cmd, "output_filter", lower(name)):
+    if state_of(cmd).has_provider_elsewhere("output_filter", lower(name)):
         return IdleFilter()
     raise ConfigError(f"Unknown filter provider {name}")
 
