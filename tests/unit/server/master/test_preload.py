@@ -163,6 +163,7 @@ def test_all_that_a_worker_needs_is_there(modules: str, imported: Callable[..., 
     }
     absent = {
         "whimbrel.config.third_party_lines",
+        "whimbrel.config.third_party_providers",
         "whimbrel.modules.core.log_format",
         "whimbrel.modules.generators.mod_status.metrics",
         "whimbrel.modules.loggers.mod_log_config.json_lines",
