@@ -10,7 +10,6 @@ from whimbrel.access.environment import ProviderAlias
 from whimbrel.access.outcomes import Outcomes, choose_outcomes, constant, first, if_else
 from whimbrel.access.query import AccessQuery
 from whimbrel.access.ssl_conditions import is_refused_strictly
-from whimbrel.catalogue.third_party import product_of
 from whimbrel.modules.aaa import mod_auth_basic, mod_auth_digest, mod_authn_core, mod_authn_default
 from whimbrel.modules.aaa.mod_auth_basic import AuthBasicDirConfig
 from whimbrel.modules.aaa.mod_auth_digest.settings import AuthDigestDirConfig
@@ -86,7 +85,7 @@ def _third_party(query: AccessQuery) -> Outcomes:
     """An AuthType of a third party or of mod_auth_form: without credentials the outcome is a challenge,
     otherwise it is opaque. A module may accept passwords of AuthType Basic too, before httpd's own."""
     kind = query.auth_type()
-    if kind == "basic" and _checks_basic(query):
+    if kind == "basic" and query.settings.may_register("user", "basic"):
         area = f"third party {query.auth_name()} {query.lines('auth')}"
         return if_else(
             query.space,
@@ -102,11 +101,6 @@ def _third_party(query: AccessQuery) -> Outcomes:
     return if_else(
         query.space, query.variable(HasCredentials(kind)) & query.variable(PasswordValid(kind, area)), OK, 401
     )
-
-
-def _checks_basic(query: AccessQuery) -> bool:
-    found = map(product_of, query.settings.foreign)
-    return any(product is not None and product.may_register("user", "basic") for product in found)
 
 
 def _no_user(query: AccessQuery) -> Outcomes:

@@ -13,7 +13,6 @@ from whimbrel.access.outcomes import Outcomes, constant, first, if_else
 from whimbrel.access.query import AccessQuery
 from whimbrel.access.space import Function
 from whimbrel.access.ssl_conditions import is_refused_by_ssl
-from whimbrel.catalogue.third_party import product_of
 from whimbrel.config.core_config import CoreDirConfig
 from whimbrel.modules.aaa import (
     mod_authz_dbm,
@@ -192,8 +191,7 @@ def _foreign(query: AccessQuery) -> Outcomes:
 def _may_be_foreign(query: AccessQuery, word: str) -> bool:
     if word not in _WORDS:
         return not word.startswith("ldap-")
-    found = map(product_of, query.settings.foreign)
-    return any(product is not None and product.may_register("require", word) for product in found)
+    return query.settings.may_register("require", word)
 
 
 def _opaque(query: AccessQuery, lines: list[Requirement]) -> Function:

@@ -622,9 +622,9 @@ def _proxy_chains(server: _ServerMap[S, V]) -> Iterator[SectionChain[S]]:
     """Yield the chains of requests to back ends: <Proxy> sections, then <Location> sections."""
     if not server.all_locations and not server.proxies:
         return
+    texts = [text for section in server.all_locations for text in _texts_of(section)]
     for prefix, back_end in dict.fromkeys(server.proxied):
         proxies = [u for u in server.proxies if _proxy_matches(u, back_end)]
-        texts = (text for section in server.all_locations for text in _texts_of(section))
         for url in dict.fromkeys((prefix, *(text for text in texts if is_below(prefix, text)))):
             locations = (u for u in server.all_locations if u.matches(url))
             yield SectionChain(tuple(u for u in (*proxies, *locations) if u.has_lines), url, "", True)
@@ -642,7 +642,7 @@ def _proxy_chains(server: _ServerMap[S, V]) -> Iterator[SectionChain[S]]:
 def _may_match(pattern: str, url: str) -> bool:
     """Return True if a rule of rewriting with *pattern* may match *url*, whatever its flags are."""
     try:
-        return compile_regex(f"(?i){pattern}").search(url) is not None
+        return compile_regex(pattern, ignore_case=True).search(url) is not None
     except RegexError:
         return True
 

@@ -10,7 +10,7 @@ from whimbrel.access.layers import ALIASES, AccessLayer, AccessLine
 from whimbrel.base.dialect import Dialect
 from whimbrel.base.errors import ConfigError, SourceLocation, StartError
 from whimbrel.base.lazy_dataclasses import dataclass, field, replace
-from whimbrel.base.numbers import split
+from whimbrel.catalogue.third_party import product_of
 from whimbrel.config import model
 from whimbrel.config.configuration import Configuration
 from whimbrel.config.execute import IN_MAIN_FILE, IN_SECTION, CommandContext
@@ -19,7 +19,7 @@ from whimbrel.config.model import WALKS, SectionKind, Server
 from whimbrel.config.options import LoadOptions
 from whimbrel.directives.node import Node
 from whimbrel.directives.spec import Context
-from whimbrel.directives.tokens import getword
+from whimbrel.directives.tokens import getword, words
 from whimbrel.engine.plan.plan import Plan
 from whimbrel.engine.plan.plan_cache import PlanCache
 from whimbrel.modules import ALL
@@ -128,6 +128,11 @@ class ModuleSettings:
         for kind in ALIASES:
             self.aliases[kind] = dict(self._aliases(environment.aliases, kind))
 
+    def may_register(self, group: str, name: str) -> bool:
+        """Return True if a module without a model may register *name*, see `ThirdPartyProduct.providers`."""
+        found = map(product_of, self.foreign)
+        return any(product is not None and product.may_register(group, name) for product in found)
+
     def _aliases(self, lines: Sequence[AccessLine], kind: str) -> Iterator[tuple[str, ProviderAlias]]:
         for line in lines:
             if line.name == kind:
@@ -218,12 +223,12 @@ class ModuleSettings:
         without a model."""
         for line in lines:
             self._register_foreign(line.children)
-            words = split(line.args)
+            names = words(line.args)
             if line.name in _AUTHN_LINES:
-                for name in words:
+                for name in names:
                     self._register("authn", name, AuthnProvider(lambda _scope: BoundAuthn(_no_password)))
-            elif line.name == "require" and words and not self.configuration.dialect.access_in_core:
-                name = words[1] if words[0].lower() == "not" and len(words) > 1 else words[0]
+            elif line.name == "require" and names and not self.configuration.dialect.access_in_core:
+                name = names[1] if names[0].lower() == "not" and len(names) > 1 else names[0]
                 self._register("authz", name, AuthzProvider(refuse("a module that is not known")))
 
     def _register(self, group: str, name: str, entry: object) -> None:

@@ -38,7 +38,6 @@ _KINDS: Final = {
     "<locationmatch": SectionKind.LOCATION_MATCH,
 }
 _HOST_ROOTS: Final = frozenset({"virtualdocumentroot", "virtualdocumentrootip"})
-_ABSOLUTE: Final = re.compile(r"[a-z]+://", re.IGNORECASE)
 _LEAVING: Final = frozenset("r redirect f forbidden g gone p proxy".split())
 """Flags of RewriteRule behind which no file is served."""
 _MAPPING: Final = _HOST_ROOTS | {"documentroot", "alias", "scriptalias", "wsgiscriptalias"}
@@ -456,10 +455,10 @@ def _record_mapping(
 
 
 def _may_be_local(rule: list[str]) -> bool:
-    """Return True if a RewriteRule may map a URL to a file: it has another text than ``-``, and is no
-    redirect, refusal or request to a back end.
+    """Return True if a RewriteRule may map a URL to a file: it has another text than ``-``, and no flag of a
+    redirect, refusal or request to a back end. Without such a flag a URL of the server itself is a path.
     """
-    if len(rule) < 2 or rule[1] == "-" or _ABSOLUTE.match(rule[1]):
+    if len(rule) < 2 or rule[1] == "-":
         return False
     flags = rule[2].strip("[]").lower().split(",") if len(rule) > 2 else []
     return not any(flag.strip().partition("=")[0] in _LEAVING for flag in flags)

@@ -85,6 +85,7 @@ Order deny,allow
         ("RewriteRule ^/other /a.txt", False),
         ("RewriteRule ^/erp/(.*)$ https://a.example/$1 [R=301]", False),
         ("RewriteRule ^/erp - [E=a:b]", False),
+        ("RewriteRule ^/erp/(.*)$ http://a.example/$1", True),
         ("RewriteRule ^/ERP/(.*)$ /a.txt [NC]", True),
         ("RewriteRule !^/x /a.txt", True),
         ("ProxyPass /erp/open !", True),
@@ -94,7 +95,8 @@ def test_no_section_of_a_directory_meets_a_request_to_a_back_end(
     tmp_path: Path, rules: str, is_served_here: bool
 ) -> None:
     """apache2: a client gets 401 at /erp, whatever Satisfy Any of the <Directory> admits. A rule of rewriting
-    that leads to a file comes before ProxyPass (mod_rewrite's hook runs before that of mod_proxy).
+    that leads to a file comes before ProxyPass (mod_rewrite's hook runs before that of mod_proxy); it makes
+    a path of a URL of the server itself.
     """
     load = "LoadModule rewrite_module modules/mod_rewrite.so\nRewriteEngine On\n"
     text = load + PROXIED.replace("RULES", rules)
